@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The only file of ashlar that asks which compiler it is read by.
+//
+//   ASHLAR_HD         a function that also runs on a CUDA device when nvcc reads it
+//   ASHLAR_RESTRICT   a pointer through which, in its scope, alone its object is reached
+//   ASHLAR_VECTORIZE  before a loop: its iterations do not depend on each other through memory
+//                     (they may still write exactly what they read: x[i] = f(x[i]))
+//
+// It includes nothing and decides nothing else; warnings and architecture flags belong to CMake.
+
+#if defined(__CUDACC__)
+#define ASHLAR_HD __host__ __device__
+#else
+#define ASHLAR_HD
+#endif
+
+#if defined(_MSC_VER) && !defined(__clang__)
+#define ASHLAR_RESTRICT __restrict
+#else
+#define ASHLAR_RESTRICT __restrict__
+#endif
+
+#if defined(__CUDACC__)
+#define ASHLAR_VECTORIZE
+#elif defined(__clang__)
+#define ASHLAR_VECTORIZE _Pragma("clang loop vectorize(assume_safety) interleave(enable)")
+#elif defined(__GNUC__)
+#define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
+#else
+#define ASHLAR_VECTORIZE
+#endif

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Dropout on a contiguous run of global indices: y = x / (1 - p) where the index is kept, else 0.
+//
+//   kept   uniform(seed, stream, index) >= p, so with probability 1 - p
+//
+// The mask depends on (seed, stream, global index) only: every mesh drops the same elements, and the
+// backward pass makes the mask again instead of storing it. A shard of rank > 1 calls once for each
+// contiguous run of its global indices. p is in [0, 1); the caller takes a new stream for each use.
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/random.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+namespace ashlar::device::host {
+
+/// y[i] = x[i] * mask / (1 - p) for the run that starts at global index first; y may be x.
+template <class T>
+void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t seed,
+                     std::uint64_t stream, std::int64_t first, T* y) {
+  if (!(p >= 0.0 && p < 1.0)) {
+    throw std::invalid_argument("dropout: the probability is not in [0, 1). Pass 0 to keep all.");
+  }
+  // uniform >= p on the 32-bit words themselves.
+  double const limit = std::ceil(p * 0x1p32);
+  auto const threshold = static_cast<std::uint64_t>(limit);
+  if (threshold > 0xffffffffu) {
+    for (std::int64_t i = 0; i < count; ++i) y[i] = T(0);
+    return;
+  }
+  auto const least = static_cast<std::uint32_t>(threshold);
+  T const scale = static_cast<T>(1.0 / (1.0 - p));
+  for_each_word_run(seed, stream, first, count,
+                    [=](std::uint32_t const* words, std::int64_t offset, std::int64_t n) {
+                      T const* const source = x + offset;
+                      T* const target = y + offset;
+                      ASHLAR_VECTORIZE
+                      for (std::int64_t i = 0; i < n; ++i) {
+                        T const kept = source[i] * scale;
+                        target[i] = words[i] >= least ? kept : T(0);
+                      }
+                    });
+}
+
+/// dx[i] = dy[i] * mask / (1 - p) with the mask of the forward pass; dx may be dy.
+template <class T>
+void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t seed,
+                      std::uint64_t stream, std::int64_t first, T* dx) {
+  dropout_forward(dy, count, p, seed, stream, first, dx);
+}
+
+} // namespace ashlar::device::host

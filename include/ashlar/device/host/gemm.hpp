@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Matrix products on row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is
+// m x k, op(B) is k x n and C is m x n. lda, ldb, ldc are elements between the rows as they are
+// stored: A has k columns, or m when it is transposed.
+//
+//   m = 0 or n = 0   nothing is done
+//   k = 0            C = beta C, and C = 0 where beta = 0, whatever C held (also NaN)
+//   extents          a CBLAS counts in int: std::overflow_error beyond it
+//
+// The only file of ashlar that includes <cblas.h>. It sets no number of threads: that belongs to who
+// starts the process (OPENBLAS_NUM_THREADS=1 for one rank on each core).
+
+#include <ashlar/config.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+
+#include <cblas.h>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+/// An extent as a CBLAS integer.
+inline int blas_extent(std::int64_t value, char const* name) {
+  if (value < 0 || value > std::numeric_limits<int>::max()) {
+    throw std::overflow_error("gemm: " + std::string(name) + " = " + std::to_string(value) +
+                              " is outside what a 32-bit BLAS can count. Split the product.");
+  }
+  return static_cast<int>(value);
+}
+
+template <class T>
+void scale_rows(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      c[i * ldc + j] = beta == T(0) ? T(0) : beta * c[i * ldc + j];
+    }
+  }
+}
+
+template <class T, class Kernel>
+void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
+          std::int64_t k, T alpha, T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T beta,
+          T* c, std::int64_t ldc) {
+  int const rows = blas_extent(m, "m");
+  int const columns = blas_extent(n, "n");
+  int const inner = blas_extent(k, "k");
+  // A row of length 0 may come with a leading dimension of 0, which a CBLAS refuses.
+  int const stride_a = std::max(1, blas_extent(lda, "lda"));
+  int const stride_b = std::max(1, blas_extent(ldb, "ldb"));
+  int const stride_c = std::max(1, blas_extent(ldc, "ldc"));
+  if (m == 0 || n == 0) return;
+  if (k == 0) return scale_rows(m, n, beta, c, ldc);
+  kernel(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+         transpose_b ? CblasTrans : CblasNoTrans, rows, columns, inner, alpha, a, stride_a, b,
+         stride_b, beta, c, stride_c);
+}
+
+} // namespace detail
+
+/// C = alpha op(A) op(B) + beta C. Throws std::overflow_error for extents that exceed int.
+inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                 float alpha, float const* a, std::int64_t lda, float const* b, std::int64_t ldb,
+                 float beta, float* c, std::int64_t ldc) {
+  detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                 double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
+                 double beta, double* c, std::int64_t ldc) {
+  detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+}
+
+/// gemm for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
+/// stride_a or stride_b = 0 shares one operand; the results must not overlap.
+template <class T>
+void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
+                          std::int64_t n, std::int64_t k, std::type_identity_t<T> alpha, T const* a,
+                          std::int64_t lda, std::int64_t stride_a, T const* b, std::int64_t ldb,
+                          std::int64_t stride_b, std::type_identity_t<T> beta, T* c,
+                          std::int64_t ldc, std::int64_t stride_c) {
+  for (std::int64_t i = 0; i < batch; ++i) {
+    gemm(transpose_a, transpose_b, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb,
+         beta, c + i * stride_c, ldc);
+  }
+}
+
+} // namespace ashlar::device::host

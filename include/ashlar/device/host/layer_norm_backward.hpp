@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Layer norm over the columns of a rows x cols array, backward. With xhat = (x - mean) rstd and
+// g = dy gamma, over all C columns:
+//
+//   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat   (local columns)
+//   layer_norm_backward_apply       dx = rstd (g - sum_g / C - xhat sum_g_xhat / C)
+//   layer_norm_backward_parameters  dgamma[c] += sum_r dy xhat, dbeta[c] += sum_r dy
+//   layer_norm_backward             all three, for rows that are whole
+//
+// With columns split over ranks, the caller adds the two sums between the first and second pieces.
+// dgamma and dbeta are accumulated into; with rows split they are partial sums.
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/reduce.hpp>
+
+#include <cstdint>
+
+namespace ashlar::device::host {
+
+template <class T>
+void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
+                              std::int64_t rows, std::int64_t cols, T* sum_g, T* sum_g_xhat) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const gradient = dy + r * cols;
+    T const* const row = x + r * cols;
+    T const centre = mean[r];
+    T const scale = rstd[r];
+    sum_g[r] = reduce_sum<T>(cols, [=](std::int64_t c) { return gradient[c] * gamma[c]; });
+    sum_g_xhat[r] = scale * reduce_sum<T>(cols, [=](std::int64_t c) {
+                      return gradient[c] * gamma[c] * (row[c] - centre);
+                    });
+  }
+}
+
+/// dx from the sums over all `total_cols` columns; dx may be dy.
+template <class T>
+void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
+                               T const* sum_g, T const* sum_g_xhat, std::int64_t rows,
+                               std::int64_t cols, std::int64_t total_cols, T* dx) {
+  T const share = T(1) / static_cast<T>(total_cols);
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const gradient = dy + r * cols;
+    T const* const row = x + r * cols;
+    T* const out = dx + r * cols;
+    T const scale = rstd[r];
+    // dx = scale * g - (slope * x + offset), with one multiply for each term.
+    T const slope = scale * scale * sum_g_xhat[r] * share;
+    T const offset = scale * sum_g[r] * share;
+    T const centre = mean[r];
+    ASHLAR_VECTORIZE
+    for (std::int64_t c = 0; c < cols; ++c) {
+      out[c] = scale * gamma[c] * gradient[c] - (slope * (row[c] - centre) + offset);
+    }
+  }
+}
+
+template <class T>
+void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T const* rstd,
+                                    std::int64_t rows, std::int64_t cols, T* dgamma, T* dbeta) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const gradient = dy + r * cols;
+    T const* const row = x + r * cols;
+    T const centre = mean[r];
+    T const scale = rstd[r];
+    ASHLAR_VECTORIZE
+    for (std::int64_t c = 0; c < cols; ++c) {
+      dgamma[c] += gradient[c] * ((row[c] - centre) * scale);
+      dbeta[c] += gradient[c];
+    }
+  }
+}
+
+/// dx, and dgamma and dbeta accumulated, for rows of which all columns are here; dx may be dy.
+template <class T>
+void layer_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
+                         std::int64_t rows, std::int64_t cols, T* dx, T* dgamma, T* dbeta) {
+  if (cols == 0) return;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const gradient = dy + r * cols;
+    T const* const row = x + r * cols;
+    T sum_g;
+    T sum_g_xhat;
+    layer_norm_backward_parameters(gradient, row, mean + r, rstd + r, 1, cols, dgamma, dbeta);
+    layer_norm_backward_sums(gradient, row, mean + r, rstd + r, gamma, 1, cols, &sum_g, &sum_g_xhat);
+    layer_norm_backward_apply(gradient, row, mean + r, rstd + r, gamma, &sum_g, &sum_g_xhat, 1, cols,
+                              cols, dx + r * cols);
+  }
+}
+
+} // namespace ashlar::device::host

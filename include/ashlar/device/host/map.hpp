@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Element-wise loops and whole-array reductions over contiguous runs.
+//
+//   map(x, n, y, f)        y[i] = f(x[i])           y may be x
+//   map(a, b, n, y, f)     y[i] = f(a[i], b[i])     y may be a or b
+//   axpy(alpha, x, n, y)   y[i] += alpha * x[i]
+//   add_inplace, scale_inplace, fill
+//   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
+//   maximum                -inf for n = 0
+//
+// Arrays are either the same or disjoint: never shifted against each other. Strided arrays are the
+// business of strided_copy.hpp.
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/reduce.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+// clang vectorises a loop under a run-time overlap test, which exact aliasing would fail: hence one
+// loop without a second pointer for work in place. A pragma would warn where f cannot be vectorised.
+template <class T, class F>
+void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y, F f) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
+}
+
+template <class T, class F>
+void map_disjoint(T const* ASHLAR_RESTRICT a, T const* ASHLAR_RESTRICT b, std::int64_t n,
+                  T* ASHLAR_RESTRICT y, F f) {
+  for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
+}
+
+} // namespace detail
+
+/// y[i] = f(x[i]) for 0 <= i < n.
+template <class T, class F>
+  requires std::is_invocable_r_v<T, F, T>
+void map(T const* x, std::int64_t n, T* y, F f) {
+  if (x == y) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
+  } else {
+    detail::map_disjoint(x, n, y, f);
+  }
+}
+
+/// y[i] = f(a[i], b[i]) for 0 <= i < n.
+template <class T, class F>
+  requires std::is_invocable_r_v<T, F, T, T>
+void map(T const* a, T const* b, std::int64_t n, T* y, F f) {
+  if (a == b) {
+    map(a, n, y, [&f](T value) { return f(value, value); });
+  } else if (a == y) {
+    T const* ASHLAR_RESTRICT other = b;
+    T* ASHLAR_RESTRICT target = y;
+    for (std::int64_t i = 0; i < n; ++i) target[i] = f(target[i], other[i]);
+  } else if (b == y) {
+    T const* ASHLAR_RESTRICT other = a;
+    T* ASHLAR_RESTRICT target = y;
+    for (std::int64_t i = 0; i < n; ++i) target[i] = f(other[i], target[i]);
+  } else {
+    detail::map_disjoint(a, b, n, y, f);
+  }
+}
+
+/// y[i] += alpha * x[i].
+template <class T>
+void axpy(std::type_identity_t<T> alpha, T const* x, std::int64_t n, T* y) {
+  map(static_cast<T const*>(y), x, n, y, [alpha](T a, T b) { return a + alpha * b; });
+}
+
+/// y[i] += x[i].
+template <class T>
+void add_inplace(T const* x, std::int64_t n, T* y) {
+  map(static_cast<T const*>(y), x, n, y, [](T a, T b) { return a + b; });
+}
+
+/// y[i] *= alpha.
+template <class T>
+void scale_inplace(std::type_identity_t<T> alpha, std::int64_t n, T* y) {
+  map(static_cast<T const*>(y), n, y, [alpha](T a) { return alpha * a; });
+}
+
+/// y[i] = value.
+template <class T>
+void fill(std::type_identity_t<T> value, std::int64_t n, T* y) {
+  std::fill_n(y, n, value);
+}
+
+/// The sum of x, accumulated in double.
+template <class T>
+double sum(T const* x, std::int64_t n) {
+  return reduce_sum<double>(n, [x](std::int64_t i) { return static_cast<double>(x[i]); });
+}
+
+/// The sum of the squares of x, accumulated in double.
+template <class T>
+double sum_of_squares(T const* x, std::int64_t n) {
+  return reduce_sum<double>(n, [x](std::int64_t i) {
+    auto const value = static_cast<double>(x[i]);
+    return value * value;
+  });
+}
+
+/// The largest of x; -inf when n is 0. NaN is passed over.
+template <class T>
+T maximum(T const* x, std::int64_t n) {
+  return reduce_max<T>(n, [x](std::int64_t i) { return x[i]; });
+}
+
+} // namespace ashlar::device::host

@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Random numbers for a contiguous run of global indices [first, first + count): the fast path of
+// uniform() and normal(), with the same values.
+//
+//   for_each_word_run  blocks of words to a visitor   (dropout's mask is made of it)
+//   fill_uniform       [0, 1)
+//   fill_normal        mean + deviation * z
+//
+// A shard of rank > 1 is filled by one call for each contiguous run of its global indices.
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/normal.hpp>
+#include <ashlar/device/philox.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+namespace ashlar::device::host {
+
+/// Words made at a time: 64 Philox blocks, 1 KiB, so that they stay in the first-level cache.
+inline constexpr std::int64_t words_per_run = 256;
+
+/// Writes the words of indices 4 * block .. 4 * block + words_per_run - 1.
+inline void fill_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t block,
+                       std::uint32_t* ASHLAR_RESTRICT words) {
+  ASHLAR_VECTORIZE
+  for (std::int64_t b = 0; b < words_per_run / 4; ++b) {
+    philox_block const value = random_block(seed, stream, block + static_cast<std::uint64_t>(b));
+    words[4 * b] = value.word[0];
+    words[4 * b + 1] = value.word[1];
+    words[4 * b + 2] = value.word[2];
+    words[4 * b + 3] = value.word[3];
+  }
+}
+
+/// Calls visit(words, offset, n) for consecutive pieces of the run: words[i] belongs to the run's
+/// element offset + i, 0 <= i < n <= words_per_run.
+template <class Visit>
+void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t first,
+                       std::int64_t count, Visit visit) {
+  alignas(64) std::uint32_t words[words_per_run];
+  std::int64_t done = 0;
+  while (done < count) {
+    std::int64_t const index = first + done;
+    std::int64_t const skip = index % 4;
+    fill_words(seed, stream, static_cast<std::uint64_t>(index / 4), words);
+    std::int64_t const n = std::min(words_per_run - skip, count - done);
+    visit(static_cast<std::uint32_t const*>(words + skip), done, n);
+    done += n;
+  }
+}
+
+/// out[i] = low + (high - low) * uniform(seed, stream, first + i).
+template <class T>
+void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
+                  T low, T high, T* out) {
+  for_each_word_run(seed, stream, first, count,
+                    [=](std::uint32_t const* words, std::int64_t offset, std::int64_t n) {
+                      T* const target = out + offset;
+                      ASHLAR_VECTORIZE
+                      for (std::int64_t i = 0; i < n; ++i) {
+                        target[i] = low + (high - low) * uniform_from_word<T>(words[i]);
+                      }
+                    });
+}
+
+/// out[i] = mean + deviation * normal(seed, stream, first + i).
+template <class T>
+void fill_normal(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
+                 T mean, T deviation, T* out) {
+  alignas(64) std::uint32_t words[words_per_run];
+  alignas(64) T values[words_per_run];
+  std::int64_t done = 0;
+  while (done < count) {
+    std::int64_t const index = first + done;
+    std::int64_t const skip = index % 4;
+    fill_words(seed, stream, static_cast<std::uint64_t>(index / 4), words);
+    ASHLAR_VECTORIZE
+    for (std::int64_t pair = 0; pair < words_per_run / 2; ++pair) {
+      normal_pair const z = normals_from_words(words[2 * pair], words[2 * pair + 1]);
+      values[2 * pair] = mean + deviation * static_cast<T>(z.first);
+      values[2 * pair + 1] = mean + deviation * static_cast<T>(z.second);
+    }
+    std::int64_t const n = std::min(words_per_run - skip, count - done);
+    std::copy_n(values + skip, n, out + done);
+    done += n;
+  }
+}
+
+} // namespace ashlar::device::host

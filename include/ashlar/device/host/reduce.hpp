@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Sums and maxima in a fixed order that a compiler can vectorise without -ffast-math: element i goes
+// to lane i mod lane_count, and the lanes are folded pairwise at the end. The order depends on the
+// number of elements only, so that a result does not depend on machine or compiler flags (up to
+// contraction of a product and a sum into one instruction).
+//
+//   reduce_sum<Accumulator>(n, f)   f(0) + ... + f(n - 1)
+//   reduce_max<T>(n, f)             their maximum, -inf for n = 0; NaN is passed over
+
+#include <ashlar/config.hpp>
+
+#include <cstdint>
+#include <limits>
+
+namespace ashlar::device::host {
+
+inline constexpr std::int64_t lane_count = 32;
+
+namespace detail {
+
+template <class T, class Term, class Combine>
+T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
+  alignas(64) T lane[lane_count];
+  for (std::int64_t l = 0; l < lane_count; ++l) lane[l] = start;
+  std::int64_t const whole = n - n % lane_count;
+  for (std::int64_t i = 0; i < whole; i += lane_count) {
+    ASHLAR_VECTORIZE
+    for (std::int64_t l = 0; l < lane_count; ++l) lane[l] = combine(lane[l], term(i + l));
+  }
+  for (std::int64_t i = whole; i < n; ++i) lane[i - whole] = combine(lane[i - whole], term(i));
+  for (std::int64_t half = lane_count / 2; half > 0; half /= 2) {
+    for (std::int64_t l = 0; l < half; ++l) lane[l] = combine(lane[l], lane[l + half]);
+  }
+  return lane[0];
+}
+
+} // namespace detail
+
+/// The sum of term(i) over 0 <= i < n, accumulated in T. term may also write its own element i.
+template <class T, class Term>
+T reduce_sum(std::int64_t n, Term term) {
+  return detail::reduce_lanes<T>(n, T(0), term, [](T a, T b) { return a + b; });
+}
+
+/// The maximum of term(i) over 0 <= i < n; -inf when n is 0.
+template <class T, class Term>
+T reduce_max(std::int64_t n, Term term) {
+  return detail::reduce_lanes<T>(n, -std::numeric_limits<T>::infinity(), term,
+                                 [](T a, T b) { return a < b ? b : a; });
+}
+
+} // namespace ashlar::device::host

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Row kernels of the softmax, as the pieces that a softmax over split columns needs (between them the
+// caller reduces `maximum` and `sum` over the ranks that share a row) and as a whole built from them.
+//
+//   row_max         maximum[r] = max_c x[r, c]                       -inf for no columns
+//   row_exp_sum     y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
+//   row_divide      y[r, c] /= sum[r]
+//   row_dot         dot[r] = sum_c a[r, c] b[r, c]
+//   softmax_backward_apply   dx[r, c] = y[r, c] (dy[r, c] - dot[r]), dot of (dy, y)
+//
+// Arrays are rows x cols, contiguous; y may be x, dx may be dy.
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/map.hpp>
+#include <ashlar/device/host/reduce.hpp>
+#include <ashlar/device/math.hpp>
+
+#include <cstdint>
+
+namespace ashlar::device::host {
+
+template <class T>
+void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const row = x + r * cols;
+    maximum[r] = reduce_max<T>(cols, [row](std::int64_t c) { return row[c]; });
+  }
+}
+
+template <class T>
+void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const row = x + r * cols;
+    T* const out = y + r * cols;
+    sum[r] = reduce_sum<T>(cols, [row, out, shift = maximum[r]](std::int64_t c) {
+      T const value = math::exp(row[c] - shift);
+      out[c] = value;
+      return value;
+    });
+  }
+}
+
+template <class T>
+void row_divide(T const* sum, std::int64_t rows, std::int64_t cols, T* y) {
+  for (std::int64_t r = 0; r < rows; ++r) scale_inplace(T(1) / sum[r], cols, y + r * cols);
+}
+
+template <class T>
+void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* dot) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T const* const left = a + r * cols;
+    T const* const right = b + r * cols;
+    dot[r] = reduce_sum<T>(cols, [left, right](std::int64_t c) { return left[c] * right[c]; });
+  }
+}
+
+template <class T>
+void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
+                            std::int64_t cols, T* dx) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    map(dy + r * cols, y + r * cols, cols, dx + r * cols,
+        [shift = dot[r]](T gradient, T probability) { return probability * (gradient - shift); });
+  }
+}
+
+/// y = softmax of each row of x.
+template <class T>
+void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
+  // Row by row, so that a row is still in the cache for its next piece.
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T maximum;
+    T sum;
+    row_max(x + r * cols, 1, cols, &maximum);
+    row_exp_sum(x + r * cols, &maximum, 1, cols, y + r * cols, &sum);
+    row_divide(&sum, 1, cols, y + r * cols);
+  }
+}
+
+/// dx of each row, from the result y of the forward pass and dy.
+template <class T>
+void softmax_backward(T const* dy, T const* y, std::int64_t rows, std::int64_t cols, T* dx) {
+  for (std::int64_t r = 0; r < rows; ++r) {
+    T dot;
+    row_dot(dy + r * cols, y + r * cols, 1, cols, &dot);
+    softmax_backward_apply(dy + r * cols, y + r * cols, &dot, 1, cols, dx + r * cols);
+  }
+}
+
+} // namespace ashlar::device::host

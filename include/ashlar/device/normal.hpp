@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Standard normal numbers from Philox words, by Box and Muller: the value of an index depends on
+// (seed, stream, index) alone.
+//
+//   indices 4b, 4b + 1     r cos, r sin    of words 0, 1 of block b
+//   indices 4b + 2, 4b + 3 r cos, r sin    of words 2, 3
+//   r = sqrt(-2 ln u), u = (word + 1/2) / 2^32; angle = 2 pi word / 2^32
+//
+// Computed in double with our own logarithm and angle (error below 1e-12) and rounded at the end: a
+// float tensor is the rounded double tensor, on every compiler and device. |z| never exceeds 6.77.
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/math.hpp>
+#include <ashlar/device/philox.hpp>
+
+#include <cstdint>
+
+namespace ashlar::device {
+
+namespace detail {
+
+/// ln x for normal x > 0: x = 2^k m with m in [sqrt(1/2), sqrt(2)), then 2 artanh((m - 1) / (m + 1)).
+ASHLAR_HD inline double natural_logarithm(double x) {
+  std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
+  std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
+  // 2^52 * 1.5 in the exponent's place makes a small integer a double without a conversion.
+  double const k =
+      __builtin_bit_cast(double, (lifted >> 52) + 0x4338000000000000ull) - (6755399441055744.0 + 1023.0);
+  double const m = __builtin_bit_cast(double, (lifted & 0x000fffffffffffffull) +
+                                                  0x3fe6a09e667f3bcdull);
+  double const s = (m - 1.0) / (m + 1.0);
+  double const z = s * s;
+  double p = 1.0 / 17.0;
+  p = p * z + 1.0 / 15.0;
+  p = p * z + 1.0 / 13.0;
+  p = p * z + 1.0 / 11.0;
+  p = p * z + 1.0 / 9.0;
+  p = p * z + 1.0 / 7.0;
+  p = p * z + 1.0 / 5.0;
+  p = p * z + 1.0 / 3.0;
+  p = p * z + 1.0;
+  return 2.0 * s * p + k * 0.69314718055994530942;
+}
+
+} // namespace detail
+
+struct normal_pair {
+  double first;
+  double second;
+};
+
+/// Two independent standard normals from two random words.
+ASHLAR_HD inline normal_pair normals_from_words(std::uint32_t radius_word,
+                                                std::uint32_t angle_word) {
+  double const u = (static_cast<double>(radius_word) + 0.5) * 0x1p-32;
+  double const r = math::sqrt(-2.0 * detail::natural_logarithm(u));
+  // Quarter turns to the nearest, then a remainder in [-1/8, 1/8) turns, exactly.
+  std::uint32_t const quarter = (angle_word + 0x20000000u) >> 30;
+  auto const remainder = static_cast<std::int32_t>(angle_word - (quarter << 30));
+  double const a = static_cast<double>(remainder) * (0x1p-32 * 6.28318530717958647693);
+  double const z = a * a;
+  double s = -1.0 / 39916800.0;
+  s = s * z + 1.0 / 362880.0;
+  s = s * z - 1.0 / 5040.0;
+  s = s * z + 1.0 / 120.0;
+  s = s * z - 1.0 / 6.0;
+  s = s * z * a + a;
+  double c = 1.0 / 479001600.0;
+  c = c * z - 1.0 / 3628800.0;
+  c = c * z + 1.0 / 40320.0;
+  c = c * z - 1.0 / 720.0;
+  c = c * z + 1.0 / 24.0;
+  c = c * z - 0.5;
+  c = c * z + 1.0;
+  bool const swapped = (quarter & 1u) != 0;
+  double const cosine = swapped ? s : c;
+  double const sine = swapped ? c : s;
+  bool const left = ((quarter + 1u) & 2u) != 0;
+  bool const below = (quarter & 2u) != 0;
+  return {r * (left ? -cosine : cosine), r * (below ? -sine : sine)};
+}
+
+/// Standard normal, a function of (seed, stream, index) alone.
+template <class T>
+ASHLAR_HD T normal(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
+  auto const i = static_cast<std::uint64_t>(index);
+  philox_block const block = random_block(seed, stream, i / 4);
+  std::uint64_t const pair = (i % 4) / 2;
+  normal_pair const z = normals_from_words(block.word[2 * pair], block.word[2 * pair + 1]);
+  return static_cast<T>(i % 2 == 0 ? z.first : z.second);
+}
+
+} // namespace ashlar::device

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011):
+// a random word is a function of (seed, stream, index) and of nothing else, so that a tensor's values
+// do not depend on how many ranks share it, nor in what order they are made.
+//
+//   key      seed                        64 bits
+//   counter  index / 4, stream           64 + 64 bits
+//   word     counter's block, index % 4  32 bits
+//
+// A float and a double draw of one index agree to the float's 24 bits. Normals are in normal.hpp.
+
+#include <ashlar/config.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <utility>
+
+namespace ashlar::device {
+
+/// Four random words, or a counter.
+struct philox_block {
+  std::uint32_t word[4];
+};
+
+namespace detail {
+
+ASHLAR_HD constexpr philox_block philox_round(philox_block const& c, std::uint32_t key_low,
+                                              std::uint32_t key_high) {
+  std::uint64_t const even = std::uint64_t{0xD2511F53u} * c.word[0];
+  std::uint64_t const odd = std::uint64_t{0xCD9E8D57u} * c.word[2];
+  return {{static_cast<std::uint32_t>(odd >> 32) ^ c.word[1] ^ key_low,
+           static_cast<std::uint32_t>(odd),
+           static_cast<std::uint32_t>(even >> 32) ^ c.word[3] ^ key_high,
+           static_cast<std::uint32_t>(even)}};
+}
+
+// The ten rounds are spelled out by a fold: a loop inside would keep host loops from vectorising.
+template <std::size_t... Round>
+ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key_low,
+                                               std::uint32_t key_high,
+                                               std::index_sequence<Round...>) {
+  ((c = philox_round(c, key_low + static_cast<std::uint32_t>(Round) * 0x9E3779B9u,
+                     key_high + static_cast<std::uint32_t>(Round) * 0xBB67AE85u)),
+   ...);
+  return c;
+}
+
+} // namespace detail
+
+/// Philox4x32-10 of a 128-bit counter under a 64-bit key, as published.
+ASHLAR_HD constexpr philox_block philox4x32(philox_block const& counter, std::uint32_t key_low,
+                                            std::uint32_t key_high) {
+  return detail::philox_rounds(counter, key_low, key_high, std::make_index_sequence<10>{});
+}
+
+/// The four words of indices 4 * block .. 4 * block + 3.
+ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t stream,
+                                              std::uint64_t block) {
+  return philox4x32({{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+                      static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}},
+                    static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+}
+
+/// The random word of one index.
+ASHLAR_HD constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream,
+                                              std::uint64_t index) {
+  return random_block(seed, stream, index / 4).word[index % 4];
+}
+
+/// A word as a number in [0, 1): 32 bits of it in double, the upper 24 in float.
+template <class T>
+ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
+  static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
+  if constexpr (std::is_same_v<T, float>) {
+    return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * 0x1p-24f;
+  } else {
+    return static_cast<double>(word) * 0x1p-32;
+  }
+}
+
+/// Uniform in [0, 1), a function of (seed, stream, index) alone.
+template <class T>
+ASHLAR_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
+  return uniform_from_word<T>(random_word(seed, stream, static_cast<std::uint64_t>(index)));
+}
+
+} // namespace ashlar::device
