@@ -1,0 +1,30 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Install tree: headers, exported targets, config and version files, our find module.
+
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(ashlar_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/ashlar")
+
+# One export file per target: the config file loads only those whose packages the user has.
+get_property(ashlar_libraries GLOBAL PROPERTY ASHLAR_LIBRARIES)
+foreach(library IN LISTS ashlar_libraries)
+  install(TARGETS ${library} EXPORT ${library}
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  install(EXPORT ${library} NAMESPACE ashlar:: FILE ${library}_targets.cmake
+    DESTINATION "${ashlar_package_dir}")
+endforeach()
+
+configure_package_config_file(cmake/ashlarConfig.cmake.in
+  "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake" INSTALL_DESTINATION "${ashlar_package_dir}")
+# ARCH_INDEPENDENT: headers only, so a package built for one word size serves all.
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+
+install(FILES
+  "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake"
+  "${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake"
+  DESTINATION "${ashlar_package_dir}")
+install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

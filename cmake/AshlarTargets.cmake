@@ -1,0 +1,78 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The public targets. Headers are found by room, so that adding one needs no edit here.
+#
+#   ashlar::core    placement … search   needs nothing but a C++20 compiler
+#   ashlar::ashlar  core + comm … train  needs MPI and a BLAS with cblas.h
+#   ashlar::json    core + io/json       needs nlohmann_json
+
+set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
+set(ashlar_core_rooms placement mesh layout signature machine plan search)
+set(ashlar_full_rooms comm device tensor io nn train)
+
+# Compiling each header alone shows the one that leans on what its users happened to include before.
+if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_VERIFY_INTERFACE_HEADER_SETS)
+  set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
+endif()
+
+# ashlar_headers(<out> <glob>...): the headers below include/ashlar that match.
+function(ashlar_headers out)
+  list(TRANSFORM ARGN PREPEND "${ashlar_include_dir}/ashlar/")
+  file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${ARGN})
+  set(${out} "${headers}" PARENT_SCOPE)
+endfunction()
+
+# ashlar_add_library(<name> <header>...): INTERFACE target ashlar_<name>, known as ashlar::<name>.
+function(ashlar_add_library name)
+  add_library(ashlar_${name} INTERFACE)
+  add_library(ashlar::${name} ALIAS ashlar_${name})
+  set_target_properties(ashlar_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(ashlar_${name} INTERFACE cxx_std_20)
+  target_sources(ashlar_${name} INTERFACE
+    FILE_SET HEADERS BASE_DIRS "${ashlar_include_dir}" FILES ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY ASHLAR_LIBRARIES ashlar_${name})
+endfunction()
+
+list(TRANSFORM ashlar_core_rooms APPEND "/*.hpp" OUTPUT_VARIABLE ashlar_core_globs)
+ashlar_headers(ashlar_core_headers ${ashlar_core_globs})
+if(EXISTS "${ashlar_include_dir}/ashlar/config.hpp")
+  list(APPEND ashlar_core_headers "${ashlar_include_dir}/ashlar/config.hpp")
+endif()
+ashlar_add_library(core ${ashlar_core_headers})
+
+list(APPEND CMAKE_MODULE_PATH "${PROJECT_SOURCE_DIR}/cmake")
+find_package(MPI QUIET COMPONENTS CXX)
+find_package(CBLAS QUIET)
+if(MPI_CXX_FOUND AND CBLAS_FOUND)
+  list(TRANSFORM ashlar_full_rooms APPEND "/*.hpp" OUTPUT_VARIABLE ashlar_full_globs)
+  ashlar_headers(ashlar_full_headers ${ashlar_full_globs})
+  list(FILTER ashlar_full_headers EXCLUDE REGEX "/ashlar/io/json/")
+  if(EXISTS "${ashlar_include_dir}/ashlar/ashlar.hpp")
+    list(APPEND ashlar_full_headers "${ashlar_include_dir}/ashlar/ashlar.hpp")
+  endif()
+  ashlar_add_library(ashlar ${ashlar_full_headers})
+  target_link_libraries(ashlar_ashlar INTERFACE ashlar_core MPI::MPI_CXX CBLAS::CBLAS)
+  # The C++ bindings were removed from MPI in 2012; including them only costs time and link errors.
+  target_compile_definitions(ashlar_ashlar INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+  message(STATUS "ashlar: MPI ${MPI_CXX_VERSION}, BLAS ${CBLAS_LIBRARIES}")
+else()
+  set(ashlar_missing "")
+  if(NOT MPI_CXX_FOUND)
+    list(APPEND ashlar_missing "MPI")
+  endif()
+  if(NOT CBLAS_FOUND)
+    list(APPEND ashlar_missing "a BLAS with cblas.h")
+  endif()
+  list(JOIN ashlar_missing " and " ashlar_missing)
+  message(STATUS "ashlar: ${ashlar_missing} not found: only the planner is built (ashlar::core)")
+endif()
+
+find_package(nlohmann_json 3.9 QUIET)
+if(nlohmann_json_FOUND)
+  ashlar_headers(ashlar_json_headers "io/json/*.hpp")
+  ashlar_add_library(json ${ashlar_json_headers})
+  target_link_libraries(ashlar_json INTERFACE ashlar_core nlohmann_json::nlohmann_json)
+else()
+  message(STATUS "ashlar: nlohmann_json not found: no plan files (ashlar::json)")
+endif()

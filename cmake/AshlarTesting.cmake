@@ -1,0 +1,165 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Registers tests by folder; tests/CMakeLists.txt calls one function per kind. A test is a file:
+#
+#   tests/static/*.cpp          compiled, nothing else          label static
+#   tests/unit/*_test.cpp       doctest, one process            label unit
+#   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
+#   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
+#   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
+
+set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
+set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
+
+# Root in a container, more ranks than cores, and ranks that would otherwise spin while they wait.
+# Not bound to cores: two jobs at a time would both be bound to the first. One thread per rank.
+set(ASHLAR_TEST_ENVIRONMENT
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+  OMPI_MCA_hwloc_base_binding_policy=none
+  OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1)
+
+# ashlar_glob(<out> <folder> <pattern>): sorted; an empty or missing folder gives an empty list.
+function(ashlar_glob out folder pattern)
+  file(GLOB files CONFIGURE_DEPENDS "${ASHLAR_TEST_DIR}/${folder}/${pattern}")
+  set(${out} "${files}" PARENT_SCOPE)
+endfunction()
+
+# ashlar_test_properties(<test> <label>...)
+function(ashlar_test_properties test)
+  set_tests_properties(${test} PROPERTIES
+    LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
+endfunction()
+
+# ashlar_test_program(<target> <source>): with every library of ours that this build has.
+function(ashlar_test_program target source)
+  add_executable(${target} "${source}")
+  target_include_directories(${target} PRIVATE "${ASHLAR_TEST_DIR}")
+  target_link_libraries(${target} PRIVATE ashlar::core ashlar_test_flags)
+  foreach(library ashlar::ashlar ashlar::json doctest::doctest range-v3::range-v3 rapidcheck)
+    if(TARGET ${library})
+      target_link_libraries(${target} PRIVATE ${library})
+    endif()
+  endforeach()
+endfunction()
+
+function(ashlar_add_static_tests)
+  ashlar_glob(sources static *.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(static_tests OBJECT ${sources})
+  target_link_libraries(static_tests PRIVATE ashlar::core ashlar_test_flags)
+  # They ran when they were compiled; this entry is what CTest shows of them.
+  add_test(NAME static COMMAND "${CMAKE_COMMAND}" -E true)
+  ashlar_test_properties(static static)
+endfunction()
+
+function(ashlar_add_unit_tests)
+  ashlar_glob(sources unit *_test.cpp)
+  add_library(unit_main OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/unit_main.cpp")
+  target_include_directories(unit_main PRIVATE "${ASHLAR_TEST_DIR}")
+  target_link_libraries(unit_main PRIVATE doctest::doctest ashlar_test_flags)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    ashlar_test_program(unit_${name} "${source}")
+    target_link_libraries(unit_${name} PRIVATE unit_main)
+    add_test(NAME unit/${name} COMMAND unit_${name})
+    ashlar_test_properties(unit/${name} unit)
+  endforeach()
+endfunction()
+
+# ashlar_rank_counts(<out> <source>): the numbers of its line `// ranks: 1 2 4`, else the default.
+function(ashlar_rank_counts out source)
+  set(counts 1 2 3 4 6 8)
+  file(STRINGS "${source}" head LIMIT_COUNT 15)
+  # Not a REGEX of file(STRINGS), which would count the matches and so read beyond line 15.
+  list(FILTER head INCLUDE REGEX "^// ranks:( [0-9]+)+ *$")
+  if(head)
+    list(GET head 0 line)
+    string(REGEX MATCHALL "[0-9]+" counts "${line}")
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+  set(${out} "${counts}" PARENT_SCOPE)
+endfunction()
+
+function(ashlar_add_mpi_tests)
+  ashlar_glob(sources mpi *_test.cpp)
+  # Open MPI refuses more ranks than cores without this; other launchers do not know the flag.
+  set(oversubscribe "")
+  execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE version ERROR_QUIET)
+  if(version MATCHES "Open MPI|OpenRTE")
+    set(oversubscribe --oversubscribe)
+  endif()
+
+  add_library(mpi_main OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/mpi_main.cpp")
+  target_include_directories(mpi_main PRIVATE "${ASHLAR_TEST_DIR}")
+  target_link_libraries(mpi_main PRIVATE doctest::doctest ashlar::ashlar ashlar_test_flags)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    ashlar_test_program(mpi_${name} "${source}")
+    target_link_libraries(mpi_${name} PRIVATE mpi_main)
+    ashlar_rank_counts(counts "${source}")
+    foreach(count IN LISTS counts)
+      add_test(NAME mpi/${name}/np${count} COMMAND
+        "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
+        $<TARGET_FILE:mpi_${name}> ${MPIEXEC_POSTFLAGS})
+      ashlar_test_properties(mpi/${name}/np${count} mpi np${count})
+      # Two at most: a test that asked for eight would wait for ever on a two-core machine's CTest.
+      set(processors ${count})
+      if(count GREATER 2)
+        set(processors 2)
+      endif()
+      set_tests_properties(mpi/${name}/np${count} PROPERTIES PROCESSORS ${processors})
+    endforeach()
+  endforeach()
+endfunction()
+
+function(ashlar_add_compile_fail_tests)
+  ashlar_glob(sources compile_fail *.cpp)
+  set(library ashlar::core)
+  if(TARGET ashlar::ashlar)
+    set(library ashlar::ashlar)
+  endif()
+
+  # Each sentence is promised on GCC and on Clang: whichever of the two is not configured joins in.
+  set(names gcc clang)
+  set(other clang++)
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set(names clang gcc)
+    set(other g++)
+  endif()
+  set(compilers "${CMAKE_CXX_COMPILER}")
+  find_program(ASHLAR_OTHER_COMPILER ${other})
+  if(ASHLAR_OTHER_COMPILER)
+    list(APPEND compilers "${ASHLAR_OTHER_COMPILER}")
+  else()
+    list(REMOVE_AT names 1)
+  endif()
+
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM stem)
+    foreach(compiler label IN ZIP_LISTS compilers names)
+      set(test compile_fail/${stem}/${label})
+      add_test(NAME ${test} COMMAND "${CMAKE_COMMAND}"
+        "-DCOMPILER=${compiler}" "-DSOURCE=${source}"
+        "-DINCLUDES=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>,|>"
+        "-DDEFINITIONS=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>"
+        -P "${PROJECT_SOURCE_DIR}/cmake/run_compile_fail.cmake")
+      ashlar_test_properties(${test} compile_fail)
+    endforeach()
+  endforeach()
+endfunction()
+
+function(ashlar_add_script_tests)
+  ashlar_glob(scripts scripts *.sh)
+  foreach(script IN LISTS scripts)
+    cmake_path(GET script STEM name)
+    add_test(NAME script/${name} COMMAND bash "${script}")
+    ashlar_test_properties(script/${name} script)
+    set_tests_properties(script/${name} PROPERTIES SKIP_RETURN_CODE 77)
+    set_property(TEST script/${name} APPEND PROPERTY ENVIRONMENT
+      "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}")
+  endforeach()
+endfunction()

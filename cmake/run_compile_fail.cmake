@@ -1,0 +1,65 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# cmake -DCOMPILER=… -DSOURCE=… [-DINCLUDES=a|b] [-DDEFINITIONS=a|b] -P run_compile_fail.cmake
+#
+# One file, compiled twice:
+#   with -DASHLAR_CONTROL   must compile: shows that only what we forbid is wrong with the file
+#   without                 must fail, and its output must hold every `// expect: TEXT` of the file
+# A TEXT matches literally or, if it does not occur literally, as a regular expression of CMake.
+
+cmake_minimum_required(VERSION 3.25)
+
+set(command "${COMPILER}" -std=c++20 -fsyntax-only -fdiagnostics-color=never)
+string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
+foreach(directory IN LISTS INCLUDES)
+  if(directory)
+    list(APPEND command "-I${directory}")
+  endif()
+endforeach()
+string(REPLACE "|" ";" DEFINITIONS "${DEFINITIONS}")
+foreach(definition IN LISTS DEFINITIONS)
+  if(definition)
+    list(APPEND command "-D${definition}")
+  endif()
+endforeach()
+
+# compile(<extra>...): sets `status` and `output` (both streams).
+macro(compile)
+  execute_process(COMMAND ${command} ${ARGN} "${SOURCE}"
+    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+endmacro()
+
+# Brackets and semicolons would confuse CMake's lists, so the file is read as one string.
+file(READ "${SOURCE}" text)
+if(NOT text MATCHES "ASHLAR_CONTROL")
+  message(FATAL_ERROR "${SOURCE}: no `#ifdef ASHLAR_CONTROL` branch with the right spelling")
+endif()
+set(count 0)
+while(text MATCHES "// expect: ([^\n]*)\n(.*)")
+  set(expect_${count} "${CMAKE_MATCH_1}")
+  set(text "${CMAKE_MATCH_2}")
+  math(EXPR count "${count} + 1")
+endwhile()
+if(count EQUAL 0)
+  message(FATAL_ERROR "${SOURCE}: no line `// expect: TEXT`: say which sentence this file is for")
+endif()
+
+compile(-DASHLAR_CONTROL)
+if(NOT status EQUAL 0)
+  message(FATAL_ERROR "${SOURCE}: the control branch does not compile (${COMPILER}):\n${output}")
+endif()
+
+compile()
+if(status EQUAL 0)
+  message(FATAL_ERROR "${SOURCE}: compiles, but it must not (${COMPILER})")
+endif()
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  string(FIND "${output}" "${expect_${i}}" at)
+  if(at EQUAL -1 AND NOT output MATCHES "${expect_${i}}")
+    message(FATAL_ERROR
+      "${SOURCE}: fails, but its output lacks\n  ${expect_${i}}\n(${COMPILER}):\n${output}")
+  endif()
+endforeach()
+message(STATUS "${SOURCE}: ${count} expected text(s) found (${COMPILER})")

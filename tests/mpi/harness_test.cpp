@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// The harness of the MPI tests itself: ranks are there, in step, and see each other's numbers.
+
+#include <doctest/doctest.h>
+#include <mpi.h>
+
+namespace {
+
+int rank_of(MPI_Comm comm) {
+  int rank = -1;
+  MPI_Comm_rank(comm, &rank);
+  return rank;
+}
+
+int size_of(MPI_Comm comm) {
+  int size = 0;
+  MPI_Comm_size(comm, &size);
+  return size;
+}
+
+int sum_over(MPI_Comm comm, int value) {
+  int sum = 0;
+  MPI_Allreduce(&value, &sum, 1, MPI_INT, MPI_SUM, comm);
+  return sum;
+}
+
+} // namespace
+
+TEST_CASE("every rank adds its number to the sum") {
+  int const size = size_of(MPI_COMM_WORLD);
+  REQUIRE(size > 0);
+  CHECK(sum_over(MPI_COMM_WORLD, rank_of(MPI_COMM_WORLD) + 1) == size * (size + 1) / 2);
+}
+
+TEST_CASE("subcases keep the ranks in step") {
+  int const rank = rank_of(MPI_COMM_WORLD);
+  int const parity = rank % 2;
+  MPI_Comm part = MPI_COMM_NULL;
+  SUBCASE("even and odd ranks") {
+    MPI_Comm_split(MPI_COMM_WORLD, parity, rank, &part);
+    int expected = 0;
+    for (int r = parity; r < size_of(MPI_COMM_WORLD); r += 2) expected += r;
+    CHECK(sum_over(part, rank) == expected);
+  }
+  SUBCASE("each rank alone") {
+    MPI_Comm_split(MPI_COMM_WORLD, rank, 0, &part);
+    CHECK(sum_over(part, rank) == rank);
+  }
+  MPI_Comm_free(&part);
+}

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Ends a run that hangs: unless destroyed before, calls `give_up` with a sentence that names the
+// current test, ASHLAR_TEST_DEADLINE seconds (default 120) after its construction. From a thread of
+// its own, because the main one is the one that hangs.
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+#include <thread>
+
+namespace ashlar_test {
+
+class deadline {
+public:
+  using action = void (*)(std::string const&);
+
+  explicit deadline(action give_up) : thread_([this, give_up] { watch(give_up); }) {}
+  deadline(deadline const&) = delete;
+  ~deadline() {
+    {
+      std::lock_guard const lock(mutex_);
+      done_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  // Names the test that runs from now on. `test` must outlive it.
+  static void now_in(char const* test) { current = test; }
+
+private:
+  void watch(action give_up) {
+    char const* const given = std::getenv("ASHLAR_TEST_DEADLINE");
+    int const parsed = given ? std::atoi(given) : 0;
+    int const seconds = parsed > 0 ? parsed : 120;
+    std::unique_lock lock(mutex_);
+    if (wake_.wait_for(lock, std::chrono::seconds(seconds), [this] { return done_; })) return;
+    give_up("not done after " + std::to_string(seconds) + " s, in \"" + current.load() + "\"");
+  }
+
+  static inline std::atomic<char const*> current = "start-up";
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool done_ = false;
+  std::thread thread_; // last: starts when the rest exists
+};
+
+} // namespace ashlar_test

@@ -1,0 +1,197 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The main of every MPI test, compiled once: the same cases in the same order on all ranks.
+//
+//   after each case     the ranks agree on its verdict, over a communicator of our own
+//   output              failures of every rank, each line with its rank; the summary once
+//   exit code           1 on every rank when a case failed on any
+//   a rank left early   (REQUIRE or an exception) and others did not: the job is aborted, because
+//                       what those ranks would do next can no longer match
+//   too slow            after ASHLAR_TEST_DEADLINE seconds (default 120) the job is aborted
+//
+// A case is synchronised at its end and at each re-entry for another SUBCASE.
+
+#define DOCTEST_CONFIG_IMPLEMENT
+#include <doctest/doctest.h>
+
+#include "support/deadline.hpp"
+#include "support/rank_stream.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <iostream>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+int rank_ = 0;
+int size_ = 1;
+MPI_Comm verdicts_ = MPI_COMM_NULL; // never a communicator that a test uses
+ashlar_test::rank_stream* out_ = nullptr;
+
+// Prints on this rank, then ends every rank.
+[[noreturn]] void abort_job(std::string const& why) {
+  *out_ << "ABORTED: " << why << std::endl;
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::_Exit(1);
+}
+
+// Where a rank is when it asks for the others' verdict. Compared between ranks.
+enum class point { reenter, end };
+
+struct verdict {
+  int failed;     // ranks on which an assertion failed or an exception escaped
+  int left_early; // ranks that did not reach the end of the case
+};
+
+// How long ranks wait for the others once they know that something is wrong here.
+constexpr auto grace = std::chrono::seconds(5);
+
+// Sums the verdicts of all ranks. Communicates: one all-reduce over all ranks.
+verdict agree(point where, bool failed, bool left_early, char const* test) {
+  std::array<int, 3> mine{failed, left_early, where == point::end};
+  std::array<int, 3> all{};
+  MPI_Request request;
+  MPI_Iallreduce(mine.data(), all.data(), 3, MPI_INT, MPI_SUM, verdicts_, &request);
+  auto const since = steady::now();
+  for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done;) {
+    if (failed && steady::now() - since > grace)
+      abort_job(std::string("this rank failed in \"") + test +
+                "\" and the others still wait inside it");
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  if (all[2] != 0 && all[2] != size_)
+    abort_job(std::string("ranks run different subcases of \"") + test + "\"");
+  return {all[0], all[1]};
+}
+
+// doctest's console output, with one verdict per case for all ranks and one summary.
+struct mpi_reporter : doctest::ConsoleReporter {
+  using doctest::ConsoleReporter::ConsoleReporter;
+
+  void test_run_start() override {}
+
+  void test_case_start(doctest::TestCaseData const& data) override {
+    ConsoleReporter::test_case_start(data);
+    name_ = data.m_name;
+    ashlar_test::deadline::now_in(name_);
+    failed_anywhere_ = 0;
+    failed_here_ = left_here_ = false;
+  }
+
+  void log_assert(doctest::AssertData const& data) override {
+    ConsoleReporter::log_assert(data);
+    if (!data.m_failed || (data.m_at & doctest::assertType::is_warn)) return;
+    failed_here_ = true;
+    left_here_ |= (data.m_at & doctest::assertType::is_require) != 0;
+  }
+
+  void log_message(doctest::MessageData const& data) override {
+    ConsoleReporter::log_message(data);
+    if (data.m_severity & doctest::assertType::is_warn) return;
+    failed_here_ = true;
+    left_here_ |= (data.m_severity & doctest::assertType::is_require) != 0;
+  }
+
+  void test_case_exception(doctest::TestCaseException const& error) override {
+    ConsoleReporter::test_case_exception(error);
+    // doctest is inside a signal handler then, where no rank can be asked anything.
+    if (error.is_crash) abort_job(std::string("this rank crashed in \"") + name_ + "\"");
+    failed_here_ = left_here_ = true;
+  }
+
+  void test_case_reenter(doctest::TestCaseData const& data) override {
+    ConsoleReporter::test_case_reenter(data);
+    settle(point::reenter);
+  }
+
+  void test_case_end(doctest::CurrentTestCaseStats const& stats) override {
+    ConsoleReporter::test_case_end(stats);
+    settle(point::end);
+    ++cases_;
+    if (failed_anywhere_ > 0)
+      failures_.push_back("\"" + std::string(name_) + "\" on " + std::to_string(failed_anywhere_) +
+                          " of " + std::to_string(size_) + " ranks");
+  }
+
+  void test_run_end(doctest::TestRunStats const& stats) override {
+    int const all_failures = static_cast<int>(failures_.size());
+    failed_cases = all_failures;
+    if (rank_ != 0) return;
+    for (auto const& failure : failures_) *out_ << "failed: " << failure << '\n';
+    *out_ << cases_ << " cases on " << size_ << " ranks, " << failures_.size() << " failed; "
+          << stats.numAsserts << " assertions on rank 0" << std::endl;
+  }
+
+  static inline int failed_cases = 0; // of the run, on any rank; the same on all ranks
+
+private:
+  void settle(point where) {
+    out_->flush();
+    auto const all = agree(where, failed_here_, left_here_, name_);
+    if (all.left_early > 0 && all.left_early < size_) {
+      if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
+      std::this_thread::sleep_for(grace); // one that left prints why, and aborts
+    }
+    failed_anywhere_ = std::max(failed_anywhere_, all.failed);
+    failed_here_ = left_here_ = false;
+  }
+
+  char const* name_ = "";
+  bool failed_here_ = false; // since the last verdict, on this rank
+  bool left_here_ = false;
+  int failed_anywhere_ = 0; // most ranks that failed at one verdict of this case
+  int cases_ = 0;
+  std::vector<std::string> failures_;
+};
+
+DOCTEST_REGISTER_REPORTER("mpi", 1, mpi_reporter);
+
+int run(int argc, char** argv) {
+  doctest::Context context(argc, argv);
+  context.setCout(out_);
+  context.setOption("no-colors", true);
+  context.addFilter("reporters", "mpi");
+  int const status = context.run();
+  // doctest's own status knows this rank only.
+  return mpi_reporter::failed_cases > 0 || status != 0 ? 1 : 0;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+  MPI_Comm_size(MPI_COMM_WORLD, &size_);
+  MPI_Comm_dup(MPI_COMM_WORLD, &verdicts_);
+  ashlar_test::rank_stream out(rank_);
+  out_ = &out;
+
+  int status = 1;
+  {
+    ashlar_test::deadline const deadline(&abort_job);
+    try {
+      status = run(argc, argv);
+    } catch (std::exception const& error) {
+      abort_job(std::string("uncaught exception: ") + error.what());
+    } catch (...) {
+      abort_job("uncaught exception of unknown type");
+    }
+    int worst = 0;
+    MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, verdicts_);
+    status = worst;
+    MPI_Comm_free(&verdicts_);
+    MPI_Finalize(); // inside the deadline: a message that nobody received can hang it
+  }
+  return status;
+}
