@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Extents × topology × placement: which box of the global index space a rank holds.
+//
+//   local_box(shape, topology, placement, c)   the box of the rank at coordinates c
+//
+// A split dimension is the interval of the nested balanced split; any other is whole. A partial
+// axis does not change the box: every rank of it holds an addend of the whole box. Coordinate 0
+// along every axis always has the largest box, which is what the cost model uses.
+
+#include <ashlar/layout/shape.hpp>
+#include <ashlar/layout/split.hpp>
+#include <ashlar/mesh/topology.hpp>
+
+namespace ashlar {
+
+/// An axis-aligned box of a tensor's index space.
+struct box {
+  inplace_vector<interval, max_rank> dim;
+
+  constexpr int rank() const { return dim.size(); }
+  constexpr interval const& operator[](int d) const { return dim[d]; }
+
+  constexpr std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (int d = 0; d < dim.size(); ++d) n *= dim[d].size;
+    return n;
+  }
+  constexpr shape extents() const {
+    shape s;
+    for (int d = 0; d < dim.size(); ++d) s.extent.push_back(dim[d].size);
+    return s;
+  }
+  friend constexpr bool operator==(box const&, box const&) = default;
+};
+
+constexpr box intersect(box const& a, box const& b) {
+  box c = a;
+  for (int d = 0; d < a.rank(); ++d) c.dim[d] = intersect(a[d], b[d]);
+  return c;
+}
+
+/// The box of the rank at `c`. Expects a placement that `check` accepts.
+constexpr box local_box(shape const& s, topology const& t, placement const& p,
+                        coordinates const& c) {
+  box b;
+  b.dim.resize(s.rank());
+  for (int d = 0; d < s.rank(); ++d) b.dim[d] = {0, s[d]};
+  // One pass per depth: an outer axis must be applied before an inner one.
+  for (int depth = 0; depth < p.axes(); ++depth)
+    for (int a = 0; a < p.axes(); ++a)
+      if (p[a].is_split() && p[a].depth == depth)
+        b.dim[p[a].dim] =
+            balanced_part(b.dim[p[a].dim], t.extent(a), c[static_cast<std::size_t>(a)]);
+  return b;
+}
+
+/// The largest number of elements that a rank holds.
+constexpr std::int64_t max_local_elements(shape const& s, topology const& t, placement const& p) {
+  return local_box(s, t, p, coordinates{}).elements();
+}
+
+/// Whether the rank at `c` is the one that speaks for its copies: coordinate 0 along every axis
+/// on which the tensor is broadcast. Sums over all ranks count each element once with it.
+constexpr bool is_representative(placement const& p, coordinates const& c) {
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_broadcast() && c[static_cast<std::size_t>(a)] != 0) return false;
+  return true;
+}
+
+}  // namespace ashlar

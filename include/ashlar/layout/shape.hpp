@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The global extents of a tensor. They live in the tensor and are never inferred from shards: five
+// rows over two ranks are 3 and 2, and neither rank could tell.
+
+#include <cstdint>
+#include <string>
+
+#include <ashlar/placement/placement.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar {
+
+struct shape {
+  inplace_vector<std::int64_t, max_rank> extent;
+
+  constexpr shape() = default;
+  constexpr shape(std::initializer_list<std::int64_t> list) : extent(list) {}
+
+  constexpr int rank() const { return extent.size(); }
+  constexpr std::int64_t& operator[](int d) { return extent[d]; }
+  constexpr std::int64_t operator[](int d) const { return extent[d]; }
+
+  constexpr std::int64_t elements() const {
+    std::int64_t n = 1;
+    for (int d = 0; d < extent.size(); ++d) n *= extent[d];
+    return n;
+  }
+
+  friend constexpr bool operator==(shape const&, shape const&) = default;
+};
+
+/// "512x1024".
+inline std::string to_string(shape const& s) {
+  std::string text;
+  for (int d = 0; d < s.rank(); ++d) text += (d ? "x" : "") + std::to_string(s[d]);
+  return s.rank() == 0 ? "scalar" : text;
+}
+
+/// Refuses negative extents and element counts beyond 2^62. Throws ashlar::error.
+inline void check_extents(shape const& s, std::string const& operation) {
+  std::int64_t n = 1;
+  for (int d = 0; d < s.rank(); ++d) {
+    if (s[d] < 0) throw error(operation, "negative extent in shape " + to_string(s) + ".");
+    if (s[d] > 0 && n > (std::int64_t{1} << 62) / s[d])
+      throw error(operation, "shape " + to_string(s) + " has more elements than can be counted.");
+    if (s[d] > 0) n *= s[d];
+  }
+}
+
+}  // namespace ashlar

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The α and β that one rank of a group sees, given that every group of the mesh along the same
+// axes communicates at the same time (r ranks per node, g of them in one group, p in the group):
+//
+//   group inside a node                        intra
+//   across nodes, rings                        α inter, β max(intra, inter · r / g)
+//     (gather, reduce): neighbours in the ring are neighbours in the node, so a group crosses a
+//     node's link once, and r / g groups share it
+//   across nodes, all-to-all and permute       α inter, β max(intra, inter · r · (p - g) / (p - 1))
+//     each of the r ranks sends its own data out of the node
+//
+// AutoDDL section 4.2 takes the inter-node α and β for any group that leaves the node; sharing the
+// node's link among its ranks is our addition, without which a mesh of fat nodes is underpriced.
+
+#include <ashlar/machine/collective.hpp>
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/mesh/topology.hpp>
+
+namespace ashlar {
+
+constexpr link group_link(machine const& m, topology const& t, axis_list const& axes,
+                          collective kind) {
+  bool leaves_node = false;
+  int inside = 1;
+  int size = 1;
+  for (int i = 0; i < axes.size(); ++i) {
+    mesh_axis const& a = t.axis[axes[i]];
+    size *= a.extent;
+    if (a.tier == link_tier::inter_node) leaves_node = leaves_node || a.extent > 1;
+    else inside *= a.extent;
+  }
+  if (!leaves_node) return m.intra;
+  bool const scattered = kind == collective::all_to_all || kind == collective::permute;
+  double const share = scattered ? double(t.ranks_per_node()) * (size - inside) / (size - 1)
+                                 : double(t.ranks_per_node()) / inside;
+  double const shared_beta = m.inter.beta * share;
+  double const inside_beta = inside > 1 ? m.intra.beta : 0;
+  return {m.inter.alpha, shared_beta > inside_beta ? shared_beta : inside_beta};
+}
+
+/// Seconds of one move: α · messages + β · bytes. The one cost formula of the library.
+constexpr double seconds(machine const& m, topology const& t, axis_list const& axes,
+                         collective kind, traffic const& load, int element_size) {
+  if (load.messages == 0) return 0;
+  link const l = group_link(m, t, axes, kind);
+  return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
+}
+
+}  // namespace ashlar

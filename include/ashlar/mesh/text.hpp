@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The text form of meshes, "node=2,gpu=4", and of a placement on one, "[S(0),B]@node=2,gpu=4".
+// A tier other than the name's default is written after the extent: "gpu=8:inter", "node=2:intra".
+
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/placement/text.hpp>
+
+namespace ashlar {
+
+inline std::string to_string(topology const& t) {
+  std::string text;
+  for (auto const& a : t.axis) {
+    text += (text.empty() ? "" : ",") + std::string(a.name.view()) + "=" + std::to_string(a.extent);
+    if (a.tier != default_tier(a.name.view()))
+      text += a.tier == link_tier::inter_node ? ":inter" : ":intra";
+  }
+  return text;
+}
+
+inline std::ostream& operator<<(std::ostream& out, topology const& t) { return out << to_string(t); }
+
+inline std::string to_string(placement const& p, topology const& t) {
+  return to_string(p) + "@" + to_string(t);
+}
+
+/// The names of some axes, "node+gpu".
+inline std::string to_string(axis_list const& list, topology const& t) {
+  std::string text;
+  for (auto a : list) text += (text.empty() ? "" : "+") + std::string(t.axis[a].name.view());
+  return text;
+}
+
+/// Reads "node=2,gpu=4". Throws ashlar::error naming the text and what is wrong with it.
+inline topology parse_topology(std::string_view text) {
+  auto fail = [&](std::string const& what) {
+    throw error("parse_topology", "\"" + std::string(text) + "\": " + what +
+                                      ". Write a mesh as name=extent pairs, such as node=2,gpu=4.");
+  };
+  topology t;
+  std::string_view rest = text;
+  while (true) {
+    auto const comma = rest.find(',');
+    auto item = rest.substr(0, comma);
+    auto const equals = item.find('=');
+    if (equals == std::string_view::npos || equals == 0) fail("an axis lacks its name or '='");
+    auto const name = item.substr(0, equals);
+    auto number = item.substr(equals + 1);
+    auto const colon = number.find(':');
+    auto const tier = colon == std::string_view::npos ? "" : number.substr(colon + 1);
+    number = number.substr(0, colon);
+    for (char c : name)
+      if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')))
+        fail("an axis name holds letters, digits and '_' only");
+    if (name.size() > sizeof(axis_name::text)) fail("an axis name is longer than 16 characters");
+    if (number.empty() || number.size() > 6) fail("an extent is not a number from 1 to 999999");
+    int extent = 0;
+    for (char c : number) {
+      if (c < '0' || c > '9') fail("an extent is not a number from 1 to 999999");
+      extent = 10 * extent + (c - '0');
+    }
+    if (extent < 1) fail("an extent is not a number from 1 to 999999");
+    if (t.axes() == max_axes) fail("more than " + std::to_string(max_axes) + " axes");
+    mesh_axis axis(axis_name(name), extent);
+    if (tier == "inter") axis.tier = link_tier::inter_node;
+    else if (tier == "intra") axis.tier = link_tier::intra_node;
+    else if (!tier.empty()) fail("a tier is ':inter' or ':intra'");
+    for (auto const& other : t.axis)
+      if (other.name == axis.name) fail("two axes share one name");
+    t.axis.push_back(axis);
+    if (comma == std::string_view::npos) break;
+    rest = rest.substr(comma + 1);
+  }
+  return t;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The shape of a mesh as a value: named axes and nothing of any process. Ranks are numbered
+// row-major, last axis fastest. A group is the set of ranks that differ only along an ordered list
+// of axes; its members are numbered with the first axis of the list slowest, so that the order of
+// the list is the order of the shards.
+
+#include <array>
+#include <stdexcept>
+
+#include <ashlar/mesh/axis.hpp>
+#include <ashlar/placement/placement.hpp>
+
+namespace ashlar {
+
+/// A position on the mesh, one entry per axis.
+using coordinates = std::array<int, max_axes>;
+
+struct topology {
+  inplace_vector<mesh_axis, max_axes> axis;
+
+  constexpr topology() = default;
+  constexpr topology(std::initializer_list<mesh_axis> list) {
+    for (auto const& a : list) {
+      if (a.extent < 1) throw std::invalid_argument("topology: a mesh axis has an extent of 1 or more");
+      for (auto const& b : axis)
+        if (a.name == b.name) throw std::invalid_argument("topology: two mesh axes share one name");
+      axis.push_back(a);
+    }
+  }
+
+  constexpr int axes() const { return axis.size(); }
+  constexpr int extent(int a) const { return axis[a].extent; }
+
+  /// Number of ranks.
+  constexpr int ranks() const {
+    int n = 1;
+    for (int a = 0; a < axis.size(); ++a) n *= axis[a].extent;
+    return n;
+  }
+
+  /// Number of ranks in one node: the product of the axes inside a node.
+  constexpr int ranks_per_node() const {
+    int n = 1;
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].tier == link_tier::intra_node) n *= axis[a].extent;
+    return n;
+  }
+
+  constexpr coordinates coordinates_of(int rank) const {
+    coordinates c{};
+    for (int a = axis.size() - 1; a >= 0; --a) {
+      c[static_cast<std::size_t>(a)] = rank % axis[a].extent;
+      rank /= axis[a].extent;
+    }
+    return c;
+  }
+
+  constexpr int rank_of(coordinates const& c) const {
+    int rank = 0;
+    for (int a = 0; a < axis.size(); ++a)
+      rank = rank * axis[a].extent + c[static_cast<std::size_t>(a)];
+    return rank;
+  }
+
+  /// Number of ranks in a group along `list`.
+  constexpr int group_size(axis_list const& list) const {
+    int n = 1;
+    for (int i = 0; i < list.size(); ++i) n *= axis[list[i]].extent;
+    return n;
+  }
+
+  /// The position of `c` in its group along `list`.
+  constexpr int index_in_group(coordinates const& c, axis_list const& list) const {
+    int index = 0;
+    for (int i = 0; i < list.size(); ++i)
+      index = index * axis[list[i]].extent + c[static_cast<std::size_t>(list[i])];
+    return index;
+  }
+
+  /// The coordinates of member `index` of the group of `c` along `list`.
+  constexpr coordinates member(coordinates c, axis_list const& list, int index) const {
+    for (int i = list.size() - 1; i >= 0; --i) {
+      c[static_cast<std::size_t>(list[i])] = index % axis[list[i]].extent;
+      index /= axis[list[i]].extent;
+    }
+    return c;
+  }
+
+  friend constexpr bool operator==(topology const&, topology const&) = default;
+};
+
+}  // namespace ashlar

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How a tensor lies on a whole mesh: one axis_placement per mesh axis, in mesh-axis order.
+//
+// Normal form: the axes that split a dimension d form an ordered list, outermost first; the depth
+// of each axis is its position there. Canonical order is left axis outermost. A constructor that
+// is given depths of -1 fills in the canonical ones. Validity (see `check`):
+//
+//   depths of one dim are 0..k-1, each once    dims are below the tensor's rank
+//   at most one kind of reduction (sums of maxima do not commute)
+//
+// It does not know extents: which rank owns which index is decided in layout/.
+
+#include <initializer_list>
+
+#include <ashlar/placement/axis_placement.hpp>
+#include <ashlar/support/inplace_vector.hpp>
+
+namespace ashlar {
+
+inline constexpr int max_axes = 6;  ///< axes of a mesh
+inline constexpr int max_rank = 5;  ///< dimensions of a tensor
+
+/// An ordered set of mesh axes, by index.
+using axis_list = inplace_vector<signed char, max_axes>;
+
+struct placement {
+  inplace_vector<axis_placement, max_axes> axis;
+
+  constexpr placement() = default;
+  constexpr placement(std::initializer_list<axis_placement> list) {
+    for (auto const& a : list) axis.push_back(a);
+    resolve_order();
+  }
+
+  static constexpr placement all_broadcast(int axes) {
+    placement p;
+    p.axis.resize(axes);
+    return p;
+  }
+
+  constexpr int axes() const { return axis.size(); }
+  constexpr axis_placement const& operator[](int a) const { return axis[a]; }
+
+  /// The axes that split `dim`, outermost first.
+  constexpr axis_list axes_of(int dim) const {
+    axis_list list;
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].is_split_of(dim)) list.push_back(0);
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].is_split_of(dim)) list[axis[a].depth] = static_cast<signed char>(a);
+    return list;
+  }
+
+  constexpr int split_count(int dim) const {
+    int n = 0;
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].is_split_of(dim)) ++n;
+    return n;
+  }
+
+  constexpr bool has_partial() const {
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].is_partial()) return true;
+    return false;
+  }
+
+  /// The reduction of the partial axes; sum where there is none.
+  constexpr reduction op() const {
+    for (int a = 0; a < axis.size(); ++a)
+      if (axis[a].is_partial()) return axis[a].op;
+    return reduction::sum;
+  }
+
+  /// `a` becomes a split of `dim`, innermost there. Expects: `a` is not a split now.
+  constexpr placement with_split(int a, int dim) const {
+    placement p = *this;
+    p.axis[a] = split(dim, split_count(dim));
+    return p;
+  }
+
+  /// `a` takes a role that is not a split. Expects: if `a` is a split, it is innermost.
+  constexpr placement with(int a, axis_placement role) const {
+    placement p = *this;
+    p.axis[a] = role;
+    return p;
+  }
+
+  /// Whether the order of every dim's axes is the canonical one.
+  constexpr bool is_canonical() const {
+    for (int a = 0; a < axis.size(); ++a)
+      for (int b = a + 1; b < axis.size(); ++b)
+        if (axis[a].is_split() && axis[b].is_split_of(axis[a].dim) &&
+            axis[a].depth > axis[b].depth)
+          return false;
+    return true;
+  }
+
+  friend constexpr bool operator==(placement const& a, placement const& b) {
+    return a.axis == b.axis;
+  }
+
+  constexpr void resolve_order() {
+    for (int a = 0; a < axis.size(); ++a) {
+      if (!axis[a].is_split() || axis[a].depth >= 0) continue;
+      int depth = 0;
+      for (int b = 0; b < a; ++b)
+        if (axis[b].is_split_of(axis[a].dim)) ++depth;
+      axis[a].depth = static_cast<signed char>(depth);
+    }
+  }
+};
+
+/// Why a placement is not valid for a tensor of `rank` dims on `axes` mesh axes; null if it is.
+constexpr char const* check(placement const& p, int rank, int axes) {
+  if (p.axes() != axes)
+    return "wrong number of axes. Give one placement per mesh axis, in the mesh's axis order.";
+  for (int a = 0; a < axes; ++a) {
+    if (!p[a].is_split()) {
+      if (p[a].is_partial() && p[a].op != p.op())
+        return "two kinds of reduction in one placement. Reduce one of them first.";
+      continue;
+    }
+    if (p[a].dim < 0 || p[a].dim >= rank)
+      return "split of a dimension the tensor does not have. Dimensions count from 0 to rank - 1.";
+    if (p[a].depth < 0 || p[a].depth >= p.split_count(p[a].dim))
+      return "shard depths of a dimension must be 0, 1, ... without gaps, outermost axis first.";
+    for (int b = 0; b < a; ++b)
+      if (p[b].is_split_of(p[a].dim) && p[b].depth == p[a].depth)
+        return "two axes claim one shard depth of a dimension. Depths count 0, 1, ..., each once.";
+  }
+  return nullptr;
+}
+
+}  // namespace ashlar

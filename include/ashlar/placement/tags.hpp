@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The spelling of placements in types: sbp<S<0>, B> is one tag per mesh axis. Tags carry no rule;
+// `value_of` turns them into placement values, where every rule lives, and `tag_of` turns a value
+// back into its one canonical tag type (S<d> where the order is canonical, S<d, depth> elsewhere).
+
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <ashlar/placement/placement.hpp>
+
+namespace ashlar {
+
+namespace placements {
+/// Dimension Dim is split along the axis. Depth: its place among the axes that split Dim.
+template <int Dim, int Depth = -1>
+struct S {};
+struct B {};     ///< every rank of the axis has it all
+struct P {};     ///< the value is the sum over the axis
+struct Pmax {};  ///< the value is the maximum over the axis
+struct Pmin {};  ///< the value is the minimum over the axis
+}  // namespace placements
+
+/// A placement as a type, one tag per mesh axis.
+template <class... Tags>
+struct sbp {
+  static constexpr int axes = static_cast<int>(sizeof...(Tags));
+};
+
+/// Stands where sbp<…> stands when the placement is a value known at run time.
+struct dynamic {};
+
+namespace detail {
+template <class Tag>
+struct tag_value;
+template <int Dim, int Depth>
+struct tag_value<placements::S<Dim, Depth>> {
+  static constexpr axis_placement value = split(Dim, Depth);
+};
+template <>
+struct tag_value<placements::B> {
+  static constexpr axis_placement value = broadcast();
+};
+template <>
+struct tag_value<placements::P> {
+  static constexpr axis_placement value = partial(reduction::sum);
+};
+template <>
+struct tag_value<placements::Pmax> {
+  static constexpr axis_placement value = partial(reduction::max);
+};
+template <>
+struct tag_value<placements::Pmin> {
+  static constexpr axis_placement value = partial(reduction::min);
+};
+
+template <class Sbp>
+struct sbp_value;
+template <class... Tags>
+struct sbp_value<sbp<Tags...>> {
+  static constexpr placement value{tag_value<Tags>::value...};
+};
+
+template <placement Value, int Axis>
+constexpr auto tag_at() {
+  constexpr axis_placement a = Value[Axis];
+  if constexpr (a.is_split()) {
+    constexpr bool canonical = [] {
+      placement p = Value;
+      for (auto& other : p.axis)
+        if (!other.is_split_of(Value[Axis].dim)) other = broadcast();
+      return p.is_canonical();
+    }();
+    if constexpr (canonical) return placements::S<a.dim>{};
+    else return placements::S<a.dim, a.depth>{};
+  } else if constexpr (a.is_broadcast()) {
+    return placements::B{};
+  } else if constexpr (a.op == reduction::sum) {
+    return placements::P{};
+  } else if constexpr (a.op == reduction::max) {
+    return placements::Pmax{};
+  } else {
+    return placements::Pmin{};
+  }
+}
+
+template <placement Value, class Axes>
+struct tag_list;
+template <placement Value, std::size_t... Axis>
+struct tag_list<Value, std::index_sequence<Axis...>> {
+  using type = sbp<decltype(tag_at<Value, static_cast<int>(Axis)>())...>;
+};
+
+// Through a class, not an alias of an alias: GCC 12 crashes on the latter.
+template <placement Value>
+struct tags_of {
+  using type = typename tag_list<
+      Value, std::make_index_sequence<static_cast<std::size_t>(Value.axes())>>::type;
+};
+template <class Sbp>
+struct canonical_tags {
+  using type = typename tags_of<sbp_value<Sbp>::value>::type;
+};
+}  // namespace detail
+
+/// The value of a tag list: value_of<sbp<S<0>, B>>.
+template <class Sbp>
+inline constexpr placement value_of = detail::sbp_value<Sbp>::value;
+
+/// The canonical tag list of a placement value.
+template <placement Value>
+using tag_of = typename detail::tags_of<Value>::type;
+
+/// The canonical spelling of a tag list: sbp<S<0, 0>, B> becomes sbp<S<0>, B>.
+template <class Sbp>
+using canonical = typename detail::canonical_tags<Sbp>::type;
+
+template <class Type>
+inline constexpr bool is_sbp = false;
+template <class... Tags>
+inline constexpr bool is_sbp<sbp<Tags...>> = true;
+
+/// A placement known to the compiler.
+template <class Type>
+concept static_placement = is_sbp<Type>;
+
+}  // namespace ashlar

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The text form of placements, the same in messages, plan files, options and tests:
+//
+//   S(0),B          one entry per mesh axis       S(0,1)   with its shard depth, where the order
+//   P  P(max)  P(min)                                      of a dim's axes is not the canonical one
+//
+// Brackets around the list and spaces are allowed on input. The mesh part of the full form
+// [S(0),B]@node=2,gpu=4 is written by mesh/text.hpp.
+
+#include <cctype>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include <ashlar/placement/placement.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar {
+
+inline char const* to_string(reduction op) {
+  return op == reduction::sum ? "sum" : op == reduction::max ? "max" : "min";
+}
+
+/// The entry of one axis; `with_depth` writes S(d,depth).
+inline std::string to_string(axis_placement const& a, bool with_depth = false) {
+  if (a.is_broadcast()) return "B";
+  if (a.is_partial()) return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
+  std::string text = "S(" + std::to_string(a.dim);
+  if (with_depth) text += "," + std::to_string(a.depth);
+  return text + ")";
+}
+
+/// "[S(0),B]".
+inline std::string to_string(placement const& p) {
+  std::string text = "[";
+  bool const with_depth = !p.is_canonical();
+  for (int a = 0; a < p.axes(); ++a)
+    text += (a ? "," : "") + to_string(p[a], with_depth && p.split_count(p[a].dim) > 1);
+  return text + "]";
+}
+
+inline std::ostream& operator<<(std::ostream& out, placement const& p) { return out << to_string(p); }
+
+/// Reads "S(0),B", "[P, S(1)]", "S(0,1),S(0,0)". Throws ashlar::error naming the text and the
+/// place of the mistake.
+inline placement parse_placement(std::string_view text) {
+  auto fail = [&](std::size_t at, std::string const& what) {
+    throw error("parse_placement", "\"" + std::string(text) + "\" at character " +
+                                       std::to_string(at + 1) + ": " + what +
+                                       ". Write one of S(d), B, P, P(max), P(min) per mesh axis, "
+                                       "separated by commas.");
+  };
+  std::size_t i = 0;
+  auto skip = [&] {
+    while (i < text.size() && std::isspace(static_cast<unsigned char>(text[i]))) ++i;
+  };
+  auto take = [&](char c) {
+    skip();
+    if (i < text.size() && text[i] == c) return ++i, true;
+    return false;
+  };
+  auto number = [&] {
+    skip();
+    std::size_t const start = i;
+    int value = 0;
+    while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && i - start < 3)
+      value = 10 * value + (text[i++] - '0');
+    if (i == start) fail(i, "a dimension was expected");
+    if (value > 100) fail(start, "no tensor has so many dimensions");
+    return value;
+  };
+  placement p;
+  bool const bracket = take('[');
+  do {
+    skip();
+    if (p.axes() == max_axes) fail(i, "more axes than a mesh can have");
+    if (take('B')) {
+      p.axis.push_back(broadcast());
+    } else if (take('P')) {
+      auto op = reduction::sum;
+      if (take('(')) {
+        skip();
+        auto const word = text.substr(i, 3);
+        if (word == "max") op = reduction::max;
+        else if (word == "min") op = reduction::min;
+        else if (word != "sum") fail(i, "sum, max or min was expected");
+        i += 3;
+        if (!take(')')) fail(i, "')' was expected");
+      }
+      p.axis.push_back(partial(op));
+    } else if (take('S')) {
+      if (!take('(')) fail(i, "'(' was expected");
+      int const dim = number();
+      int const depth = take(',') ? number() : -1;
+      if (!take(')')) fail(i, "')' was expected");
+      p.axis.push_back(split(dim, depth));
+    } else {
+      fail(i, "S, B or P was expected");
+    }
+  } while (take(','));
+  if (bracket && !take(']')) fail(i, "']' was expected");
+  skip();
+  if (i != text.size()) fail(i, "unexpected text");
+  p.resolve_order();
+  return p;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Every step that the algebra allows from one placement: the edges of the graph in which a
+// redistribution is a shortest path. Rules (notes in plan/step.hpp on what each step means):
+//
+//   * only the innermost axes of a dim can be gathered, exchanged away or padded;
+//   * an axis that starts to split a dim enters it innermost;
+//   * a fused step takes a run of innermost axes, or any ordered choice of P axes, at once;
+//   * axes of extent 1 take part like any other: their steps are free.
+
+#include <ashlar/plan/step.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// Ordered choices of P axes: visit(list) for each nonempty one.
+template <class Visit>
+constexpr void for_each_partial_choice(placement const& p, axis_list& chosen, Visit& visit) {
+  for (int a = 0; a < p.axes(); ++a) {
+    auto const axis = static_cast<signed char>(a);
+    if (!p[a].is_partial() || chosen.contains(axis)) continue;
+    chosen.push_back(axis);
+    visit(chosen);
+    for_each_partial_choice(p, chosen, visit);
+    chosen.pop_back();
+  }
+}
+
+constexpr bool is_ascending(axis_list const& list) {
+  for (int i = 1; i < list.size(); ++i)
+    if (list[i] < list[i - 1]) return false;
+  return true;
+}
+
+}  // namespace detail
+
+/// Calls visit(step) for every step from `p`. `pad` is the reduction that zero_pad creates where
+/// `p` has no partial axis yet. `rank`: dimensions of the tensor.
+template <class Visit>
+constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
+                             Visit visit) {
+  auto emit = [&](collective kind, axis_list const& axes, placement const& to) {
+    visit(step{kind, axes, p, to});
+  };
+  reduction const op = p.has_partial() ? p.op() : pad;
+
+  for (int d = 0; d < rank; ++d) {
+    axis_list const owners = p.axes_of(d);
+    for (int run = 1; run <= owners.size(); ++run) {  // the innermost `run` axes of d
+      axis_list axes;
+      for (int i = owners.size() - run; i < owners.size(); ++i) axes.push_back(owners[i]);
+      placement gathered = p;
+      for (int i = 0; i < run; ++i) gathered.axis[axes[i]] = broadcast();
+      emit(collective::all_gather, axes, gathered);
+      for (int e = 0; e < rank; ++e) {
+        if (e == d) continue;
+        placement exchanged = gathered;
+        for (int i = 0; i < run; ++i) exchanged = exchanged.with_split(axes[i], e);
+        emit(collective::all_to_all, axes, exchanged);
+      }
+      if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
+    }
+    for (int i = 0; i + 1 < owners.size(); ++i) {  // neighbours of d change their order
+      int const a = owners[i], b = owners[i + 1];
+      if (t.extent(a) == t.extent(b)) continue;  // the exchange of roles below covers it
+      placement swapped = p;
+      swapped.axis[a].depth = p[b].depth;
+      swapped.axis[b].depth = p[a].depth;
+      emit(collective::permute, {static_cast<signed char>(a), static_cast<signed char>(b)},
+           swapped);
+    }
+  }
+
+  for (int a = 0; a < p.axes(); ++a) {
+    auto const axis = static_cast<signed char>(a);
+    if (p[a].is_broadcast()) {
+      for (int d = 0; d < rank; ++d) emit(collective::slice, {axis}, p.with_split(a, d));
+      emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
+    }
+    for (int b = a + 1; b < p.axes(); ++b) {  // axes of one extent exchange their roles
+      if (t.extent(a) != t.extent(b) || p[a] == p[b]) continue;
+      placement swapped = p;
+      swapped.axis[a] = p[b];
+      swapped.axis[b] = p[a];
+      emit(collective::permute, {axis, static_cast<signed char>(b)}, swapped);
+    }
+  }
+
+  axis_list chosen;
+  auto reduce = [&](axis_list const& axes) {
+    placement reduced = p;
+    for (int i = 0; i < axes.size(); ++i) reduced.axis[axes[i]] = broadcast();
+    if (detail::is_ascending(axes)) emit(collective::all_reduce, axes, reduced);
+    for (int d = 0; d < rank; ++d) {
+      placement scattered = reduced;
+      for (int i = 0; i < axes.size(); ++i) scattered = scattered.with_split(axes[i], d);
+      emit(collective::reduce_scatter, axes, scattered);
+    }
+  };
+  detail::for_each_partial_choice(p, chosen, reduce);
+}
+
+}  // namespace ashlar

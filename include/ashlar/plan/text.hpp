@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How plans print: one line a step with axes, placements, bytes and seconds.
+
+#include <cstdio>
+#include <ostream>
+#include <string>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/plan/redistribution.hpp>
+
+namespace ashlar {
+
+/// "3.00 MiB", "512 B".
+inline std::string bytes_text(double bytes) {
+  char const* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 5) bytes /= 1024, ++unit;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
+  return text;
+}
+
+/// "12.3 us", "4.56 ms".
+inline std::string seconds_text(double s) {
+  char text[32];
+  if (s < 1e-3) std::snprintf(text, sizeof text, "%.1f us", s * 1e6);
+  else if (s < 1) std::snprintf(text, sizeof text, "%.2f ms", s * 1e3);
+  else std::snprintf(text, sizeof text, "%.2f s", s);
+  return text;
+}
+
+/// A plan together with the mesh and machine it was made for, ready to print.
+struct plan_report {
+  redistribution_plan plan;
+  topology mesh;
+  machine priced_on;
+};
+
+inline std::ostream& operator<<(std::ostream& out, plan_report const& r) {
+  auto const& p = r.plan;
+  out << to_string(p.extents) << ' ' << to_string(p.from) << " -> " << to_string(p.to) << " @"
+      << to_string(r.mesh) << ": " << seconds_text(p.seconds) << ", "
+      << bytes_text(double(p.received_bytes(r.mesh, {}))) << " received by rank 0, peak "
+      << bytes_text(double(p.peak_bytes)) << '\n';
+  if (p.steps.empty()) out << "  nothing to do\n";
+  for (auto const& s : p.steps) {
+    auto const load = step_traffic(s, p.extents, r.mesh, {});
+    out << "  " << to_string(s.kind) << " along " << to_string(s.axes, r.mesh) << ": "
+        << to_string(s.from) << " -> " << to_string(s.to) << ", "
+        << bytes_text(double(load.elements) * p.element_size) << ", "
+        << seconds_text(step_seconds(s, p.extents, p.element_size, r.mesh, r.priced_on)) << '\n';
+  }
+  return out;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// One mesh axis of a layer in training: where its input, output, parameters and all their gradients
+// lie. A row is a forward signature joined with the backward signatures that fit it, so it holds
+// exactly where every one of those operators is local (design: an operator declares its
+// signatures, forward and backward, once; the rest is derived).
+//
+//   x, y      activation in and out           dy, dx    their gradients: dy need not lie as y does
+//   use[i]    parameter i as the forward and backward operators read it
+//   grad[i]   its gradient as the backward operator leaves it
+//   stat[i]   a statistic that the layer itself must move from one placement to another
+//             (the row maxima and sums of a class-split cross-entropy)
+//
+// A gradient of a split tensor lies on the same split; of a whole or partial one it is whole or
+// partial. (Slicing a whole gradient first is a redistribution, which the planner offers anyway.)
+
+#include <ashlar/signature/network.hpp>
+
+namespace ashlar {
+
+inline constexpr int max_parameters = 4;  ///< of one layer
+inline constexpr int max_statistics = 3;
+
+struct role_move {
+  axis_placement from;
+  axis_placement to;
+  friend constexpr bool operator==(role_move const&, role_move const&) = default;
+};
+
+struct training_row {
+  axis_placement x, y, dy, dx;
+  inplace_vector<axis_placement, max_parameters> use, grad;
+  inplace_vector<role_move, max_statistics> stat;
+  friend constexpr bool operator==(training_row const&, training_row const&) = default;
+};
+
+using training_table = inplace_vector<training_row, 24>;
+
+/// A map without parameters: dx is linear in dy and, unless `independent`, uses x elementwise.
+/// Rows of `forward` (x -> y) joined with `backward` (dy, x -> dx).
+constexpr training_table join_map(signature_table const& forward,
+                                  signature_table const& backward) {
+  training_table table;
+  for (auto const& f : forward)
+    for (auto const& b : backward)
+      if (same_role(b.in[1], f.in[0])) table.push_back({f.in[0], f.out, b.in[0], b.out, {}, {}, {}});
+  return table;
+}
+
+/// Maps whose gradient needs nothing of the forward pass (identity, scale, dropout, residual sum):
+/// splits keep their split, and B and P on either side combine freely.
+constexpr training_table join_independent(signature_table const& forward) {
+  training_table table;
+  for (auto const& f : forward)
+    for (auto const& g : forward) {
+      bool const pair = f.in[0].is_split() || g.in[0].is_split() ? same_role(f.in[0], g.in[0]) : true;
+      if (pair) table.push_back({f.in[0], f.out, g.out, g.in[0], {}, {}, {}});
+    }
+  return table;
+}
+
+/// A linear layer y = x w + bias from letters: forward, dx = dy wᵀ, dw = xᵀ dy, dbias = Σ dy.
+constexpr training_table linear_training_rows(std::string_view x, std::string_view w,
+                                              std::string_view y, std::string_view bias) {
+  training_table table;
+  auto const forward = contraction_signatures(x, w, y);
+  auto const add = add_signatures(y, bias);
+  auto const input_gradient = contraction_signatures(y, w, x);
+  auto const weight_gradient = contraction_signatures(x, y, w);
+  for (auto const& f : forward) {
+    if (f.in[1].is_partial()) continue;  // a parameter is never stored partial
+    for (auto const& i : input_gradient) {
+      if (!same_role(i.in[1], f.in[1])) continue;
+      int const w_row = find_row(weight_gradient, f.in[0], i.in[0]);
+      if (w_row < 0) continue;
+      training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}, {}};
+      if (!bias.empty()) {
+        // The bias as y needs it, and its gradient: dy summed over the dims that it lacks.
+        int added = -1;
+        for (int a = 0; a < add.size() && added < 0; ++a)
+          if (same_role(add[a].in[0], f.out) && same_role(add[a].out, f.out)) added = a;
+        if (added < 0) continue;
+        axis_placement bias_gradient = i.in[0];
+        if (bias_gradient.is_split()) {
+          auto const split_letter = y[static_cast<std::size_t>(bias_gradient.dim)];
+          bias_gradient = detail::role_of(bias, split_letter);
+          if (bias_gradient.is_broadcast()) bias_gradient = partial();
+        }
+        row.use.push_back(add[added].in[1]);
+        row.grad.push_back(bias_gradient);
+      }
+      table.push_back(row);
+    }
+  }
+  return table;
+}
+
+/// An element-wise non-linear map (gelu, relu): dx = dy · f'(x), a product.
+constexpr training_table nonlinear_training_rows(std::string_view letters) {
+  return join_map(nonlinear_map_signatures(static_cast<int>(letters.size())),
+                  multiply_signatures(letters, letters));
+}
+
+/// Dropout, scale, identity and the sum of a residual.
+constexpr training_table independent_training_rows(int rank) {
+  return join_independent(linear_map_signatures(rank));
+}
+
+/// Layer norm over the last dim: given x, dx and the parameters' gradients are linear in dy, and
+/// the latter are sums over all rows.
+constexpr training_table layer_norm_training_rows(int rank) {
+  training_table table;
+  for (auto const& f : layer_norm_signatures(rank)) {
+    if (f.in[1].is_partial()) continue;
+    axis_placement const x = f.in[0];
+    if (x.is_split()) {
+      table.push_back({x, x, x, x, {broadcast(), broadcast()}, {partial(), partial()}, {}});
+      continue;
+    }
+    for (auto const dy : {broadcast(), partial()})
+      table.push_back({x, x, dy, dy, {broadcast(), broadcast()}, {dy, dy}, {}});
+  }
+  return table;
+}
+
+/// Attention core: given q, k, v its gradient is linear in dy and acts per sequence and head.
+constexpr training_table attention_training_rows() {
+  training_table table;
+  for (auto const& f : attention_signatures()) {
+    table.push_back({f.in[0], f.out, f.out, f.in[0], {}, {}, {}});
+    if (f.in[0].is_broadcast()) table.push_back({f.in[0], f.out, partial(), partial(), {}, {}, {}});
+  }
+  return table;
+}
+
+/// Token embedding, with learned positions if `positions`: ids [batch, seq] -> [batch, seq, d].
+/// Parameters: table [vocabulary, d], positions [length, d]. Ids have no gradient (dx is B).
+constexpr training_table embedding_training_rows(bool positions) {
+  training_table table;
+  int const feature = 2;
+  auto const push = [&](axis_placement x, axis_placement y, axis_placement dy,
+                        axis_placement use, axis_placement grad, axis_placement position_use,
+                        axis_placement position_grad) {
+    training_row row{x, y, dy, broadcast(), {use}, {grad}, {}};
+    if (positions) {
+      row.use.push_back(position_use);
+      row.grad.push_back(position_grad);
+    }
+    table.push_back(row);
+  };
+  for (auto const& f : embedding_signatures(2)) {
+    auto const ids = f.in[0], words = f.in[1];
+    if (words.is_partial()) continue;
+    if (ids.is_split_of(0)) {  // sequences: every rank adds all positions
+      push(ids, f.out, f.out, words, partial(), broadcast(), partial());
+    } else if (ids.is_split_of(1)) {  // places in the sequence: each rank has its positions
+      push(ids, f.out, f.out, words, partial(), split(0, 0), split(0, 0));
+    } else if (words.is_split_of(1)) {  // features
+      push(ids, f.out, split(feature, 0), words, split(1, 0), split(1, 0), split(1, 0));
+    } else if (words.is_split_of(0)) {  // vocabulary: y is partial, positions count once
+      push(ids, f.out, broadcast(), words, split(0, 0), partial(), broadcast());
+    } else {
+      push(ids, f.out, broadcast(), words, broadcast(), broadcast(), broadcast());
+      push(ids, f.out, partial(), words, partial(), broadcast(), partial());
+    }
+  }
+  return table;
+}
+
+/// Cross-entropy loss on logits [.., classes]. y is the scalar loss; its gradient is the constant
+/// 1. Statistics: row maxima, then row sums of exponentials and target logits.
+constexpr training_table cross_entropy_training_rows(int rank) {
+  training_table table;
+  role_move const none{broadcast(), broadcast()};
+  for (auto const& f : cross_entropy_signatures(rank)) {
+    auto const x = f.in[0];
+    role_move const rows = x.is_split() ? role_move{x, x} : none;
+    table.push_back({x, f.out, broadcast(), x, {}, {}, {rows, rows}});
+  }
+  auto const classes = split(rank - 1, 0);
+  auto const sum = shifted_sum_signatures(rank);
+  auto const maximum = reduce_signatures(rank, rank - 1, reduction::max);
+  auto const sums = sum[find_row(sum, classes, broadcast())].out;
+  auto const maxima = maximum[find_row(maximum, classes)].out;
+  table.push_back({classes, broadcast(), broadcast(), classes, {}, {},
+                   {{maxima, broadcast()}, {sums, broadcast()}}});
+  return table;
+}
+
+}  // namespace ashlar
