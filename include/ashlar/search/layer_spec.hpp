@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the search needs to know of a layer: extents, parameters, the table of its training rows,
+// the work it does and what it keeps for the backward pass. nn::describe fills one in per layer; a
+// user's own layer fills in its own. All counts are of the whole, undistributed layer.
+
+#include <ashlar/layout/shape.hpp>
+#include <ashlar/signature/training_row.hpp>
+
+namespace ashlar::search {
+
+/// A short name that is a value in constant expressions.
+struct label {
+  char text[24]{};
+  constexpr label() = default;
+  constexpr label(char const* name) {
+    for (int i = 0; i < 23 && name[i] != '\0'; ++i) text[i] = name[i];
+  }
+  friend constexpr bool operator==(label const&, label const&) = default;
+};
+
+struct parameter_spec {
+  label name;
+  shape extents;
+  bool in_backward = false;  ///< the backward pass reads its value (and gathers it again if sharded)
+  friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
+};
+
+struct layer_spec {
+  label name;
+  shape x, y;
+  inplace_vector<parameter_spec, max_parameters> parameters;
+  inplace_vector<shape, max_statistics> statistics;  ///< extents of training_row::stat
+  training_table rows;
+  double forward_flops = 0;    ///< of GEMMs
+  double backward_flops = 0;
+  double forward_values = 0;   ///< elements read or written by what is not GEMM
+  double backward_values = 0;
+  double saved_values = 0;     ///< elements kept from forward to backward
+  friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
+};
+
+}  // namespace ashlar::search

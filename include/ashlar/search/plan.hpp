@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A placement of every tensor of a chain: what the search finds, a file stores and nn::place obeys.
+// One layer_choice per element of the problem, in the same order.
+
+#include <cstdint>
+
+#include <ashlar/search/problem.hpp>
+
+namespace ashlar::search {
+
+struct placement_move {
+  placement from;
+  placement to;
+  friend constexpr bool operator==(placement_move const&, placement_move const&) = default;
+};
+
+struct parameter_choice {
+  placement use;    ///< as the operators read it
+  placement grad;   ///< its gradient as the backward operator leaves it
+  placement store;  ///< as it lies between steps, with its gradient and optimizer state
+  friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
+};
+
+struct layer_choice {
+  placement x, y, dy, dx;
+  inplace_vector<parameter_choice, max_parameters> parameters;
+  inplace_vector<placement_move, max_statistics> statistics;
+  friend constexpr bool operator==(layer_choice const&, layer_choice const&) = default;
+};
+
+template <int Capacity = dynamic_size>
+struct basic_plan {
+  topology mesh;
+  sequence<layer_choice, Capacity> choices;
+  int micro_batches = 1;
+  double seconds = 0;                ///< predicted, of one step
+  double communication_seconds = 0;  ///< the part of it in collectives
+  std::int64_t memory = 0;           ///< predicted bytes per rank
+  std::uint64_t problem_hash = 0;    ///< of the extents it was made for
+
+  constexpr int size() const { return length(choices); }
+  constexpr layer_choice const& operator[](int i) const {
+    if constexpr (Capacity == dynamic_size) return choices[static_cast<std::size_t>(i)];
+    else return choices[i];
+  }
+};
+
+using plan = basic_plan<>;
+
+/// The hash of a problem's names, extents and structure; a plan carries that of its problem.
+template <int Capacity>
+constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
+  std::uint64_t h = 1469598103934665603ull;  // FNV-1a
+  auto const mix = [&](std::uint64_t value) {
+    for (int i = 0; i < 8; ++i) {
+      h = (h ^ ((value >> (8 * i)) & 0xff)) * 1099511628211ull;
+    }
+  };
+  auto const mix_shape = [&](shape const& s) {
+    mix(static_cast<std::uint64_t>(s.rank()));
+    for (int d = 0; d < s.rank(); ++d) mix(static_cast<std::uint64_t>(s[d]));
+  };
+  mix(static_cast<std::uint64_t>(p.size()));
+  for (int i = 0; i < p.size(); ++i) {
+    auto const& spec = p.spec(i);
+    mix(static_cast<std::uint64_t>(p[i].kind));
+    for (char const c : spec.name.text)
+      if (c != '\0') mix(static_cast<std::uint64_t>(c));
+    mix_shape(spec.x);
+    mix_shape(spec.y);
+    for (auto const& parameter : spec.parameters) mix_shape(parameter.extents);
+  }
+  return h;
+}
+
+}  // namespace ashlar::search

@@ -1,0 +1,78 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A chain of layers to be placed, flat: repeats are written out, and a residual x + f(x) is a pair
+// of elements around f that must choose the same row.
+//
+//   kind             x, y                       own choice
+//   layer            the layer's                a row per axis, order of shards, storage
+//   residual_begin   both the residual's x      a row per axis of independent_training_rows
+//   residual_end     both the residual's x      that of its residual_begin
+//
+// Cost of a plan (one training step of m micro-batches), the one objective of every algorithm:
+//
+//   m · Σ elements (work + statistics + gathering of parameters)  +  Σ parameters (grad -> store)
+//   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
+//
+// where a -> b is the planned redistribution. The first element's x comes from `source` (the data
+// is on every rank); the last element's y is the scalar loss, whose sum the trainer takes.
+//
+// Layers are stored once and referred to by index, so that equal layers share all tables.
+
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/search/layer_spec.hpp>
+#include <ashlar/search/sequence.hpp>
+
+namespace ashlar::search {
+
+enum class element_kind : signed char { layer, residual_begin, residual_end };
+
+struct element {
+  element_kind kind = element_kind::layer;
+  int layer = 0;    ///< index into problem::layers; of a residual: a spec with its rows and extents
+  int partner = -1; ///< of a residual_begin its residual_end, and the other way round
+  friend constexpr bool operator==(element const&, element const&) = default;
+};
+
+template <int Capacity = dynamic_size>
+struct basic_problem {
+  sequence<layer_spec, Capacity> layers;
+  sequence<element, Capacity> elements;
+  int element_size = 4;      ///< bytes of activations and parameters
+  int micro_batches = 1;     ///< per step; gradients are synchronized once
+  int optimizer_states = 2;  ///< values kept per parameter beside it and its gradient
+
+  /// Adds an element; an equal layer is stored once.
+  constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
+                     int partner = -1) {
+    int index = -1;
+    for (int i = 0; i < length(layers) && index < 0; ++i)
+      if (layer(i) == spec) index = i;
+    if (index < 0) {
+      index = length(layers);
+      layers.push_back(spec);
+    }
+    elements.push_back({kind, index, partner});
+  }
+
+  constexpr int size() const { return length(elements); }
+  constexpr element const& operator[](int i) const {
+    if constexpr (Capacity == dynamic_size) return elements[static_cast<std::size_t>(i)];
+    else return elements[i];
+  }
+  constexpr element& operator[](int i) {
+    if constexpr (Capacity == dynamic_size) return elements[static_cast<std::size_t>(i)];
+    else return elements[i];
+  }
+  constexpr layer_spec const& layer(int i) const {
+    if constexpr (Capacity == dynamic_size) return layers[static_cast<std::size_t>(i)];
+    else return layers[i];
+  }
+  constexpr layer_spec const& spec(int i) const { return layer((*this)[i].layer); }
+};
+
+using problem = basic_problem<>;
+
+}  // namespace ashlar::search

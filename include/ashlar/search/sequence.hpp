@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A list whose capacity is known to the compiler, or not: in place, so that a problem and its plan
+// can be constexpr variables, or a std::vector.
+
+#include <type_traits>
+#include <vector>
+
+#include <ashlar/support/inplace_vector.hpp>
+
+namespace ashlar::search {
+
+inline constexpr int dynamic_size = -1;
+
+template <class T, int Capacity>
+using sequence = std::conditional_t<Capacity == dynamic_size, std::vector<T>,
+                                    inplace_vector<T, Capacity == dynamic_size ? 1 : Capacity>>;
+
+template <class Sequence>
+constexpr int length(Sequence const& s) {
+  return static_cast<int>(s.size());
+}
+
+}  // namespace ashlar::search
