@@ -8,7 +8,7 @@
 #   ashlar::json    core + io/json       needs nlohmann_json
 
 set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
-set(ashlar_core_rooms placement mesh layout signature machine plan search)
+set(ashlar_core_rooms support placement mesh layout signature machine plan search)
 set(ashlar_full_rooms comm device tensor io nn train)
 
 # Compiling each header alone shows the one that leans on what its users happened to include before.

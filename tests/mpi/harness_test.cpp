@@ -27,7 +27,7 @@ int sum_over(MPI_Comm comm, int value) {
   return sum;
 }
 
-} // namespace
+}  // namespace
 
 TEST_CASE("every rank adds its number to the sum") {
   int const size = size_of(MPI_COMM_WORLD);

@@ -17,7 +17,7 @@
 namespace ashlar_test {
 
 class deadline {
-public:
+ public:
   using action = void (*)(std::string const&);
 
   explicit deadline(action give_up) : thread_([this, give_up] { watch(give_up); }) {}
@@ -34,7 +34,7 @@ public:
   // Names the test that runs from now on. `test` must outlive it.
   static void now_in(char const* test) { current = test; }
 
-private:
+ private:
   void watch(action give_up) {
     char const* const given = std::getenv("ASHLAR_TEST_DEADLINE");
     int const parsed = given ? std::atoi(given) : 0;
@@ -48,7 +48,7 @@ private:
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;
-  std::thread thread_; // last: starts when the rest exists
+  std::thread thread_;  // last: starts when the rest exists
 };
 
-} // namespace ashlar_test
+}  // namespace ashlar_test

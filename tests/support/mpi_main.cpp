@@ -10,16 +10,10 @@
 //                       what those ranks would do next can no longer match
 //   too slow            after ASHLAR_TEST_DEADLINE seconds (default 120) the job is aborted
 //
-// A case is synchronised at its end and at each re-entry for another SUBCASE.
+// A case is synchronised at its end and at each re-entry for another SUBCASE. Not supported:
+// doctest's decorators should_fail, may_fail and expected_failures.
 
 #define DOCTEST_CONFIG_IMPLEMENT
-#include <doctest/doctest.h>
-
-#include "support/deadline.hpp"
-#include "support/rank_stream.hpp"
-
-#include <mpi.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -30,13 +24,19 @@
 #include <thread>
 #include <vector>
 
+#include <doctest/doctest.h>
+#include <mpi.h>
+
+#include "support/deadline.hpp"
+#include "support/rank_stream.hpp"
+
 namespace {
 
 using steady = std::chrono::steady_clock;
 
 int rank_ = 0;
 int size_ = 1;
-MPI_Comm verdicts_ = MPI_COMM_NULL; // never a communicator that a test uses
+MPI_Comm verdicts_ = MPI_COMM_NULL;  // never a communicator that a test uses
 ashlar_test::rank_stream* out_ = nullptr;
 
 // Prints on this rank, then ends every rank.
@@ -50,8 +50,8 @@ ashlar_test::rank_stream* out_ = nullptr;
 enum class point { reenter, end };
 
 struct verdict {
-  int failed;     // ranks on which an assertion failed or an exception escaped
-  int left_early; // ranks that did not reach the end of the case
+  int failed;      // ranks on which an assertion failed or an exception escaped
+  int left_early;  // ranks that did not reach the end of the case
 };
 
 // How long ranks wait for the others once they know that something is wrong here.
@@ -104,6 +104,9 @@ struct mpi_reporter : doctest::ConsoleReporter {
   }
 
   void test_case_exception(doctest::TestCaseException const& error) override {
+    // The launcher ends this rank because another one failed: that one has printed why.
+    if (error.is_crash && std::string(error.error_string.c_str()).find("SIGTERM") == 0)
+      std::_Exit(1);
     ConsoleReporter::test_case_exception(error);
     // doctest is inside a signal handler then, where no rank can be asked anything.
     if (error.is_crash) abort_job(std::string("this rank crashed in \"") + name_ + "\"");
@@ -133,24 +136,24 @@ struct mpi_reporter : doctest::ConsoleReporter {
           << stats.numAsserts << " assertions on rank 0" << std::endl;
   }
 
-  static inline int failed_cases = 0; // of the run, on any rank; the same on all ranks
+  static inline int failed_cases = 0;  // of the run, on any rank; the same on all ranks
 
-private:
+ private:
   void settle(point where) {
     out_->flush();
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      std::this_thread::sleep_for(grace); // one that left prints why, and aborts
+      std::this_thread::sleep_for(grace);  // one that left prints why, and aborts
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);
     failed_here_ = left_here_ = false;
   }
 
   char const* name_ = "";
-  bool failed_here_ = false; // since the last verdict, on this rank
+  bool failed_here_ = false;  // since the last verdict, on this rank
   bool left_here_ = false;
-  int failed_anywhere_ = 0; // most ranks that failed at one verdict of this case
+  int failed_anywhere_ = 0;  // most ranks that failed at one verdict of this case
   int cases_ = 0;
   std::vector<std::string> failures_;
 };
@@ -167,7 +170,7 @@ int run(int argc, char** argv) {
   return mpi_reporter::failed_cases > 0 || status != 0 ? 1 : 0;
 }
 
-} // namespace
+}  // namespace
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
@@ -191,7 +194,7 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, verdicts_);
     status = worst;
     MPI_Comm_free(&verdicts_);
-    MPI_Finalize(); // inside the deadline: a message that nobody received can hang it
+    MPI_Finalize();  // inside the deadline: a message that nobody received can hang it
   }
   return status;
 }

@@ -5,21 +5,21 @@
 // An ostream that writes whole lines, each with its rank in front: `[2] text`. Lines are kept until
 // a flush and then written at once, so that the reports of several ranks do not mix.
 
-#include <unistd.h>
-
 #include <mutex>
 #include <ostream>
 #include <streambuf>
 #include <string>
 
+#include <unistd.h>
+
 namespace ashlar_test {
 
 class rank_buffer : public std::streambuf {
-public:
+ public:
   explicit rank_buffer(int rank) : prefix_("[" + std::to_string(rank) + "] ") {}
   ~rank_buffer() override { sync(); }
 
-private:
+ private:
   int_type overflow(int_type c) override {
     std::lock_guard const lock(mutex_);
     if (c != traits_type::eof()) put(traits_type::to_char_type(c));
@@ -49,18 +49,18 @@ private:
     text_ += c;
   }
 
-  std::mutex mutex_; // the deadline's thread writes too
+  std::mutex mutex_;  // the deadline's thread writes too
   std::string prefix_;
   std::string text_;
   bool at_start_ = true;
 };
 
 class rank_stream : public std::ostream {
-public:
+ public:
   explicit rank_stream(int rank) : std::ostream(nullptr), buffer_(rank) { rdbuf(&buffer_); }
 
-private:
+ private:
   rank_buffer buffer_;
 };
 
-} // namespace ashlar_test
+}  // namespace ashlar_test

@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sourced. `ashlar_install_packages program|tests` makes sure that what the programs (or also the
+# tests) need is there: does nothing when it is, installs what is missing on Debian and Ubuntu as
+# root or with password-less sudo, else prints the package line and returns 1.
+
+# Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, or a header (<…>).
+ashlar_package_table='
+program|g++|g++|gcc-c++|gcc
+program|cmake|cmake|cmake|cmake
+program|ninja|ninja-build|ninja-build|ninja
+program|pkg-config|pkgconf|pkgconf-pkg-config|pkgconf
+program|mpicxx|libopenmpi-dev|openmpi-devel|open-mpi
+program|mpirun|openmpi-bin|openmpi|open-mpi
+program|<cblas.h>|libopenblas-dev|openblas-devel|openblas
+program|<nlohmann/json.hpp>|nlohmann-json3-dev|json-devel|nlohmann-json
+program|<CLI/CLI.hpp>|libcli11-dev|cli11-devel|cli11
+tests|<range/v3/version.hpp>|librange-v3-dev|range-v3-devel|range-v3
+tests|<doctest/doctest.h>|doctest-dev|doctest-devel|doctest
+tests|<rapidcheck.h>|librapidcheck-dev|rapidcheck-devel|rapidcheck
+tests|<benchmark/benchmark.h>|libbenchmark-dev|google-benchmark-devel|google-benchmark
+tests|clang++|clang|clang|llvm
+tests|clang-format|clang-format|clang-tools-extra|clang-format
+'
+
+# ashlar_has <command|<header>>
+ashlar_has() {
+  local flags=() prefix
+  case "$1" in
+    "<"*)
+      command -v g++ >/dev/null 2>&1 || return 1
+      for prefix in /opt/homebrew /usr/local /opt/homebrew/opt/openblas /usr/local/opt/openblas; do
+        flags+=("-I$prefix/include")
+      done
+      flags+=(-I/usr/include/openblas) # where Fedora keeps cblas.h
+      printf '#include %s\n' "$1" | g++ -std=c++20 "${flags[@]}" -E -x c++ - >/dev/null 2>&1
+      ;;
+    *) command -v "$1" >/dev/null 2>&1 ;;
+  esac
+}
+
+# ashlar_column <program|tests> <column>: the packages of one system, each once.
+ashlar_column() {
+  printf '%s' "$ashlar_package_table" |
+    awk -F'|' -v kind="$1" -v column="$2" \
+      'NF && ($1 == "program" || kind == "tests") && !seen[$column]++ { printf "%s ", $column }'
+}
+
+ashlar_print_package_lines() {
+  printf '  Debian, Ubuntu: sudo apt-get install -y %s\n' "$(ashlar_column "$1" 3)"
+  printf '  Fedora:         sudo dnf install -y %s\n' "$(ashlar_column "$1" 4)"
+  printf '  Homebrew:       brew install %s\n' "$(ashlar_column "$1" 5)"
+}
+
+ashlar_install_packages() {
+  local kind="$1" audience wanted apt sudo=() missing=() packages=()
+  while IFS='|' read -r audience wanted apt _; do
+    [ -n "$audience" ] || continue
+    [ "$audience" = program ] || [ "$kind" = tests ] || continue
+    if ! ashlar_has "$wanted"; then
+      missing+=("$wanted")
+      packages+=("$apt")
+    fi
+  done <<<"$ashlar_package_table"
+  [ ${#missing[@]} -gt 0 ] || return 0
+
+  printf 'Not found: %s\n' "${missing[*]}" >&2
+  if ! command -v apt-get >/dev/null 2>&1; then
+    printf 'Please install what is needed, then run this again:\n' >&2
+    ashlar_print_package_lines "$kind" >&2
+    return 1
+  fi
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! sudo -n true 2>/dev/null; then
+      printf 'Neither root nor sudo without a password. Please install, then run this again:\n' >&2
+      ashlar_print_package_lines "$kind" >&2
+      return 1
+    fi
+    sudo=(sudo -n)
+  fi
+  printf 'Installing: %s\n' "${packages[*]}"
+  ${sudo[@]+"${sudo[@]}"} env DEBIAN_FRONTEND=noninteractive apt-get update -q
+  ${sudo[@]+"${sudo[@]}"} env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -q -y --no-install-recommends "${packages[@]}"
+
+  # A header that was missing with its compiler was not really looked for: look again, and say so.
+  for wanted in "${missing[@]}"; do
+    if ! ashlar_has "$wanted"; then
+      printf 'Still not found after installing: %s\n' "$wanted" >&2
+      return 1
+    fi
+  done
+}

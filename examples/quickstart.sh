@@ -1,0 +1,29 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what is missing, builds examples/train_gpt.cpp and trains a small byte-level GPT on this
+# project's own text: 4 ranks, one to two minutes on two cores. Arguments go to train_gpt.
+set -euo pipefail
+
+ranks=4
+mesh=node=2,gpu=2
+steps=200
+sample=300
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=../cmake/install_packages.sh
+. cmake/install_packages.sh
+ashlar_install_packages program
+
+cmake --preset default
+cmake --build --preset default --target train_gpt
+
+# Root in a container, and more ranks than cores: allow both, and let a waiting rank yield.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+exec mpirun -n "$ranks" build/default/examples/train_gpt \
+  --mesh "$mesh" --layout auto --steps "$steps" --sample "$sample" "$@"

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Users of the library in fresh projects: installed and found (core only, and all of it), and added
+# as a subdirectory. Paths hold a space on purpose.
+set -euo pipefail
+
+source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
+binary_dir="${ASHLAR_BINARY_DIR:-$source_dir/build/default}"
+if [ ! -f "$source_dir/include/ashlar/config.hpp" ]; then
+  echo "no headers yet"
+  exit 77
+fi
+
+work="$(mktemp -d "${TMPDIR:-/tmp}/ashlar consumer.XXXXXX")"
+trap 'rm -rf -- "$work"' EXIT
+
+full=OFF
+[ -f "$source_dir/include/ashlar/ashlar.hpp" ] &&
+  grep -q '^CBLAS_LINKS:INTERNAL=1' "$binary_dir/CMakeCache.txt" && full=ON
+compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
+
+# user <folder> <full?> <cmake argument>...: configures, builds and runs its programs.
+user() {
+  local folder="$1" with_full="$2" build="$work/build $1 $2"
+  shift 2
+  cmake -S "$source_dir/tests/consumer/$folder" -B "$build" -G Ninja \
+    "-DCMAKE_CXX_COMPILER=$compiler" "-DCONSUMER_FULL=$with_full" "$@" >"$work/log" 2>&1 ||
+    { cat "$work/log"; echo "configuring $folder failed"; return 1; }
+  cmake --build "$build" >"$work/log" 2>&1 ||
+    { cat "$work/log"; echo "building $folder failed"; return 1; }
+  "$build/core"
+  if [ "$with_full" = ON ]; then "$build/full"; fi
+}
+
+cmake --install "$binary_dir" --prefix "$work/prefix" >"$work/log" 2>&1 ||
+  { cat "$work/log"; exit 1; }
+
+# Nothing of our source or build tree may be named by what was installed.
+if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmake'; then
+  echo "installed CMake files name the source or build tree"
+  exit 1
+fi
+
+user installed OFF "-DCMAKE_PREFIX_PATH=$work/prefix"
+if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix"; fi
+user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir"
+
+# A build without MPI has the planner and says what is missing.
+cmake -S "$source_dir/tests/consumer/subdirectory" -B "$work/bare" -G Ninja \
+  "-DCMAKE_CXX_COMPILER=$compiler" -DCONSUMER_FULL=OFF "-DASHLAR_SOURCE_DIR=$source_dir" \
+  -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+grep -q 'MPI not found: only the planner' "$work/log" || { cat "$work/log"; exit 1; }
+cmake --build "$work/bare" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
+"$work/bare/core"
+echo "consumer: full library $full"

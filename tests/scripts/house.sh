@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Each header: at most 400 lines, two SPDX lines, #pragma once. All C++: formatted by .clang-format.
+set -euo pipefail
+
+cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
+status=0
+complain() {
+  printf '%s: %s\n' "$1" "$2"
+  status=1
+}
+
+# sources <find-expression>...: NUL-separated, of the folders that exist.
+sources() {
+  local folder folders=()
+  for folder in include examples tests bench; do
+    if [ -d "$folder" ]; then folders+=("$folder"); fi
+  done
+  find "${folders[@]}" -type f "$@" -print0 | sort -z
+}
+
+spdx_1='// SPDX-FileCopyrightText: 2026 the ashlar authors'
+spdx_2='// SPDX-License-Identifier: Apache-2.0'
+while IFS= read -r -d '' file; do
+  { read -r first && read -r second; } <"$file" || true
+  [ "${first:-}" = "$spdx_1" ] || complain "$file" "line 1 is not: $spdx_1"
+  [ "${second:-}" = "$spdx_2" ] || complain "$file" "line 2 is not: $spdx_2"
+  grep -qx '#pragma once' "$file" || complain "$file" "has no #pragma once"
+  lines=$(wc -l <"$file")
+  [ "$lines" -le 400 ] || complain "$file" "$lines lines; split at 400"
+done < <(sources -name '*.hpp')
+
+# Another version formats differently, so only the reference version may judge.
+formatter=
+for candidate in clang-format-14 clang-format; do
+  if "$candidate" --version 2>/dev/null | grep -q 'version 14\.'; then
+    formatter=$candidate
+    break
+  fi
+done
+if [ -n "$formatter" ]; then
+  while IFS= read -r -d '' file; do
+    "$formatter" --style=file --dry-run --Werror "$file" >/dev/null 2>&1 ||
+      complain "$file" "not formatted: $formatter -i $file"
+  done < <(sources \( -name '*.hpp' -o -name '*.cpp' \))
+elif [ "$status" -eq 0 ]; then
+  echo "clang-format 14 not found: formatting not checked"
+  exit 77
+fi
+exit "$status"

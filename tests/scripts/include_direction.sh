@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# A room of include/ashlar includes only rooms above it (and itself). The umbrella includes all;
+# io/json, a target of its own, includes only the rooms of ashlar::core. The core rooms include no
+# MPI, BLAS, CUDA or JSON header, and nobody includes another room's detail folder.
+set -euo pipefail
+
+include="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}/include"
+[ -d "$include/ashlar" ] || { echo "no headers yet"; exit 0; }
+cd -- "$include"
+
+# grep prints FILE:LINE:#include <...>; awk judges.
+find ashlar -name '*.hpp' -print0 | sort -z |
+  xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
+  BEGIN {
+    n = split("config support placement mesh layout signature machine plan search " \
+              "comm device tensor io nn train umbrella", rooms, " ")
+    for (i = 1; i <= n; ++i) level[rooms[i]] = i
+    core = level["search"]
+  }
+  # The room of a path below ashlar/; "?" if it has none.
+  function room(path, parts, count) {
+    count = split(path, parts, "/")
+    if (path == "ashlar/ashlar.hpp") return "umbrella"
+    if (path == "ashlar/config.hpp") return "config"
+    return count > 2 && parts[2] in level ? parts[2] : "?"
+  }
+  function complain(why) { print where ": " why; ++bad }
+  {
+    split($0, field, ":")
+    from = field[1]
+    where = "include/" from ":" field[2]
+    if (!match($0, /[<"][^>"]*[>"]/)) next
+    bracket = substr($0, RSTART, 1)
+    to = substr($0, RSTART + 1, RLENGTH - 2)
+    here = room(from)
+    json = from ~ /^ashlar\/io\/json\//
+
+    if (here == "?") { complain("belongs to no room of DESIGN (" from ")"); next }
+    if (bracket == "\"") { complain("write <ashlar/...>, not \"" to "\""); next }
+    if (to !~ /^ashlar\//) {
+      if (level[here] <= core && to ~ /^(mpi\.h|cblas\.h|nlohmann\/|cuda|cublas|nccl)/)
+        complain("room " here " is part of ashlar::core and must do without <" to ">")
+      if (!json && to ~ /^nlohmann\//) complain("only io/json includes <" to ">")
+      next
+    }
+    there = room(to)
+    if (there == "?") complain("<" to "> belongs to no room")
+    else if (to ~ /^ashlar\/io\/json\// && !json) complain("only io/json includes <" to ">")
+    else if (json && to !~ /^ashlar\/io\/json\// && level[there] > core)
+      complain("io/json includes only rooms of ashlar::core, not " there)
+    else if (level[there] > level[here]) complain("room " here " includes the lower room " there)
+    else if (there != here && to ~ /\/detail\//) complain("<" to "> is private to room " there)
+  }
+  END {
+    if (bad) { print bad " include(s) against the order of rooms"; exit 1 }
+    print "include direction: " NR " includes checked"
+  }'
