@@ -42,8 +42,8 @@ struct gelu {
   }
 
  private:
-  static constexpr double rate = 0.79788456080286535588; // sqrt(2 / pi)
+  static constexpr double rate = 0.79788456080286535588;  // sqrt(2 / pi)
   static constexpr double cubic = 0.044715;
 };
 
-} // namespace ashlar::device
+}  // namespace ashlar::device

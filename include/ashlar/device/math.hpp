@@ -15,11 +15,11 @@
 // Polynomials: Cephes (expf, tanhf, tanh) and the Taylor series of exp in double.
 // Not here: logarithms and angles, which only the random normals need (normal.hpp).
 
-#include <ashlar/config.hpp>
-
 #include <cstdint>
 #include <limits>
 #include <type_traits>
+
+#include <ashlar/config.hpp>
 
 namespace ashlar::device::math {
 
@@ -79,14 +79,14 @@ ASHLAR_HD inline float tanh_near_zero(float x) {
 
 ASHLAR_HD inline double tanh_near_zero(double x) {
   double const z = x * x;
-  double const p =
-      (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z - 1.61468768441708447952e3;
+  double const p = (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z -
+                   1.61468768441708447952e3;
   double const q = ((z + 1.12811678491632931402e2) * z + 2.23548839060100448583e3) * z +
                    4.84406305325125486048e3;
   return x * z * (p / q) + x;
 }
 
-} // namespace detail
+}  // namespace detail
 
 template <class T>
 ASHLAR_HD inline T tanh(T x) {
@@ -119,4 +119,4 @@ ASHLAR_HD inline double sqrt(double x) {
   return x * y;
 }
 
-} // namespace ashlar::device::math
+}  // namespace ashlar::device::math

@@ -13,12 +13,12 @@
 //
 // A float and a double draw of one index agree to the float's 24 bits. Normals are in normal.hpp.
 
-#include <ashlar/config.hpp>
-
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 #include <utility>
+
+#include <ashlar/config.hpp>
 
 namespace ashlar::device {
 
@@ -50,7 +50,7 @@ ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key
   return c;
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// Philox4x32-10 of a 128-bit counter under a 64-bit key, as published.
 ASHLAR_HD constexpr philox_block philox4x32(philox_block const& counter, std::uint32_t key_low,
@@ -61,9 +61,10 @@ ASHLAR_HD constexpr philox_block philox4x32(philox_block const& counter, std::ui
 /// The four words of indices 4 * block .. 4 * block + 3.
 ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t stream,
                                               std::uint64_t block) {
-  return philox4x32({{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
-                      static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}},
-                    static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
+  return philox4x32(
+      {{static_cast<std::uint32_t>(block), static_cast<std::uint32_t>(block >> 32),
+        static_cast<std::uint32_t>(stream), static_cast<std::uint32_t>(stream >> 32)}},
+      static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
 /// The random word of one index.
@@ -89,4 +90,4 @@ ASHLAR_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::int
   return uniform_from_word<T>(random_word(seed, stream, static_cast<std::uint64_t>(index)));
 }
 
-} // namespace ashlar::device
+}  // namespace ashlar::device

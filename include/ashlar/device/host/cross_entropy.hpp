@@ -15,15 +15,15 @@
 //
 // Averaging the losses over tokens is the caller's: he chooses `scale` for the gradient to match.
 
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/reduce.hpp>
 #include <ashlar/device/host/softmax.hpp>
 #include <ashlar/device/math.hpp>
-
-#include <cmath>
-#include <cstdint>
-#include <type_traits>
 
 namespace ashlar::device::host {
 
@@ -94,4 +94,4 @@ void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t ro
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

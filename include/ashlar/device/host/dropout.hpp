@@ -11,12 +11,12 @@
 // backward pass makes the mask again instead of storing it. A shard of rank > 1 calls once for each
 // contiguous run of its global indices. p is in [0, 1); the caller takes a new stream for each use.
 
-#include <ashlar/config.hpp>
-#include <ashlar/device/host/random.hpp>
-
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/random.hpp>
 
 namespace ashlar::device::host {
 
@@ -55,4 +55,4 @@ void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t s
   dropout_forward(dy, count, p, seed, stream, first, dx);
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

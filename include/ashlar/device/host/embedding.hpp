@@ -15,11 +15,11 @@
 // Positions are apart, for with a split vocabulary only one rank (or the sum) may add them. Ids are
 // not checked against the whole vocabulary: an id that no shard has is a zero row.
 
-#include <ashlar/config.hpp>
-#include <ashlar/device/host/map.hpp>
-
 #include <algorithm>
 #include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/map.hpp>
 
 namespace ashlar::device::host {
 
@@ -62,4 +62,4 @@ void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t col
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

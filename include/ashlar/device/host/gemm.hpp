@@ -14,8 +14,6 @@
 // The only file of ashlar that includes <cblas.h>. It sets no number of threads: that belongs to who
 // starts the process (OPENBLAS_NUM_THREADS=1 for one rank on each core).
 
-#include <ashlar/config.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -24,6 +22,8 @@
 #include <type_traits>
 
 #include <cblas.h>
+
+#include <ashlar/config.hpp>
 
 namespace ashlar::device::host {
 
@@ -49,8 +49,8 @@ void scale_rows(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) 
 
 template <class T, class Kernel>
 void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
-          std::int64_t k, T alpha, T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T beta,
-          T* c, std::int64_t ldc) {
+          std::int64_t k, T alpha, T const* a, std::int64_t lda, T const* b, std::int64_t ldb,
+          T beta, T* c, std::int64_t ldc) {
   int const rows = blas_extent(m, "m");
   int const columns = blas_extent(n, "n");
   int const inner = blas_extent(k, "k");
@@ -65,7 +65,7 @@ void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std
          stride_b, beta, c, stride_c);
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// C = alpha op(A) op(B) + beta C. Throws std::overflow_error for extents that exceed int.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -94,4 +94,4 @@ void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

@@ -14,13 +14,13 @@
 // loses accuracy as (mean / deviation)^2 grows: 1e-5 relative at a ratio of 10 in float.
 // The backward pass is in layer_norm_backward.hpp.
 
-#include <ashlar/config.hpp>
-#include <ashlar/device/host/map.hpp>
-#include <ashlar/device/host/reduce.hpp>
-
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/map.hpp>
+#include <ashlar/device/host/reduce.hpp>
 
 namespace ashlar::device::host {
 
@@ -69,7 +69,8 @@ void layer_norm_apply(T const* x, T const* mean, T const* rstd, T const* gamma, 
 /// y, and mean and rstd of each row, which the backward pass needs.
 template <class T>
 void layer_norm_forward(T const* x, T const* gamma, T const* beta, std::int64_t rows,
-                        std::int64_t cols, std::type_identity_t<T> epsilon, T* y, T* mean, T* rstd) {
+                        std::int64_t cols, std::type_identity_t<T> epsilon, T* y, T* mean,
+                        T* rstd) {
   if (cols == 0) return;
   for (std::int64_t r = 0; r < rows; ++r) {
     T const* const row = x + r * cols;
@@ -79,4 +80,4 @@ void layer_norm_forward(T const* x, T const* gamma, T const* beta, std::int64_t 
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

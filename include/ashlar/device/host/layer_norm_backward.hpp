@@ -14,10 +14,10 @@
 // With columns split over ranks, the caller adds the two sums between the first and second pieces.
 // dgamma and dbeta are accumulated into; with rows split they are partial sums.
 
+#include <cstdint>
+
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/reduce.hpp>
-
-#include <cstdint>
 
 namespace ashlar::device::host {
 
@@ -38,9 +38,10 @@ void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* r
 
 /// dx from the sums over all `total_cols` columns; dx may be dy.
 template <class T>
-void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
-                               T const* sum_g, T const* sum_g_xhat, std::int64_t rows,
-                               std::int64_t cols, std::int64_t total_cols, T* dx) {
+void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd,
+                               T const* gamma, T const* sum_g, T const* sum_g_xhat,
+                               std::int64_t rows, std::int64_t cols, std::int64_t total_cols,
+                               T* dx) {
   T const share = T(1) / static_cast<T>(total_cols);
   for (std::int64_t r = 0; r < rows; ++r) {
     T const* const gradient = dy + r * cols;
@@ -85,10 +86,11 @@ void layer_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, 
     T sum_g;
     T sum_g_xhat;
     layer_norm_backward_parameters(gradient, row, mean + r, rstd + r, 1, cols, dgamma, dbeta);
-    layer_norm_backward_sums(gradient, row, mean + r, rstd + r, gamma, 1, cols, &sum_g, &sum_g_xhat);
-    layer_norm_backward_apply(gradient, row, mean + r, rstd + r, gamma, &sum_g, &sum_g_xhat, 1, cols,
-                              cols, dx + r * cols);
+    layer_norm_backward_sums(gradient, row, mean + r, rstd + r, gamma, 1, cols, &sum_g,
+                             &sum_g_xhat);
+    layer_norm_backward_apply(gradient, row, mean + r, rstd + r, gamma, &sum_g, &sum_g_xhat, 1,
+                              cols, cols, dx + r * cols);
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

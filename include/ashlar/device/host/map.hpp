@@ -15,12 +15,12 @@
 // Arrays are either the same or disjoint: never shifted against each other. Strided arrays are the
 // business of strided_copy.hpp.
 
-#include <ashlar/config.hpp>
-#include <ashlar/device/host/reduce.hpp>
-
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/reduce.hpp>
 
 namespace ashlar::device::host {
 
@@ -39,11 +39,11 @@ void map_disjoint(T const* ASHLAR_RESTRICT a, T const* ASHLAR_RESTRICT b, std::i
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// y[i] = f(x[i]) for 0 <= i < n.
 template <class T, class F>
-  requires std::is_invocable_r_v<T, F, T>
+requires std::is_invocable_r_v<T, F, T>
 void map(T const* x, std::int64_t n, T* y, F f) {
   if (x == y) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
@@ -54,7 +54,7 @@ void map(T const* x, std::int64_t n, T* y, F f) {
 
 /// y[i] = f(a[i], b[i]) for 0 <= i < n.
 template <class T, class F>
-  requires std::is_invocable_r_v<T, F, T, T>
+requires std::is_invocable_r_v<T, F, T, T>
 void map(T const* a, T const* b, std::int64_t n, T* y, F f) {
   if (a == b) {
     map(a, n, y, [&f](T value) { return f(value, value); });
@@ -116,4 +116,4 @@ T maximum(T const* x, std::int64_t n) {
   return reduce_max<T>(n, [x](std::int64_t i) { return x[i]; });
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

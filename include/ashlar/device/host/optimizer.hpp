@@ -13,10 +13,10 @@
 // The caller counts the steps and passes c1 = 1 - b1^t, c2 = 1 - b2^t (Loshchilov, Hutter: Decoupled
 // weight decay regularization, 2019). Which parameters decay, and how lr moves, is decided elsewhere.
 
+#include <cstdint>
+
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
-
-#include <cstdint>
 
 namespace ashlar::device::host {
 
@@ -26,8 +26,8 @@ struct adam_w_factors {
   double beta2 = 0.999;
   double epsilon = 1e-8;
   double weight_decay = 0.0;
-  double correction1 = 1.0; // 1 - beta1^step
-  double correction2 = 1.0; // 1 - beta2^step
+  double correction1 = 1.0;  // 1 - beta1^step
+  double correction2 = 1.0;  // 1 - beta2^step
   double gradient_scale = 1.0;
 };
 
@@ -79,4 +79,4 @@ void sgd_update(sgd_factors const& factors, T const* ASHLAR_RESTRICT gradient, s
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

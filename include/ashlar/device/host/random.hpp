@@ -12,12 +12,12 @@
 //
 // A shard of rank > 1 is filled by one call for each contiguous run of its global indices.
 
+#include <algorithm>
+#include <cstdint>
+
 #include <ashlar/config.hpp>
 #include <ashlar/device/normal.hpp>
 #include <ashlar/device/philox.hpp>
-
-#include <algorithm>
-#include <cstdint>
 
 namespace ashlar::device::host {
 
@@ -91,4 +91,4 @@ void fill_normal(std::uint64_t seed, std::uint64_t stream, std::int64_t first, s
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

@@ -11,10 +11,10 @@
 //   reduce_sum<Accumulator>(n, f)   f(0) + ... + f(n - 1)
 //   reduce_max<T>(n, f)             their maximum, -inf for n = 0; NaN is passed over
 
-#include <ashlar/config.hpp>
-
 #include <cstdint>
 #include <limits>
+
+#include <ashlar/config.hpp>
 
 namespace ashlar::device::host {
 
@@ -38,7 +38,7 @@ T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   return lane[0];
 }
 
-} // namespace detail
+}  // namespace detail
 
 /// The sum of term(i) over 0 <= i < n, accumulated in T. term may also write its own element i.
 template <class T, class Term>
@@ -53,4 +53,4 @@ T reduce_max(std::int64_t n, Term term) {
                                  [](T a, T b) { return a < b ? b : a; });
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

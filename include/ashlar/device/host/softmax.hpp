@@ -14,12 +14,12 @@
 //
 // Arrays are rows x cols, contiguous; y may be x, dx may be dy.
 
+#include <cstdint>
+
 #include <ashlar/config.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/reduce.hpp>
 #include <ashlar/device/math.hpp>
-
-#include <cstdint>
 
 namespace ashlar::device::host {
 
@@ -90,4 +90,4 @@ void softmax_backward(T const* dy, T const* y, std::int64_t rows, std::int64_t c
   }
 }
 
-} // namespace ashlar::device::host
+}  // namespace ashlar::device::host

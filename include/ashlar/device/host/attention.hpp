@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Causal multi-head attention, the core between the two projections, in row blocks:
+//
+//   for each sequence, head and block of attention_block query rows [first, last)
+//     S = scale Q K^T      keys [0, last) only: later ones are masked, and skipped block by block
+//     P = e^(S - max)      row by row, zero beyond the diagonal
+//     O = P V / sum        log_sum_exp = max + log sum is all that the backward pass needs
+//
+//   qkv          [batch, sequence, heads, 3, head_dim]   contiguous: a token's q, k and v of one head
+//                                                        are neighbours, and heads split as columns
+//   out          [batch, sequence, heads, head_dim]
+//   log_sum_exp  [batch, heads, sequence]
+//
+// The GEMMs read q, k, v in place through their leading dimension. `heads` are the local ones; heads
+// do not mix, so nothing else is known of the others. The backward pass is attention_backward.hpp.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/device/host/map.hpp>
+#include <ashlar/device/host/reduce.hpp>
+#include <ashlar/device/math.hpp>
+
+namespace ashlar::device::host {
+
+/// Query rows to a block: fewer waste less on the masked corner, more make better GEMMs.
+inline constexpr std::int64_t attention_block = 64;
+
+struct attention_extents {
+  std::int64_t batch;
+  std::int64_t sequence;
+  std::int64_t heads;
+  std::int64_t head_dim;
+};
+
+namespace detail {
+
+template <class T>
+T attention_scale(attention_extents const& e, std::optional<double> scale) {
+  return static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(e.head_dim)));
+}
+
+}  // namespace detail
+
+/// Elements of workspace that attention_forward needs.
+constexpr std::int64_t attention_forward_workspace(attention_extents const& e) {
+  return std::min(attention_block, e.sequence) * e.sequence;
+}
+
+/// out and log_sum_exp from qkv. Without a scale, 1 / sqrt(head_dim).
+template <class T>
+void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T* out,
+                       T* log_sum_exp, std::optional<double> scale = std::nullopt) {
+  T const factor = detail::attention_scale<T>(e, scale);
+  std::int64_t const d = e.head_dim;
+  std::int64_t const token = e.heads * 3 * d;  // from one token's q to the next one's
+  for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {
+    std::int64_t const b = pair / e.heads;
+    std::int64_t const h = pair % e.heads;
+    T const* const q = qkv + b * e.sequence * token + h * 3 * d;
+    T const* const k = q + d;
+    T const* const v = k + d;
+    T* const o = out + (b * e.sequence * e.heads + h) * d;
+    for (std::int64_t first = 0; first < e.sequence; first += attention_block) {
+      std::int64_t const last = std::min(first + attention_block, e.sequence);
+      gemm(false, true, last - first, last, d, factor, q + first * token, token, k, token, T(0),
+           workspace, last);
+      T inverse[attention_block];
+      for (std::int64_t i = first; i < last; ++i) {
+        T* const row = workspace + (i - first) * last;
+        std::int64_t const seen = i + 1;
+        T const peak = reduce_max<T>(seen, [row](std::int64_t j) { return row[j]; });
+        T const sum = reduce_sum<T>(seen, [row, peak](std::int64_t j) {
+          T const value = math::exp(row[j] - peak);
+          row[j] = value;
+          return value;
+        });
+        std::fill(row + seen, row + last, T(0));
+        inverse[i - first] = T(1) / sum;
+        log_sum_exp[pair * e.sequence + i] = peak + std::log(sum);
+      }
+      gemm(false, false, last - first, d, last, T(1), workspace, last, v, token, T(0),
+           o + first * e.heads * d, e.heads * d);
+      for (std::int64_t i = first; i < last; ++i) {
+        scale_inplace(inverse[i - first], d, o + i * e.heads * d);
+      }
+    }
+  }
+}
+
+}  // namespace ashlar::device::host

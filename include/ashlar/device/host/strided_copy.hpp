@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Copies, additions and fills between strided N-dimensional blocks: the packing of shards, slices,
+// transpositions and broadcasts (a source stride of 0). The loop is first made canonical
+// (strided_loop.hpp), then, by its innermost dims:
+//
+//   no dims left                        one element
+//   both contiguous                     runs (memcpy, or a vectorised addition)
+//   destination contiguous, and the
+//   source contiguous along another dim planes (transpose_plane.hpp), loop over the rest
+//   otherwise                           element by element
+//
+// T is any trivially copyable type for copies, an arithmetic type for additions. The two arrays do
+// not overlap, and no element of the destination is reached twice.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/strided_loop.hpp>
+#include <ashlar/device/host/transpose_plane.hpp>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+struct assign_run {
+  template <class T>
+  static void run(T const* src, std::int64_t n, T* dst) {
+    std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
+  }
+  template <class T>
+  static void one(T const& src, T& dst) {
+    dst = src;
+  }
+};
+
+struct add_run {
+  template <class T>
+  static void run(T const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
+    for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<T>(dst[i] + src[i]);
+  }
+  template <class T>
+  static void one(T const& src, T& dst) {
+    dst = static_cast<T>(dst + src);
+  }
+};
+
+/// The dim along which the source is contiguous, moved next to the last one; false if there is none.
+inline bool bring_source_plane_inside(strided_loop& loop) {
+  auto const last = static_cast<std::size_t>(loop.rank - 1);
+  for (std::size_t d = last; d-- > 0;) {
+    if (loop.dim[d].src_stride == 1) {
+      std::rotate(loop.dim.begin() + static_cast<std::ptrdiff_t>(d),
+                  loop.dim.begin() + static_cast<std::ptrdiff_t>(d) + 1,
+                  loop.dim.begin() + static_cast<std::ptrdiff_t>(last));
+      return true;
+    }
+  }
+  return false;
+}
+
+template <class Combine, class T>
+void combine_strided(int rank, std::int64_t const* extents, T const* src,
+                     std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  strided_loop loop = canonical_loop(rank, extents, src_strides, dst_strides);
+  if (loop.empty) return;
+  if (loop.rank == 0) return Combine::one(*src, *dst);
+  strided_dim const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
+  if (inner.src_stride == 1 && inner.dst_stride == 1) {
+    for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
+      Combine::run(src + from, inner.extent, dst + to);
+    });
+  } else if (inner.dst_stride == 1 && bring_source_plane_inside(loop)) {
+    strided_dim const plane = loop.dim[static_cast<std::size_t>(loop.rank - 2)];
+    for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
+      transpose_plane<Combine>(src + from, inner.src_stride, plane.extent, inner.extent, dst + to,
+                               plane.dst_stride);
+    });
+  } else {
+    for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = 0; i < inner.extent; ++i) {
+        Combine::one(src[from + i * inner.src_stride], dst[to + i * inner.dst_stride]);
+      }
+    });
+  }
+}
+
+}  // namespace detail
+
+/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents.
+template <class T>
+void copy_strided(int rank, std::int64_t const* extents, T const* src,
+                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides);
+}
+
+/// dst[i . dst_strides] += src[i . src_strides] for every index i of the extents.
+template <class T>
+void add_strided(int rank, std::int64_t const* extents, T const* src,
+                 std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  static_assert(std::is_arithmetic_v<T>);
+  detail::combine_strided<detail::add_run>(rank, extents, src, src_strides, dst, dst_strides);
+}
+
+/// dst[i . dst_strides] = value for every index i of the extents.
+template <class T>
+void fill_strided(int rank, std::int64_t const* extents, std::type_identity_t<T> value, T* dst,
+                  std::int64_t const* dst_strides) {
+  strided_loop const loop = canonical_loop(rank, extents, dst_strides, dst_strides);
+  if (loop.empty) return;
+  if (loop.rank == 0) {
+    *dst = value;
+    return;
+  }
+  strided_dim const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
+  for_each_outer(loop, 1, [=](std::int64_t, std::int64_t to) {
+    if (inner.dst_stride == 1) {
+      std::fill_n(dst + to, inner.extent, value);
+    } else {
+      for (std::int64_t i = 0; i < inner.extent; ++i) dst[to + i * inner.dst_stride] = value;
+    }
+  });
+}
+
+}  // namespace ashlar::device::host

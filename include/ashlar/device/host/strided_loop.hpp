@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The canonical form of a strided N-dimensional loop over two arrays: the fewest dims, in the order
+// that writes most nearly in sequence.
+//
+//   1. dims of extent 1 go; an extent of 0 makes the loop empty
+//   2. dims are sorted by falling destination stride, then source stride
+//   3. a dim merges into the next inner one where both strides continue it
+//
+// Which loop runs over the result is decided in strided_copy.hpp.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+namespace ashlar::device::host {
+
+inline constexpr int max_strided_rank = 8;
+
+struct strided_dim {
+  std::int64_t extent;
+  std::int64_t src_stride;
+  std::int64_t dst_stride;
+};
+
+struct strided_loop {
+  std::array<strided_dim, max_strided_rank> dim{};
+  int rank = 0;
+  bool empty = false;
+};
+
+namespace detail {
+
+constexpr std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
+
+constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
+  std::int64_t const left = magnitude(a.dst_stride);
+  std::int64_t const right = magnitude(b.dst_stride);
+  return left != right ? left > right : magnitude(a.src_stride) > magnitude(b.src_stride);
+}
+
+}  // namespace detail
+
+/// The canonical loop. Strides are in elements. Throws std::invalid_argument for rank > 8.
+inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
+                                   std::int64_t const* src_strides,
+                                   std::int64_t const* dst_strides) {
+  if (rank < 0 || rank > max_strided_rank) {
+    throw std::invalid_argument("strided loop: the rank is not in [0, 8]. Merge some dims.");
+  }
+  strided_loop sorted;
+  for (int d = 0; d < rank; ++d) {
+    if (extents[d] == 0) sorted.empty = true;
+    if (extents[d] == 1) continue;
+    strided_dim const added{extents[d], src_strides[d], dst_strides[d]};
+    auto place = static_cast<std::size_t>(sorted.rank++);
+    while (place > 0 && detail::is_outside(added, sorted.dim[place - 1])) {
+      sorted.dim[place] = sorted.dim[place - 1];
+      --place;
+    }
+    sorted.dim[place] = added;
+  }
+  strided_loop merged;
+  merged.empty = sorted.empty;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(sorted.rank); ++d) {
+    strided_dim const inner = sorted.dim[d];
+    if (merged.rank > 0) {
+      strided_dim& outer = merged.dim[static_cast<std::size_t>(merged.rank - 1)];
+      if (outer.src_stride == inner.src_stride * inner.extent &&
+          outer.dst_stride == inner.dst_stride * inner.extent) {
+        outer = {outer.extent * inner.extent, inner.src_stride, inner.dst_stride};
+        continue;
+      }
+    }
+    merged.dim[static_cast<std::size_t>(merged.rank++)] = inner;
+  }
+  return merged;
+}
+
+/// Calls visit(src_offset, dst_offset) for each index of the loop's dims except its last `inner`.
+template <class Visit>
+void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
+  if (loop.empty) return;
+  int const outer = loop.rank - inner;
+  std::array<std::int64_t, max_strided_rank> index{};
+  std::int64_t src = 0;
+  std::int64_t dst = 0;
+  while (true) {
+    visit(src, dst);
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      auto const at = static_cast<std::size_t>(d);
+      src += loop.dim[at].src_stride;
+      dst += loop.dim[at].dst_stride;
+      if (++index[at] < loop.dim[at].extent) break;
+      src -= loop.dim[at].extent * loop.dim[at].src_stride;
+      dst -= loop.dim[at].extent * loop.dim[at].dst_stride;
+      index[at] = 0;
+    }
+    if (d < 0) return;
+  }
+}
+
+}  // namespace ashlar::device::host

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The plane of a transposition: dst[i, j] op= src[j, i] where dst is contiguous along j and src
+// along i. Strides are often powers of two, so that lines and pages, not bytes, are what is scarce:
+//
+//   block    1024 x 1024    its pages fit the second-level TLB
+//   tile     64 x 64        goes through a buffer in the first-level cache: whole lines are read
+//   and
+//                           written once; the next tile is prefetched meanwhile
+//   square   32 bytes wide  transposed in registers by log2 stages of exchanges (4- and 8-byte T)
+//
+// Planes of any rank are cut out of an array by strided_copy.hpp.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::device::host::detail {
+
+inline constexpr std::int64_t transpose_block = 1024;
+inline constexpr std::int64_t transpose_tile = 64;
+template <class T>
+inline constexpr std::int64_t transpose_pitch = transpose_tile +
+                                                static_cast<std::int64_t>(64 / sizeof(T));
+
+template <class Word>
+struct square {
+  static constexpr std::size_t width = 32 / sizeof(Word);
+  using line [[gnu::vector_size(32)]] = Word;
+
+  // Exchanges the off-diagonal quarters of side Step between two lines that are Step apart.
+  template <std::size_t Step, std::size_t... Lane>
+  static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
+    line const a = upper;
+    line const b = lower;
+    upper = __builtin_shufflevector(a, b, ((Lane & Step) != 0 ? Lane - Step + width : Lane)...);
+    lower = __builtin_shufflevector(a, b, ((Lane & Step) != 0 ? Lane + width : Lane + Step)...);
+  }
+
+  template <std::size_t Step>
+  static void stage(line (&lines)[width]) {
+    for (std::size_t i = 0; i < width; ++i) {
+      if ((i & Step) == 0) {
+        exchange<Step>(lines[i], lines[i + Step], std::make_index_sequence<width>{});
+      }
+    }
+    if constexpr (Step > 1) stage<Step / 2>(lines);
+  }
+
+  /// The transpose of the square at `in`, whose rows are pitch apart; put(i, line) takes its rows.
+  template <class Put>
+  static void transpose(void const* in, std::size_t pitch, Put put) {
+    line lines[width];
+    for (std::size_t i = 0; i < width; ++i) {
+      std::memcpy(&lines[i], static_cast<Word const*>(in) + i * pitch, sizeof(line));
+    }
+    stage<width / 2>(lines);
+    for (std::size_t i = 0; i < width; ++i) put(i, static_cast<void const*>(&lines[i]));
+  }
+};
+
+/// buffer[j, i] = src[j, i]; whole tiles by a copy of constant size.
+template <class T>
+void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::int64_t width,
+               T* buffer) {
+  if (height == transpose_tile) {
+    for (std::int64_t j = 0; j < width; ++j) {
+      std::memcpy(buffer + j * transpose_pitch<T>, src + j * src_stride,
+                  sizeof(T) * static_cast<std::size_t>(transpose_tile));
+    }
+  } else {
+    for (std::int64_t j = 0; j < width; ++j) {
+      std::copy_n(src + j * src_stride, height, buffer + j * transpose_pitch<T>);
+    }
+  }
+}
+
+/// One tile, dst[i, j] op= buffer[j, i], by squares and the rest element by element.
+template <class Combine, class T>
+void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64_t width,
+                T* ASHLAR_RESTRICT dst, std::int64_t dst_stride) {
+  constexpr std::int64_t pitch = transpose_pitch<T>;
+  std::int64_t squared_height = 0;
+  std::int64_t squared_width = 0;
+  if constexpr (std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
+    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+    constexpr auto side = static_cast<std::int64_t>(square<word>::width);
+    squared_height = height - height % side;
+    squared_width = width - width % side;
+    for (std::int64_t i = 0; i < squared_height; i += side) {
+      for (std::int64_t j = 0; j < squared_width; j += side) {
+        square<word>::transpose(
+            buffer + j * pitch + i, static_cast<std::size_t>(pitch),
+            [=](std::size_t k, void const* line) {
+              T part[side];
+              std::memcpy(part, line, sizeof(part));
+              Combine::run(part, side, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
+            });
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < height; ++i) {
+    T* const row = dst + i * dst_stride;
+    for (std::int64_t j = i < squared_height ? squared_width : 0; j < width; ++j) {
+      Combine::run(buffer + j * pitch + i, 1, row + j);
+    }
+  }
+}
+
+/// For 0 <= i < rows, 0 <= j < cols: dst[i * dst_stride + j] op= src[j * src_stride + i], where
+/// Combine::run(src, n, dst) does it to n neighbours.
+template <class Combine, class T>
+void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
+                     T* dst, std::int64_t dst_stride) {
+  constexpr std::int64_t tile = transpose_tile;
+  alignas(64) T buffer[tile * transpose_pitch<T>];
+  for (std::int64_t ib = 0; ib < rows; ib += transpose_block) {
+    for (std::int64_t jb = 0; jb < cols; jb += transpose_block) {
+      std::int64_t const i_end = std::min(ib + transpose_block, rows);
+      std::int64_t const j_end = std::min(jb + transpose_block, cols);
+      for (std::int64_t i0 = ib; i0 < i_end; i0 += tile) {
+        std::int64_t const height = std::min(tile, i_end - i0);
+        for (std::int64_t j0 = jb; j0 < j_end; j0 += tile) {
+          std::int64_t const width = std::min(tile, j_end - j0);
+          fill_tile(src + j0 * src_stride + i0, src_stride, height, width, buffer);
+          empty_tile<Combine>(buffer, height, width, dst + i0 * dst_stride + j0, dst_stride);
+        }
+      }
+    }
+  }
+}
+
+}  // namespace ashlar::device::host::detail

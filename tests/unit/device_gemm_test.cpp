@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/host/gemm.hpp>
+
+#include "device_reference.hpp"
+
+namespace host = ashlar::device::host;
+using namespace ashlar::test;
+
+namespace {
+
+template <class T>
+void check_product(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k,
+                   std::int64_t pad) {
+  std::int64_t const lda = (ta ? m : k) + pad;
+  std::int64_t const ldb = (tb ? k : n) + pad;
+  std::int64_t const ldc = n + pad;
+  auto const a = normals<T>((ta ? k : m) * lda, 1);
+  auto const b = normals<T>((tb ? n : k) * ldb, 2);
+  auto c = normals<T>(m * ldc, 3);
+  auto expected = c;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l) {
+        sum += static_cast<double>(a[size_of(ta ? l * lda + i : i * lda + l)]) *
+               static_cast<double>(b[size_of(tb ? j * ldb + l : l * ldb + j)]);
+      }
+      T& target = expected[size_of(i * ldc + j)];
+      target = static_cast<T>(0.5 * sum) + T(2) * target;
+    }
+  }
+  host::gemm(ta, tb, m, n, k, T(0.5), a.data(), lda, b.data(), ldb, T(2), c.data(), ldc);
+  CHECK(distance(c, expected) < (sizeof(T) == 4 ? 1e-5 : 1e-13));
+}
+
+}  // namespace
+
+TEST_CASE_TEMPLATE("gemm_equals_the_triple_loop_for_all_transpositions", T, float, double) {
+  for (bool ta : {false, true}) {
+    for (bool tb : {false, true}) {
+      for (std::int64_t pad : {0, 3}) {
+        check_product<T>(ta, tb, 7, 5, 9, pad);
+        check_product<T>(ta, tb, 1, 33, 2, pad);
+        check_product<T>(ta, tb, 0, 4, 3, pad);
+        check_product<T>(ta, tb, 4, 0, 3, pad);
+        check_product<T>(ta, tb, 4, 3, 0, pad);
+      }
+    }
+  }
+}
+
+TEST_CASE("gemm_without_an_inner_dimension_clears_even_nan_when_beta_is_zero") {
+  std::vector<float> c(6, std::numeric_limits<float>::quiet_NaN());
+  float const* const none = nullptr;
+  host::gemm(false, false, 2, 3, 0, 1.0f, none, 0, none, 3, 0.0f, c.data(), 3);
+  CHECK(c == std::vector<float>(6, 0.0f));
+}
+
+TEST_CASE("gemm_refuses_extents_that_a_32_bit_blas_cannot_count") {
+  std::int64_t const huge = std::int64_t{1} << 31;
+  double value = 0;
+  CHECK_THROWS_AS(
+      host::gemm(false, false, 0, 1, huge, 1.0, &value, huge, &value, 1, 0.0, &value, 1),
+      std::overflow_error);
+  CHECK_THROWS_AS(host::gemm(false, false, -1, 1, 1, 1.0, &value, 1, &value, 1, 0.0, &value, 1),
+                  std::overflow_error);
+}
+
+TEST_CASE("gemm_batched_strided_shares_an_operand_of_stride_zero") {
+  auto const a = normals<double>(3 * 2 * 4, 1);
+  auto const b = normals<double>(4 * 5, 2);
+  std::vector<double> c(3 * 2 * 5);
+  std::vector<double> expected(c);
+  host::gemm_batched_strided(false, false, 3, 2, 5, 4, 1.0, a.data(), 4, 8, b.data(), 5, 0, 0.0,
+                             c.data(), 5, 10);
+  host::gemm(false, false, 6, 5, 4, 1.0, a.data(), 4, b.data(), 5, 0.0, expected.data(), 5);
+  CHECK(distance(c, expected) < 1e-14);
+}
