@@ -1,5 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 #
 # Sourced. `ashlar_install_packages program|tests` makes sure that what the programs (or also the
 # tests) need is there: does nothing when it is, installs what is missing on Debian and Ubuntu as

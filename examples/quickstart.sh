@@ -12,7 +12,7 @@ steps=200
 sample=300
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
-# shellcheck source=../cmake/install_packages.sh
+# shellcheck source=cmake/install_packages.sh
 . cmake/install_packages.sh
 ashlar_install_packages program
 

@@ -37,7 +37,7 @@ done
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 if [ "$install" = yes ]; then
-  # shellcheck source=../cmake/install_packages.sh
+  # shellcheck source=cmake/install_packages.sh
   . cmake/install_packages.sh
   ashlar_install_packages tests
 fi
