@@ -53,8 +53,8 @@ constexpr box local_box(shape const& s, topology const& t, placement const& p,
   for (int depth = 0; depth < p.axes(); ++depth)
     for (int a = 0; a < p.axes(); ++a)
       if (p[a].is_split() && p[a].depth == depth)
-        b.dim[p[a].dim] =
-            balanced_part(b.dim[p[a].dim], t.extent(a), c[static_cast<std::size_t>(a)]);
+        b.dim[p[a].dim] = balanced_part(b.dim[p[a].dim], t.extent(a),
+                                        c[static_cast<std::size_t>(a)]);
   return b;
 }
 

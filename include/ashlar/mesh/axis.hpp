@@ -26,9 +26,7 @@ struct axis_name {
     for (char c : name) text[length++] = c;
   }
 
-  constexpr std::string_view view() const {
-    return {text, static_cast<std::size_t>(length)};
-  }
+  constexpr std::string_view view() const { return {text, static_cast<std::size_t>(length)}; }
   friend constexpr bool operator==(axis_name const& a, axis_name const& b) {
     return a.view() == b.view();
   }

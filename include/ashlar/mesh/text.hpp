@@ -25,7 +25,9 @@ inline std::string to_string(topology const& t) {
   return text;
 }
 
-inline std::ostream& operator<<(std::ostream& out, topology const& t) { return out << to_string(t); }
+inline std::ostream& operator<<(std::ostream& out, topology const& t) {
+  return out << to_string(t);
+}
 
 inline std::string to_string(placement const& p, topology const& t) {
   return to_string(p) + "@" + to_string(t);

@@ -25,7 +25,8 @@ struct topology {
   constexpr topology() = default;
   constexpr topology(std::initializer_list<mesh_axis> list) {
     for (auto const& a : list) {
-      if (a.extent < 1) throw std::invalid_argument("topology: a mesh axis has an extent of 1 or more");
+      if (a.extent < 1)
+        throw std::invalid_argument("topology: a mesh axis has an extent of 1 or more");
       for (auto const& b : axis)
         if (a.name == b.name) throw std::invalid_argument("topology: two mesh axes share one name");
       axis.push_back(a);

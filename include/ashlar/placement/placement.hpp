@@ -93,8 +93,7 @@ struct placement {
   constexpr bool is_canonical() const {
     for (int a = 0; a < axis.size(); ++a)
       for (int b = a + 1; b < axis.size(); ++b)
-        if (axis[a].is_split() && axis[b].is_split_of(axis[a].dim) &&
-            axis[a].depth > axis[b].depth)
+        if (axis[a].is_split() && axis[b].is_split_of(axis[a].dim) && axis[a].depth > axis[b].depth)
           return false;
     return true;
   }

@@ -28,7 +28,8 @@ inline char const* to_string(reduction op) {
 /// The entry of one axis; `with_depth` writes S(d,depth).
 inline std::string to_string(axis_placement const& a, bool with_depth = false) {
   if (a.is_broadcast()) return "B";
-  if (a.is_partial()) return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
+  if (a.is_partial())
+    return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
   std::string text = "S(" + std::to_string(a.dim);
   if (with_depth) text += "," + std::to_string(a.depth);
   return text + ")";
@@ -43,7 +44,9 @@ inline std::string to_string(placement const& p) {
   return text + "]";
 }
 
-inline std::ostream& operator<<(std::ostream& out, placement const& p) { return out << to_string(p); }
+inline std::ostream& operator<<(std::ostream& out, placement const& p) {
+  return out << to_string(p);
+}
 
 /// Reads "S(0),B", "[P, S(1)]", "S(0,1),S(0,0)". Throws ashlar::error naming the text and the
 /// place of the mistake.

@@ -65,8 +65,7 @@ class placement_graph {
   }
 
   /// Seconds of every edge for a tensor of the given extents.
-  constexpr scratch<double> price(shape const& extents, int element_size,
-                                      machine const& m) const {
+  constexpr scratch<double> price(shape const& extents, int element_size, machine const& m) const {
     scratch<box> local(states_.size());
     scratch<std::int64_t> elements(states_.size());
     for (std::size_t i = 0; i < states_.size(); ++i) {
@@ -92,13 +91,12 @@ class placement_graph {
   }
 
   struct paths {
-    scratch<double> weight;    ///< per state: seconds plus tie breaks
-    scratch<int> last_edge;    ///< per state: the edge it is reached by; -1 at the source
+    scratch<double> weight;  ///< per state: seconds plus tie breaks
+    scratch<int> last_edge;  ///< per state: the edge it is reached by; -1 at the source
   };
 
   /// Dijkstra from `source` to every state, or until `target` is settled.
-  constexpr paths shortest_from(int source, scratch<double> const& cost,
-                                int target = -1) const {
+  constexpr paths shortest_from(int source, scratch<double> const& cost, int target = -1) const {
     constexpr double infinity = 1e300;
     paths result{scratch<double>(states_.size(), infinity), scratch<int>(states_.size(), -1)};
     scratch<char> settled(states_.size());

@@ -22,8 +22,9 @@ struct redistribution_plan {
   placement from;
   placement to;
   inplace_vector<step, 4 * max_axes> steps;
-  double seconds = 0;           ///< predicted
-  std::int64_t peak_bytes = 0;  ///< most bytes of shards that a rank holds at once, both ends of a step
+  double seconds = 0;  ///< predicted
+  std::int64_t peak_bytes =
+      0;  ///< most bytes of shards that a rank holds at once, both ends of a step
 
   /// Bytes that the rank at `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {

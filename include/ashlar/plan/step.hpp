@@ -80,10 +80,10 @@ constexpr double step_seconds(step const& s, shape const& extents, int element_s
                               topology const& t, machine const& m) {
   box const from = local_box(extents, t, s.from, coordinates{});
   box const to = local_box(extents, t, s.to, coordinates{});
-  return seconds(m, t, s.axes, s.kind,
-                 priced_traffic(s, t, from.elements(), to.elements(),
-                                intersect(from, to).elements()),
-                 element_size);
+  return seconds(
+      m, t, s.axes, s.kind,
+      priced_traffic(s, t, from.elements(), to.elements(), intersect(from, to).elements()),
+      element_size);
 }
 
 }  // namespace ashlar

@@ -40,6 +40,8 @@ struct layer_spec {
   double forward_values = 0;   ///< elements read or written by what is not GEMM
   double backward_values = 0;
   double saved_values = 0;     ///< elements kept from forward to backward
+  int even_dim = -1;           ///< a dim of x that may only be split into equally many units, or -1
+  std::int64_t even_units = 0; ///< of that dim (the heads of an attention)
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

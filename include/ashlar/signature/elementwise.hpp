@@ -43,8 +43,8 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
   for (char const letter : x)
-    table.push_back({{detail::role_of(x, letter), detail::role_of(y, letter)},
-                     detail::role_of(x, letter)});
+    table.push_back(
+        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(x, letter)});
   table.push_back({{partial(), partial()}, partial()});
   for (auto const op : {reduction::max, reduction::min}) {
     table.push_back({{partial(op), broadcast()}, partial(op)});
@@ -58,8 +58,8 @@ constexpr signature_table multiply_signatures(std::string_view x, std::string_vi
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
   for (char const letter : x)
-    table.push_back({{detail::role_of(x, letter), detail::role_of(y, letter)},
-                     detail::role_of(x, letter)});
+    table.push_back(
+        {{detail::role_of(x, letter), detail::role_of(y, letter)}, detail::role_of(x, letter)});
   table.push_back({{partial(), broadcast()}, partial()});
   table.push_back({{broadcast(), partial()}, partial()});
   return table;

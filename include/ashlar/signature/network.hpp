@@ -53,8 +53,7 @@ constexpr signature_table attention_signatures() {
 constexpr signature_table cross_entropy_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (int d = 0; d + 1 < rank; ++d)
-    table.push_back({{split(d, 0), split(d, 0)}, partial()});
+  for (int d = 0; d + 1 < rank; ++d) table.push_back({{split(d, 0), split(d, 0)}, partial()});
   return table;
 }
 
@@ -63,8 +62,7 @@ constexpr signature_table cross_entropy_signatures(int rank) {
 constexpr signature_table shifted_sum_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
-  for (int d = 0; d + 1 < rank; ++d)
-    table.push_back({{split(d, 0), split(d, 0)}, split(d, 0)});
+  for (int d = 0; d + 1 < rank; ++d) table.push_back({{split(d, 0), split(d, 0)}, split(d, 0)});
   table.push_back({{split(rank - 1, 0), broadcast()}, partial()});
   return table;
 }

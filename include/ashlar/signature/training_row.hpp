@@ -41,12 +41,12 @@ using training_table = inplace_vector<training_row, 24>;
 
 /// A map without parameters: dx is linear in dy and, unless `independent`, uses x elementwise.
 /// Rows of `forward` (x -> y) joined with `backward` (dy, x -> dx).
-constexpr training_table join_map(signature_table const& forward,
-                                  signature_table const& backward) {
+constexpr training_table join_map(signature_table const& forward, signature_table const& backward) {
   training_table table;
   for (auto const& f : forward)
     for (auto const& b : backward)
-      if (same_role(b.in[1], f.in[0])) table.push_back({f.in[0], f.out, b.in[0], b.out, {}, {}, {}});
+      if (same_role(b.in[1], f.in[0]))
+        table.push_back({f.in[0], f.out, b.in[0], b.out, {}, {}, {}});
   return table;
 }
 
@@ -56,7 +56,8 @@ constexpr training_table join_independent(signature_table const& forward) {
   training_table table;
   for (auto const& f : forward)
     for (auto const& g : forward) {
-      bool const pair = f.in[0].is_split() || g.in[0].is_split() ? same_role(f.in[0], g.in[0]) : true;
+      bool const pair = f.in[0].is_split() || g.in[0].is_split() ? same_role(f.in[0], g.in[0])
+                                                                 : true;
       if (pair) table.push_back({f.in[0], f.out, g.out, g.in[0], {}, {}, {}});
     }
   return table;
@@ -141,8 +142,8 @@ constexpr training_table attention_training_rows() {
 constexpr training_table embedding_training_rows(bool positions) {
   training_table table;
   int const feature = 2;
-  auto const push = [&](axis_placement x, axis_placement y, axis_placement dy,
-                        axis_placement use, axis_placement grad, axis_placement position_use,
+  auto const push = [&](axis_placement x, axis_placement y, axis_placement dy, axis_placement use,
+                        axis_placement grad, axis_placement position_use,
                         axis_placement position_grad) {
     training_row row{x, y, dy, broadcast(), {use}, {grad}, {}};
     if (positions) {
@@ -185,7 +186,12 @@ constexpr training_table cross_entropy_training_rows(int rank) {
   auto const maximum = reduce_signatures(rank, rank - 1, reduction::max);
   auto const sums = sum[find_row(sum, classes, broadcast())].out;
   auto const maxima = maximum[find_row(maximum, classes)].out;
-  table.push_back({classes, broadcast(), broadcast(), classes, {}, {},
+  table.push_back({classes,
+                   broadcast(),
+                   broadcast(),
+                   classes,
+                   {},
+                   {},
                    {{maxima, broadcast()}, {sums, broadcast()}}});
   return table;
 }

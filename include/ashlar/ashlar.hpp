@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// All of ashlar on MPI and host memory. Files of plans (io/json) and other backends are included
+// by name.
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/matmul.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/reduce.hpp>

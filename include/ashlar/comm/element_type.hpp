@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The element types that a communicator can carry, as values: what crosses the one virtual call.
+
+#include <cstdint>
+#include <limits>
+
+#include <ashlar/placement/axis_placement.hpp>
+
+namespace ashlar {
+
+enum class element_type : signed char { f32, f64, i32, i64 };
+
+constexpr int size_of(element_type type) {
+  return type == element_type::f32 || type == element_type::i32 ? 4 : 8;
+}
+
+template <class T>
+inline constexpr element_type element_type_of = [] {
+  static_assert(sizeof(T) == 0, "ashlar tensors hold float, double, std::int32_t or std::int64_t.");
+  return element_type::f32;
+}();
+template <>
+inline constexpr element_type element_type_of<float> = element_type::f32;
+template <>
+inline constexpr element_type element_type_of<double> = element_type::f64;
+template <>
+inline constexpr element_type element_type_of<std::int32_t> = element_type::i32;
+template <>
+inline constexpr element_type element_type_of<std::int64_t> = element_type::i64;
+
+/// What a reduction leaves unchanged: 0, the least value, the greatest value.
+template <class T>
+constexpr T identity_of(reduction op) {
+  using limits = std::numeric_limits<T>;
+  if (op == reduction::sum) return T{};
+  if constexpr (limits::has_infinity)
+    return op == reduction::max ? -limits::infinity() : limits::infinity();
+  else return op == reduction::max ? limits::lowest() : limits::max();
+}
+
+}  // namespace ashlar

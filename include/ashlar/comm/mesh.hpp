@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A mesh at run time: a topology, this rank's place on it, the transport, the memory, and the
+// machine that plans are priced for. A cheap handle: copies are the same mesh.
+//
+//   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
+//
+// Plans of redistributions are made once per (extents, type, placements) and kept. The time spent
+// in exchanges is summed up for progress reports.
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/counting.hpp>
+#include <ashlar/comm/mpi/communicator.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/plan/redistribution.hpp>
+
+namespace ashlar {
+
+class mesh {
+ public:
+  /// Collective over `comm`. Throws ashlar::error on every rank if the ranks do not match.
+  mesh(MPI_Comm comm, topology const& t, machine const& m = machines::workstation)
+      : state_(std::make_shared<state>()) {
+    int size = 0, rank = 0;
+    MPI_Comm_size(comm, &size);
+    MPI_Comm_rank(comm, &rank);
+    if (t.ranks() != size)
+      throw error("mesh", to_string(t) + " has " + std::to_string(t.ranks()) +
+                              " ranks but the program runs on " + std::to_string(size) +
+                              ". Start it with mpirun -n " + std::to_string(t.ranks()) +
+                              ", or give a mesh whose extents multiply to " + std::to_string(size) +
+                              ".");
+    state_->shape = t;
+    state_->rank = rank;
+    state_->here = t.coordinates_of(rank);
+    state_->priced_on = m;
+    state_->transport = std::make_shared<mpi::communicator>(comm, t);
+  }
+  mesh(MPI_Comm comm, std::initializer_list<mesh_axis> axes,
+       machine const& m = machines::workstation)
+      : mesh(comm, ashlar::topology(axes), m) {}
+
+  ashlar::topology const& topology() const { return state_->shape; }
+  coordinates const& here() const { return state_->here; }
+  int rank() const { return state_->rank; }
+  int ranks() const { return state_->shape.ranks(); }
+  int axes() const { return state_->shape.axes(); }
+  ashlar::machine const& machine() const { return state_->priced_on; }
+  void set_machine(ashlar::machine const& m) const {
+    state_->priced_on = m;
+    state_->plans.clear();
+  }
+  arena& memory() const { return state_->memory; }
+  std::shared_ptr<arena> shared_memory() const { return {state_, &state_->memory}; }
+
+  /// Carries an exchange and adds its time to communication_seconds().
+  void run(exchange const& what) const {
+    if (state_->forbidden)
+      throw error("mesh", std::string("communication is forbidden here, but a ") +
+                              to_string(what.kind) + " along " + to_string(what.axes, topology()) +
+                              " was asked for.");
+    auto const start = std::chrono::steady_clock::now();
+    state_->transport->run(what);
+    state_->seconds +=
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  }
+  std::unique_ptr<pending_exchange> start(exchange const& what) const {
+    return state_->transport->start(what);
+  }
+  void barrier() const { state_->transport->barrier(); }
+
+  double communication_seconds() const { return state_->seconds; }
+
+  /// The plan of a redistribution, from the cache.
+  redistribution_plan const& plan(shape const& extents, int element_size, placement const& from,
+                                  placement const& to) const {
+    plan_key key{element_size, {}};
+    key.bytes.reserve(64);
+    for (int d = 0; d < extents.rank(); ++d) key.bytes += std::to_string(extents[d]) + 'x';
+    for (auto const* p : {&from, &to})
+      for (auto const& a : p->axis)
+        key.bytes.append({static_cast<char>('0' + static_cast<int>(a.kind)),
+                          static_cast<char>('0' + a.dim), static_cast<char>('0' + a.depth),
+                          static_cast<char>('0' + static_cast<int>(a.op))});
+    auto const found = state_->plans.find(key);
+    if (found != state_->plans.end()) return found->second;
+    return state_->plans
+        .emplace(key, plan_redistribution(extents, element_size, from, to, topology(), machine()))
+        .first->second;
+  }
+
+  friend bool operator==(mesh const& a, mesh const& b) { return a.state_ == b.state_; }
+
+ private:
+  friend class communication_log;
+  friend class no_communication;
+
+  struct plan_key {
+    int element_size;
+    std::string bytes;
+    friend auto operator<=>(plan_key const&, plan_key const&) = default;
+  };
+
+  struct state {
+    ashlar::topology shape;
+    int rank = 0;
+    coordinates here{};
+    ashlar::machine priced_on;
+    arena memory;
+    std::shared_ptr<communicator> transport;
+    std::map<plan_key, redistribution_plan> plans;
+    double seconds = 0;
+    bool forbidden = false;
+  };
+
+  std::shared_ptr<state> state_;
+};
+
+/// Records every exchange of a mesh while it lives.
+class communication_log {
+ public:
+  explicit communication_log(mesh const& m)
+      : mesh_(m), counter_(std::make_shared<counting_communicator>(m.state_->transport,
+                                                                   m.topology(), m.here())) {
+    mesh_.state_->transport = counter_;
+  }
+  communication_log(communication_log const&) = delete;
+  communication_log& operator=(communication_log const&) = delete;
+  ~communication_log() { mesh_.state_->transport = counter_->inner(); }
+
+  std::vector<collective_record> const& records() const { return counter_->records(); }
+  void clear() { counter_->clear(); }
+  std::int64_t received_bytes() const {
+    std::int64_t bytes = 0;
+    for (auto const& r : records()) bytes += r.received_bytes;
+    return bytes;
+  }
+
+ private:
+  mesh mesh_;
+  std::shared_ptr<counting_communicator> counter_;
+};
+
+/// Makes every exchange of a mesh an error while it lives.
+class no_communication {
+ public:
+  explicit no_communication(mesh const& m) : mesh_(m), before_(m.state_->forbidden) {
+    mesh_.state_->forbidden = true;
+  }
+  no_communication(no_communication const&) = delete;
+  no_communication& operator=(no_communication const&) = delete;
+  ~no_communication() { mesh_.state_->forbidden = before_; }
+
+ private:
+  mesh mesh_;
+  bool before_;
+};
+
+}  // namespace ashlar

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// MPI from initialization to the end of the program, and what happens when a rank fails: it says
+// what and where, once, and the whole job ends with a non-zero exit. Nobody is left waiting.
+//
+//   ashlar::mpi::environment env(argc, argv);   // first thing in main
+//   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
+//
+// An error that every rank meets (a bad option) is printed by rank 0; one that a single rank meets is
+// printed by that rank, after a moment in which rank 0 could have ended the job.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <thread>
+
+#include <mpi.h>
+
+namespace ashlar::mpi {
+
+/// Prints "[rank r] message" and ends the job on all ranks. Does not return.
+[[noreturn]] inline void abort(char const* message) {
+  int initialized = 0, finalized = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (!initialized || finalized) {
+    std::fprintf(stderr, "%s\n", message);
+    std::fflush(stderr);
+    std::_Exit(1);
+  }
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  std::fprintf(stderr, "[rank %d] error: %s\n", rank, message);
+  std::fflush(stderr);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+  std::_Exit(1);
+}
+
+namespace detail {
+[[noreturn]] inline void on_terminate() {
+  if (auto const current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (std::exception const& e) {
+      abort(e.what());
+    } catch (...) {
+      abort("an exception that is no std::exception");
+    }
+  }
+  abort("terminated");
+}
+}  // namespace detail
+
+class environment {
+ public:
+  /// Initializes MPI unless the program already did, and makes an exception that nobody catches
+  /// end the job (std::set_terminate).
+  environment(int& argc, char**& argv) {
+    int initialized = 0;
+    MPI_Initialized(&initialized);
+    if (!initialized) {
+      int provided = 0;
+      MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+      owner_ = true;
+    }
+    std::set_terminate(detail::on_terminate);
+  }
+  environment(environment const&) = delete;
+  environment& operator=(environment const&) = delete;
+  ~environment() {
+    if (!owner_) return;
+    if (std::uncaught_exceptions() > 0) abort("an exception left the scope of mpi::environment");
+    MPI_Finalize();
+  }
+
+  MPI_Comm world() const { return MPI_COMM_WORLD; }
+  int rank() const {
+    int r = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &r);
+    return r;
+  }
+  int size() const {
+    int n = 0;
+    MPI_Comm_size(MPI_COMM_WORLD, &n);
+    return n;
+  }
+
+ private:
+  bool owner_ = false;
+};
+
+}  // namespace ashlar::mpi

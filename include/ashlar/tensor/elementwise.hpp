@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Element-wise operators. All are local; where that is not possible they do not compile (typed
+// placements) or throw the same sentence (run-time placements).
+//
+//   map(x, f)      any function f         not of a partial tensor
+//   gelu(x), relu(x)
+//   a * x          scale, linear          passes partial sums
+//   x + y, x - y   sum                    both operands lie alike
+//   x * y          product by elements    alike, or partial times whole
+//   softmax(x)     over the last dim      not split along it
+
+#include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/map.hpp>
+#include <ashlar/device/host/softmax.hpp>
+#include <ashlar/signature/elementwise.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// The first Rank letters: what element-wise rules of rank Rank are written in.
+constexpr std::string_view letters(int rank) {
+  return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
+}
+
+template <int Rank>
+struct map_rule {
+  static constexpr char const* name = "map";
+  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL;
+  static constexpr signature_table table() { return nonlinear_map_signatures(Rank); }
+};
+template <int Rank>
+struct scale_rule {
+  static constexpr char const* name = "scale";
+  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL;
+  static constexpr signature_table table() { return linear_map_signatures(Rank); }
+};
+template <int Rank>
+struct add_rule {
+  static constexpr char const* name = "add";
+  static constexpr char const* sentence = ASHLAR_SAYS_ADD;
+  static constexpr signature_table table() {
+    auto table = add_signatures(letters(Rank), letters(Rank));
+    signature_table sums;  // x - y shares the rule, so maxima do not pass
+    for (auto const& row : table)
+      if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
+    return sums;
+  }
+};
+template <int Rank>
+struct multiply_rule {
+  static constexpr char const* name = "multiply";
+  static constexpr char const* sentence = ASHLAR_SAYS_MULTIPLY;
+  static constexpr signature_table table() {
+    return multiply_signatures(letters(Rank), letters(Rank));
+  }
+};
+template <int Rank>
+struct softmax_rule {
+  static constexpr char const* name = "softmax";
+  static constexpr char const* sentence = ASHLAR_SAYS_SOFTMAX;
+  static constexpr signature_table table() { return softmax_signatures(Rank, Rank - 1); }
+};
+
+template <class X, class Y>
+concept alike = distributed<X> && distributed<Y> &&
+                X::rank == Y::rank&& std::same_as<typename X::value_type, typename Y::value_type>;
+
+template <distributed X, distributed Y>
+void same_extents(char const* name, X const& x, Y const& y) {
+  if (!(x.extents() == y.extents()))
+    throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
+}
+
+template <class Rule, distributed X, class F>
+auto apply(X const& x, F f) {
+  auto const p = result_of<Rule>(x);
+  auto y = empty<typename X::value_type, X::rank>(x.mesh(), x.extents(), p);
+  device::host::map(static_cast<typename X::value_type const*>(x.data()), x.local_elements(),
+                    y.data(), f);
+  return y;
+}
+
+template <class Rule, distributed X, distributed Y, class F>
+auto apply(X const& x, Y const& y, F f) {
+  auto const p = result_of<Rule>(x, y);
+  same_extents(Rule::name, x, y);
+  using T = typename X::value_type;
+  auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
+  device::host::map(static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
+                    x.local_elements(), z.data(), f);
+  return z;
+}
+
+}  // namespace detail
+
+/// f(x), element by element. Communicates nothing.
+template <distributed X, class F>
+requires locally_applicable<detail::map_rule<X::rank>, X>
+auto map(X const& x, F f) { return detail::apply<detail::map_rule<X::rank>>(x, f); }
+template <distributed X, class F>
+ill_formed map(X const&, F) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL);
+  return {};
+}
+
+template <distributed X>
+auto gelu(X const& x) {
+  return map(x, [](auto v) { return device::gelu::value(v); });
+}
+template <distributed X>
+auto relu(X const& x) {
+  return map(x, [](auto v) { return device::relu::value(v); });
+}
+
+/// a · x. Communicates nothing.
+template <distributed X>
+requires locally_applicable<detail::scale_rule<X::rank>, X>
+auto operator*(typename X::value_type a, X const& x) {
+  return detail::apply<detail::scale_rule<X::rank>>(x, [a](auto v) { return a * v; });
+}
+
+/// x + y. Communicates nothing.
+template <distributed X, distributed Y>
+requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
+auto operator+(X const& x, Y const& y) {
+  return detail::apply<detail::add_rule<X::rank>>(x, y, [](auto a, auto b) { return a + b; });
+}
+template <distributed X, distributed Y>
+ill_formed operator+(X const&, Y const&) {
+  static_assert(detail::always_false<X, Y>, ASHLAR_SAYS_ADD);
+  return {};
+}
+
+/// x - y. Communicates nothing.
+template <distributed X, distributed Y>
+requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
+auto operator-(X const& x, Y const& y) {
+  return detail::apply<detail::add_rule<X::rank>>(x, y, [](auto a, auto b) { return a - b; });
+}
+template <distributed X, distributed Y>
+ill_formed operator-(X const&, Y const&) {
+  static_assert(detail::always_false<X, Y>, ASHLAR_SAYS_ADD);
+  return {};
+}
+
+/// x · y, element by element. Communicates nothing.
+template <distributed X, distributed Y>
+requires detail::alike<X, Y> && locally_applicable<detail::multiply_rule<X::rank>, X, Y>
+auto operator*(X const& x, Y const& y) {
+  return detail::apply<detail::multiply_rule<X::rank>>(x, y, [](auto a, auto b) { return a * b; });
+}
+template <distributed X, distributed Y>
+ill_formed operator*(X const&, Y const&) {
+  static_assert(detail::always_false<X, Y>, ASHLAR_SAYS_MULTIPLY);
+  return {};
+}
+
+/// Softmax over the last dimension. Communicates nothing.
+template <distributed X>
+requires locally_applicable<detail::softmax_rule<X::rank>, X>
+auto softmax(X const& x) {
+  auto const p = detail::result_of<detail::softmax_rule<X::rank>>(x);
+  auto y = empty<typename X::value_type, X::rank>(x.mesh(), x.extents(), p);
+  std::int64_t const columns = x.local_size(X::rank - 1);
+  if (x.local_elements() > 0)
+    device::host::softmax_forward(static_cast<typename X::value_type const*>(x.data()),
+                                  x.local_elements() / columns, columns, y.data());
+  return y;
+}
+template <distributed X>
+ill_formed softmax(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SOFTMAX);
+  return {};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Making tensors. Values depend on the global index (and a seed) only, never on the mesh or the
+// placement, so a program gives the same numbers on any number of ranks.
+//
+//   zeros, full           normal, uniform {.seed, .stream}       from_full       from_index
+//
+// With a partial placement the value is the whole tensor's: coordinate 0 of the partial axes holds
+// it and the others hold the reduction's identity. Nothing here communicates.
+
+#include <ashlar/device/host/random.hpp>
+#include <ashlar/tensor/region.hpp>
+#include <ashlar/tensor/tensor.hpp>
+
+namespace ashlar {
+
+/// Seed and parameters of random tensors. `stream` tells apart tensors of one seed.
+struct random_options {
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
+  double mean = 0;       ///< of normal
+  double deviation = 1;  ///< of normal
+  double low = 0;        ///< of uniform
+  double high = 1;       ///< of uniform
+};
+
+namespace detail {
+
+/// Calls visit(global index of the first element, count, target) for each run of the shard that
+/// is contiguous in the global index space.
+template <class T, class Visit>
+void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
+  int const rank = extents.rank();
+  if (b.elements() == 0) return;
+  // Trailing whole dims and the one before them form a run.
+  int d = rank;
+  std::int64_t run = 1;
+  while (d > 0) {
+    --d;
+    run *= b[d].size;
+    if (b[d].size != extents[d]) break;
+  }
+  std::int64_t const runs = b.elements() / run;
+  for (std::int64_t r = 0; r < runs; ++r) {
+    std::int64_t rest = r, index = 0, stride = 1;
+    for (int i = rank - 1; i >= 0; --i) {
+      std::int64_t const local = i < d ? rest % b[i].size : 0;
+      if (i < d) rest /= b[i].size;
+      index += (b[i].begin + local) * stride;
+      stride *= extents[i];
+    }
+    visit(index, run, target + r * run);
+  }
+}
+
+/// Whether this rank holds the value of a partial tensor that is made whole.
+template <distributed Tensor>
+bool holds_value(Tensor const& t) {
+  auto const p = t.placement();
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_partial() && t.mesh().here()[static_cast<std::size_t>(a)] != 0) return false;
+  return true;
+}
+
+template <int Rank>
+shape shape_of(std::int64_t const (&extents)[Rank]) {
+  shape s;
+  for (auto const n : extents) s.extent.push_back(n);
+  return s;
+}
+
+template <class Tensor, class Fill>
+Tensor make(Tensor t, Fill fill) {
+  using T = typename Tensor::value_type;
+  if (!holds_value(t)) {
+    std::fill_n(t.data(), t.local_elements(), identity_of<T>(t.placement().op()));
+    return t;
+  }
+  fill(t);
+  return t;
+}
+
+}  // namespace detail
+
+/// Every element is `value`.
+template <class T, int Rank, placement_argument Placement>
+auto full(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
+          std::type_identity_t<T> value) {
+  return detail::make(tensor_for<T, Rank, Placement>(m, detail::shape_of(extents), as_value(p)),
+                      [value](auto& t) { std::fill_n(t.data(), t.local_elements(), value); });
+}
+
+template <class T, int Rank, placement_argument Placement>
+auto zeros(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p) {
+  return full<T>(m, extents, p, T{});
+}
+
+/// Element i is value(i), i: std::array of global indices, one per dim.
+template <class T, int Rank, placement_argument Placement, class Value>
+auto from_index(mesh const& m, shape const& extents, Placement const& p, Value value) {
+  return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
+    std::array<std::int64_t, static_cast<std::size_t>(Rank)> index{};
+    box const& b = t.local_box();
+    T* out = t.data();
+    for (std::int64_t i = 0; i < t.local_elements(); ++i) {
+      std::int64_t rest = i;
+      for (int d = Rank - 1; d >= 0; --d) {
+        index[static_cast<std::size_t>(d)] = b[d].begin + rest % b[d].size;
+        rest /= b[d].size;
+      }
+      *out++ = value(index);
+    }
+  });
+}
+
+/// Normal deviates of (seed, stream, global index).
+template <class T, int Rank, placement_argument Placement>
+auto normal(mesh const& m, shape const& extents, Placement const& p, random_options o = {}) {
+  return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
+    detail::for_each_global_run(extents, t.local_box(), t.data(),
+                                [&](std::int64_t first, std::int64_t count, T* out) {
+                                  device::host::fill_normal<T>(o.seed, o.stream, first, count,
+                                                               T(o.mean), T(o.deviation), out);
+                                });
+  });
+}
+
+/// Uniform deviates in [low, high) of (seed, stream, global index).
+template <class T, int Rank, placement_argument Placement>
+auto uniform(mesh const& m, shape const& extents, Placement const& p, random_options o = {}) {
+  return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
+    detail::for_each_global_run(
+        extents, t.local_box(), t.data(), [&](std::int64_t first, std::int64_t count, T* out) {
+          device::host::fill_uniform<T>(o.seed, o.stream, first, count, T(o.low), T(o.high), out);
+        });
+  });
+}
+
+template <class T, int Rank, placement_argument Placement>
+auto normal(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
+            random_options o = {}) {
+  return normal<T, Rank>(m, detail::shape_of(extents), p, o);
+}
+template <class T, int Rank, placement_argument Placement>
+auto uniform(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
+             random_options o = {}) {
+  return uniform<T, Rank>(m, detail::shape_of(extents), p, o);
+}
+
+/// The tensor whose full, row-major values every rank passes in; each keeps its part.
+/// Throws ashlar::error if the count does not match the extents.
+template <int Rank, class T, placement_argument Placement>
+auto from_full(mesh const& m, shape const& extents, Placement const& p, std::span<T> values) {
+  using value = std::remove_const_t<T>;
+  tensor_for<value, Rank, Placement> made(m, extents, as_value(p));
+  if (static_cast<std::int64_t>(values.size()) != extents.elements())
+    throw error("from_full",
+                std::to_string(values.size()) + " values for shape " + to_string(extents) + ".");
+  return detail::make(std::move(made), [&](auto& t) {
+    box const whole = local_box(extents, m.topology(), placement::all_broadcast(m.axes()), {});
+    copy_region(t.local_box(), whole, static_cast<value const*>(values.data()), t.local_box(),
+                t.data());
+  });
+}
+
+}  // namespace ashlar

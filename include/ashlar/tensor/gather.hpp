@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Looking at whole tensors: to_full brings all values to every rank, print writes them on rank 0.
+
+#include <iomanip>
+#include <ostream>
+#include <vector>
+
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar {
+
+/// All values of `x`, row-major, on every rank.
+/// Communicates: what redistribute(x, all B) does.
+template <distributed Tensor>
+std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
+  auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
+  return {whole.data(), whole.data() + whole.local_elements()};
+}
+
+/// Writes where `x` lies and its values on rank 0. Communicates like to_full.
+template <distributed Tensor>
+void print(Tensor const& x, std::ostream& out) {
+  auto const values = to_full(x);
+  if (x.mesh().rank() != 0) return;
+  out << describe(x) << '\n';
+  std::size_t const columns = Tensor::rank == 0
+                                  ? 1
+                                  : static_cast<std::size_t>(x.extents()[Tensor::rank - 1]);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    out << std::setw(10) << std::setprecision(4) << values[i]
+        << ((i + 1) % columns == 0 ? '\n' : ' ');
+}
+
+/// Writes where `x` lies. Communicates nothing.
+template <distributed Tensor>
+std::ostream& operator<<(std::ostream& out, Tensor const& x) {
+  return out << describe(x);
+}
+
+}  // namespace ashlar

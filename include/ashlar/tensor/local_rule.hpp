@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How an operator's rule table decides, for typed and for run-time placements with one function
+// (signature's resolve): typed operands give the result's tags or remove the overload, run-time
+// ones give a placement value or throw the rule's sentence.
+//
+// A rule is a type with   static constexpr signature_table table();
+//                         static constexpr char const* name, *sentence;
+
+#include <ashlar/signature/signature.hpp>
+#include <ashlar/tensor/sentences.hpp>
+#include <ashlar/tensor/tensor.hpp>
+
+namespace ashlar {
+
+/// What a fallback overload returns: no operation accepts it.
+struct ill_formed {};
+
+namespace detail {
+
+template <class...>
+inline constexpr bool always_false = false;
+
+template <class... Operands>
+inline constexpr bool all_static = (std::remove_cvref_t<Operands>::is_static && ...);
+
+template <class Operand>
+inline constexpr placement static_value =
+    value_of<typename std::remove_cvref_t<Operand>::placement_type>;
+
+template <class Rule, class... Operands>
+constexpr bool holds_statically() {
+  if constexpr (!all_static<Operands...>) {
+    return true;  // decided at run time
+  } else {
+    constexpr int axes[] = {static_value<Operands>.axes()...};
+    for (int const n : axes)
+      if (n != axes[0]) return false;
+    return resolve(Rule::table(), nullptr, static_value<Operands>...).has_value();
+  }
+}
+
+/// Refuses operands on different meshes.
+template <class First, class... Rest>
+void same_mesh(char const* name, First const& first, Rest const&... rest) {
+  if (!((first.mesh() == rest.mesh()) && ...))
+    throw error(name, "the operands live on different meshes. Make them on one mesh object.");
+}
+
+/// The placement argument (tags or a value) of the result.
+template <class Rule, class... Operands>
+auto result_of(Operands const&... operands) {
+  same_mesh(Rule::name, operands...);
+  if constexpr (all_static<Operands...>) {
+    constexpr placement value = *resolve(Rule::table(), nullptr, static_value<Operands>...);
+    return tag_of<value>{};
+  } else {
+    int axis = 0;
+    auto const value = resolve(Rule::table(), &axis, operands.placement()...);
+    if (!value) {
+      std::string text;
+      ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
+      auto const& first = std::get<0>(std::tie(operands...));
+      throw error(Rule::name,
+                  std::string(Rule::sentence) + " Operands: " + text + "; failing axis: " +
+                      std::string(first.mesh().topology().axis[axis].name.view()) + ".");
+    }
+    return *value;
+  }
+}
+
+}  // namespace detail
+
+/// The operator of `Rule` is local on these operands (decided now for typed ones).
+template <class Rule, class... Operands>
+concept locally_applicable =
+    (distributed<Operands> && ...) && detail::holds_statically<Rule, Operands...>();
+
+}  // namespace ashlar

@@ -1,0 +1,183 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Matrix products of distributed tensors.
+//
+//   matmul(x, w)                local: the placements need no communication, else no compilation
+//   matmul<sbp<S<0>, B>>(x, w)  the ends are given, the way between is planned by cost
+//   matmul(x, w, placement)     the same with a run-time placement
+//   matmul(transposed(x), w)    no copy: the GEMM reads x transposed
+//
+// Rank-3 operands are batched over dim 0. plan_matmul(x, w, p) returns the plan as data.
+
+#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/plan/matmul.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar {
+
+/// A matrix (or batch of them) to be read transposed. Holds the tensor, moves nothing.
+template <distributed Tensor>
+struct transposed_view {
+  using tensor_type = Tensor;
+  Tensor tensor;
+};
+
+template <distributed Tensor>
+transposed_view<Tensor> transposed(Tensor const& x) {
+  return {x};
+}
+
+namespace detail {
+
+template <class Operand>
+struct matmul_operand {
+  using tensor_type = Operand;
+  static constexpr bool is_transposed = false;
+  static Operand const& get(Operand const& x) { return x; }
+};
+template <class Tensor>
+struct matmul_operand<transposed_view<Tensor>> {
+  using tensor_type = Tensor;
+  static constexpr bool is_transposed = true;
+  static Tensor const& get(transposed_view<Tensor> const& x) { return x.tensor; }
+};
+
+template <class Operand>
+inline constexpr bool is_matmul_operand = is_tensor<Operand>;
+template <class Tensor>
+inline constexpr bool is_matmul_operand<transposed_view<Tensor>> = true;
+
+template <class Operand>
+using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
+
+template <int Rank, bool TransposeA, bool TransposeB>
+struct matmul_rule {
+  static constexpr char const* name = "matmul";
+  static constexpr char const* sentence = ASHLAR_SAYS_MATMUL_NO_RULE;
+  static constexpr signature_table table() {
+    return Rank == 2 ? matmul_signatures(TransposeA, TransposeB)
+                     : batched_matmul_signatures(TransposeA, TransposeB);
+  }
+};
+template <class A, class B>
+using matmul_rule_of = matmul_rule<matmul_tensor<A>::rank, matmul_operand<A>::is_transposed,
+                                   matmul_operand<B>::is_transposed>;
+
+/// What is wrong with two typed operands: picks the sentence.
+enum class matmul_fault { none, partial_partial, contraction, no_rule };
+template <class A, class B>
+constexpr matmul_fault fault_of() {
+  using TA = matmul_tensor<A>;
+  using TB = matmul_tensor<B>;
+  constexpr placement a = static_value<TA>, b = static_value<TB>;
+  if (a.axes() != b.axes()) return matmul_fault::no_rule;
+  for (int i = 0; i < a.axes(); ++i)
+    if (a[i].is_partial() && b[i].is_partial()) return matmul_fault::partial_partial;
+  int const ka = TA::rank - (matmul_operand<A>::is_transposed ? 2 : 1);
+  int const kb = TB::rank - (matmul_operand<B>::is_transposed ? 1 : 2);
+  if (!(a.axes_of(ka) == b.axes_of(kb))) return matmul_fault::contraction;
+  return matmul_fault::no_rule;
+}
+
+template <class A, class B>
+concept matmul_operands =
+    is_matmul_operand<A> && is_matmul_operand<B> &&
+        matmul_tensor<A>::rank == matmul_tensor<B>::rank &&
+    (matmul_tensor<A>::rank == 2 || matmul_tensor<A>::rank == 3) &&
+    std::same_as<typename matmul_tensor<A>::value_type, typename matmul_tensor<B>::value_type>;
+
+/// The local product; `p` is where the result lies.
+template <class A, class B, class Placement>
+auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
+  auto const& a = matmul_operand<A>::get(wrapped_a);
+  auto const& b = matmul_operand<B>::get(wrapped_b);
+  constexpr bool ta = matmul_operand<A>::is_transposed, tb = matmul_operand<B>::is_transposed;
+  constexpr int rank = matmul_tensor<A>::rank;
+  using T = typename matmul_tensor<A>::value_type;
+  int const first = rank - 2, second = rank - 1;
+  if (a.extents()[ta ? first : second] != b.extents()[tb ? second : first] ||
+      (rank == 3 && a.extents()[0] != b.extents()[0]))
+    throw error("matmul", "the extents do not fit: " + describe(a) + (ta ? " transposed" : "") +
+                              " times " + describe(b) + (tb ? " transposed" : "") + ".");
+  shape extents = a.extents();
+  extents[first] = a.extents()[ta ? second : first];
+  extents[second] = b.extents()[tb ? first : second];
+  auto c = empty<T, rank>(a.mesh(), extents, p);
+  std::int64_t const batch = rank == 3 ? c.local_size(0) : 1;
+  std::int64_t const m = c.local_size(first), n = c.local_size(second);
+  std::int64_t const k = a.local_size(ta ? first : second);
+  device::host::gemm_batched_strided(ta, tb, batch, m, n, k, T(1), a.data(), a.local_size(second),
+                                     m * k, b.data(), b.local_size(second), k * n, T(0), c.data(),
+                                     n, m * n);
+  return c;
+}
+
+template <class Wrapped, class Tensor>
+auto rewrap(Tensor const& x) {
+  if constexpr (matmul_operand<Wrapped>::is_transposed) return transposed(x);
+  else return x;
+}
+
+}  // namespace detail
+
+/// Both operands are matrices (or batches) whose product needs no communication.
+template <class A, class B>
+concept multipliable = detail::matmul_operands<A, B> &&
+    locally_applicable<detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
+                       detail::matmul_tensor<B>>;
+
+/// x · w where no data has to move. Communicates nothing.
+/// Throws ashlar::error if extents do not fit, or for run-time placements that match no signature.
+template <class A, class B>
+requires multipliable<A, B>
+auto matmul(A const& a, B const& b) {
+  auto const p = detail::result_of<detail::matmul_rule_of<A, B>>(detail::matmul_operand<A>::get(a),
+                                                                 detail::matmul_operand<B>::get(b));
+  return detail::local_matmul(a, b, p);
+}
+template <class A, class B>
+requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
+  constexpr auto fault = detail::fault_of<A, B>();
+  static_assert(fault != detail::matmul_fault::partial_partial, ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
+  static_assert(fault != detail::matmul_fault::contraction, ASHLAR_SAYS_MATMUL_CONTRACTION);
+  static_assert(fault != detail::matmul_fault::no_rule, ASHLAR_SAYS_MATMUL_NO_RULE);
+  return {};
+}
+
+/// The plan that matmul(a, b, p) runs: what moves before and after the local product.
+template <class A, class B, placement_argument Result>
+requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank == 2) matmul_plan
+    plan_matmul(A const& a, B const& b, Result const& p) {
+  auto const& x = detail::matmul_operand<A>::get(a);
+  auto const& w = detail::matmul_operand<B>::get(b);
+  detail::same_mesh("matmul", x, w);
+  if (char const* const wrong = check(as_value(p), 2, x.mesh().axes()))
+    throw error("matmul", "result " + to_string(as_value(p)) + ": " + wrong);
+  return plan_matmul(x.extents(), x.placement(), w.extents(), w.placement(),
+                     detail::matmul_operand<A>::is_transposed,
+                     detail::matmul_operand<B>::is_transposed, as_value(p),
+                     sizeof(typename detail::matmul_tensor<A>::value_type), x.mesh().topology(),
+                     x.mesh().machine());
+}
+
+/// x · w, placed as asked, by the cheapest plan. Communicates: what plan_matmul says.
+template <class A, class B, placement_argument Result>
+requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank ==
+         2) auto matmul(A const& a, B const& b, Result const& p) {
+  auto const plan = plan_matmul(a, b, p);
+  auto const x = redistribute(detail::matmul_operand<A>::get(a), plan.a.to);
+  auto const w = redistribute(detail::matmul_operand<B>::get(b), plan.b.to);
+  auto const local = detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
+  return redistribute(local, p);
+}
+template <static_placement Result, class A, class B>
+requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank ==
+         2) auto matmul(A const& a, B const& b) {
+  return matmul(a, b, Result{});
+}
+
+}  // namespace ashlar

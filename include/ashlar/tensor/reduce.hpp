@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Reductions and transposition. Reducing a split dimension gives a partial result: the reduction is
+// local, and `| to<B, ...>` completes it when it is wanted.
+//
+//   sum<d>(x), max<d>(x), min<d>(x)   over dim d, which the result lacks
+//   sum(x)                            over all dims: a tensor of rank 0
+//   transpose(x)                      of a matrix
+
+#include <algorithm>
+
+#include <ashlar/device/host/strided_copy.hpp>
+#include <ashlar/signature/elementwise.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+template <int Rank, int Dim, reduction Op>
+struct reduce_rule {
+  static constexpr char const* name = "reduce";
+  static constexpr char const* sentence = ASHLAR_SAYS_REDUCE;
+  static constexpr signature_table table() { return reduce_signatures(Rank, Dim, Op); }
+};
+struct transpose_rule {
+  static constexpr char const* name = "transpose";
+  static constexpr char const* sentence = ASHLAR_SAYS_TRANSPOSE;
+  static constexpr signature_table table() { return transpose_signatures({1, 0}); }
+};
+
+template <int Dim, reduction Op, distributed X, class Combine>
+auto reduce_dim(X const& x, Combine combine) {
+  using T = typename X::value_type;
+  auto const p = result_of<reduce_rule<X::rank, Dim, Op>>(x);
+  shape extents;
+  for (int d = 0; d < X::rank; ++d)
+    if (d != Dim) extents.extent.push_back(x.extents()[d]);
+  auto y = empty<T, X::rank - 1>(x.mesh(), extents, p);
+  std::int64_t outer = 1, inner = 1;
+  for (int d = 0; d < Dim; ++d) outer *= x.local_size(d);
+  for (int d = Dim + 1; d < X::rank; ++d) inner *= x.local_size(d);
+  std::fill_n(y.data(), y.local_elements(), identity_of<T>(Op));
+  T const* source = x.data();
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t k = 0; k < x.local_size(Dim); ++k, source += inner) {
+      T* const target = y.data() + o * inner;
+      for (std::int64_t i = 0; i < inner; ++i) target[i] = combine(target[i], source[i]);
+    }
+  return y;
+}
+
+}  // namespace detail
+
+/// Sum over dim Dim. Communicates nothing: P where Dim was split.
+template <int Dim, distributed X>
+requires locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
+auto sum(X const& x) {
+  return detail::reduce_dim<Dim, reduction::sum>(x, [](auto a, auto b) { return a + b; });
+}
+template <int Dim, distributed X>
+ill_formed sum(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_REDUCE);
+  return {};
+}
+
+/// Maximum over dim Dim. Communicates nothing: P(max) where Dim was split.
+template <int Dim, distributed X>
+requires locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
+auto max(X const& x) {
+  return detail::reduce_dim<Dim, reduction::max>(x, [](auto a, auto b) { return std::max(a, b); });
+}
+template <int Dim, distributed X>
+ill_formed max(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_REDUCE);
+  return {};
+}
+
+/// Minimum over dim Dim. Communicates nothing: P(min) where Dim was split.
+template <int Dim, distributed X>
+requires locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
+auto min(X const& x) {
+  return detail::reduce_dim<Dim, reduction::min>(x, [](auto a, auto b) { return std::min(a, b); });
+}
+template <int Dim, distributed X>
+ill_formed min(X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_REDUCE);
+  return {};
+}
+
+/// Sum over all dims, a tensor of rank 0. Communicates nothing.
+template <distributed X>
+auto sum(X const& x) {
+  if constexpr (X::rank == 0) return x;
+  else return sum(sum<X::rank - 1>(x));
+}
+
+/// The transposed matrix. Communicates nothing.
+template <distributed X>
+requires(X::rank == 2) auto transpose(X const& x) {
+  auto const p = detail::result_of<detail::transpose_rule>(x);
+  using T = typename X::value_type;
+  auto y = empty<T, 2>(x.mesh(), shape{x.extents()[1], x.extents()[0]}, p);
+  std::int64_t const extents[] = {x.local_size(0), x.local_size(1)};
+  std::int64_t const from[] = {x.local_size(1), 1}, to_strides[] = {1, x.local_size(0)};
+  device::host::copy_strided(2, extents, static_cast<T const*>(x.data()), from, y.data(),
+                             to_strides);
+  return y;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The sentences of the operators' errors: one text for the compiler's message (static_assert takes
+// only a literal, hence macros) and for the exception of placements known at run time. Each says
+// what is wrong and what to write instead; each has a test in tests/compile_fail.
+
+#define ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL                                                         \
+  "matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of "   \
+  "the products. Reduce one of them first, as in matmul(x | to<...>, w)."
+#define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
+  "matmul: the contracted dimension is split on one operand only, or by other axes or in another " \
+  "order on the other. Split it alike on both, or let ashlar plan it: matmul<sbp<...>>(x, w)."
+#define ASHLAR_SAYS_MATMUL_NO_RULE                                                                 \
+  "matmul: on one mesh axis these placements need communication. Redistribute an operand with "    \
+  "x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w)."
+#define ASHLAR_SAYS_MAP_PARTIAL                                                                    \
+  "map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce " \
+  "it first, as in map(x | to<B, ...>, f)."
+#define ASHLAR_SAYS_ADD                                                                            \
+  "add: the operands lie differently on one mesh axis (a whole operand added to a partial one "    \
+  "would count once per rank). Bring them to one placement first, as in x + (y | to<...>)."
+#define ASHLAR_SAYS_MULTIPLY                                                                       \
+  "multiply: on one mesh axis the operands lie differently or are both partial. Bring them to "    \
+  "one placement first; partial times whole is allowed."
+#define ASHLAR_SAYS_REDUCE                                                                         \
+  "reduce: the operand is partial with another reduction than the one asked for, and they do not " \
+  "commute. Reduce it first, as in max<0>(x | to<B, ...>)."
+#define ASHLAR_SAYS_SOFTMAX                                                                        \
+  "softmax: the last dimension is split, or the tensor partial, and a row's sum needs all of it. " \
+  "Gather it first, as in softmax(x | to<B, ...>)."
+#define ASHLAR_SAYS_TRANSPOSE "transpose: no rule for these placements."

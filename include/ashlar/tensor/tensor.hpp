@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A distributed tensor: element type, number of dims and placement in the type; extents, mesh and
+// this rank's shard in the object.
+//
+//   tensor<float, 2, sbp<S<0>, B>>    the compiler knows how it lies
+//   tensor<float, 2, dynamic>         the object knows (placement())
+//
+// A tensor is a handle: copies share the shard, clone() makes a new one. Shards are row-major and
+// come from the mesh's arena. Making, copying and looking at a tensor communicates nothing.
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/placement/tags.hpp>
+#include <ashlar/placement/text.hpp>
+
+namespace ashlar {
+
+/// How a placement argument (an sbp<…> or a placement value) shows in a tensor's type.
+template <class Placement>
+struct placement_traits;
+template <class... Tags>
+struct placement_traits<sbp<Tags...>> {
+  using type = canonical<sbp<Tags...>>;
+  static constexpr placement value(sbp<Tags...>) { return value_of<sbp<Tags...>>; }
+};
+template <>
+struct placement_traits<placement> {
+  using type = dynamic;
+  static constexpr placement value(placement const& p) { return p; }
+};
+
+/// An sbp<…> or a placement: what functions take to say where a tensor shall lie.
+template <class Type>
+concept placement_argument = requires {
+  typename placement_traits<Type>::type;
+};
+
+template <placement_argument Placement>
+constexpr placement as_value(Placement const& p) {
+  return placement_traits<Placement>::value(p);
+}
+
+template <class T, int Rank, class Placement = dynamic>
+class tensor {
+ public:
+  using value_type = T;
+  using placement_type = Placement;
+  static constexpr int rank = Rank;
+  static constexpr bool is_static = static_placement<Placement>;
+
+  tensor() = default;
+
+  /// A tensor whose shard is not initialized. Throws ashlar::error if the placement does not fit.
+  tensor(ashlar::mesh const& m, shape const& extents, ashlar::placement const& p)
+      : mesh_(m), extents_(extents), placement_(p) {
+    if (extents.rank() != Rank)
+      throw error("tensor", "shape " + to_string(extents) + " has " +
+                                std::to_string(extents.rank()) + " dims, the tensor's type " +
+                                std::to_string(Rank) + ".");
+    check_extents(extents, "tensor");
+    if (char const* const wrong = check(p, Rank, m.axes()))
+      throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +
+                                to_string(extents) + ": " + wrong);
+    box_ = ashlar::local_box(extents, m.topology(), p, m.here());
+    auto const bytes = static_cast<std::size_t>(box_.elements()) * sizeof(T);
+    auto memory = m.shared_memory();
+    data_ = std::shared_ptr<T>(static_cast<T*>(memory->allocate(bytes)),
+                               [memory, bytes](T* p_) { memory->release(p_, bytes); });
+  }
+
+  ashlar::mesh const& mesh() const { return *mesh_; }
+  shape const& extents() const { return extents_; }
+  ashlar::placement placement() const {
+    if constexpr (is_static) return value_of<Placement>;
+    else return placement_;
+  }
+  bool empty() const { return data_ == nullptr; }
+
+  /// This rank's shard, row-major; a tensor is a handle, so a const one gives write access too.
+  std::span<T> local() const { return {data_.get(), static_cast<std::size_t>(box_.elements())}; }
+  T* data() const { return data_.get(); }
+  /// Which part of the global index space the shard is.
+  box const& local_box() const { return box_; }
+  shape local_extents() const { return box_.extents(); }
+  std::int64_t local_size(int dim) const { return box_[dim].size; }
+  std::int64_t local_elements() const { return box_.elements(); }
+
+  /// A new tensor with the same values.
+  tensor clone() const {
+    tensor copy(*mesh_, extents_, placement());
+    std::copy(data(), data() + local_elements(), copy.data());
+    return copy;
+  }
+
+  /// The same shard under the run-time type.
+  tensor<T, Rank, dynamic> as_dynamic() const { return retyped<dynamic>(); }
+
+  /// The same shard under a type that says where it lies. Throws if it does not lie so.
+  template <class Typed>
+  tensor<T, Rank, canonical<Typed>> as_static() const {
+    if (!(placement() == value_of<Typed>))
+      throw error("as_static", "the tensor lies as " + to_string(placement()) + ", not as " +
+                                   to_string(value_of<Typed>) + ". Redistribute it first.");
+    return retyped<canonical<Typed>>();
+  }
+
+ private:
+  template <class, int, class>
+  friend class tensor;
+
+  template <class Other>
+  tensor<T, Rank, Other> retyped() const {
+    tensor<T, Rank, Other> t;
+    t.mesh_ = mesh_;
+    t.extents_ = extents_;
+    t.placement_ = placement();
+    t.box_ = box_;
+    t.data_ = data_;
+    return t;
+  }
+
+  std::optional<ashlar::mesh> mesh_;
+  shape extents_;
+  ashlar::placement placement_;
+  box box_;
+  std::shared_ptr<T> data_;
+};
+
+template <class Type>
+inline constexpr bool is_tensor = false;
+template <class T, int Rank, class Placement>
+inline constexpr bool is_tensor<tensor<T, Rank, Placement>> = true;
+
+/// A tensor on a mesh, of any type and placement.
+template <class Type>
+concept distributed = is_tensor<std::remove_cvref_t<Type>>;
+
+/// The tensor type of a placement argument.
+template <class T, int Rank, placement_argument Placement>
+using tensor_for = tensor<T, Rank, typename placement_traits<Placement>::type>;
+
+/// A tensor whose shard is not initialized.
+template <class T, int Rank, placement_argument Placement>
+tensor_for<T, Rank, Placement> empty(mesh const& m, shape const& extents, Placement const& p) {
+  return {m, extents, as_value(p)};
+}
+
+/// "tensor 512x1024 [S(0),B]@node=2,gpu=2".
+template <distributed Tensor>
+std::string describe(Tensor const& t) {
+  return "tensor " + to_string(t.extents()) + " " + to_string(t.placement(), t.mesh().topology());
+}
+
+}  // namespace ashlar
