@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A rule table against the enumeration of all rows, on axes of two and of three ranks.
+
+#include <doctest/doctest.h>
+#include <support/role_prover.hpp>
+
+namespace ashlar_test {
+
+/// `class_of`: the operations that the table serves, all of them. `excluded`: rows that hold for
+/// them and that the table leaves out on purpose.
+inline void check_table(ashlar::signature_table const& table,
+                        std::vector<operation> const& class_of, row_set const& excluded = {}) {
+  auto const claimed = rows_of(table);
+  CHECK(static_cast<int>(claimed.size()) == table.size());
+  for (int p : {2, 3}) {
+    CAPTURE(p);
+    auto holding = common_rows(class_of, p);
+    CHECK_MESSAGE(difference(claimed, holding) == "", "rows of the table that do not hold");
+    for (auto const& row : excluded) CHECK_MESSAGE(holding.erase(row) == 1, row);
+    CHECK_MESSAGE(difference(holding, claimed) == "", "rows that hold and the table lacks");
+  }
+}
+
+}  // namespace ashlar_test

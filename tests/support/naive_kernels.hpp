@@ -1,0 +1,389 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Naive local kernels for the proofs of the rule tables: the meaning of each operator on one
+// rank's pieces, loops over indices and nothing else. nullopt: the pieces do not fit together.
+
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include <support/role_prover.hpp>
+
+namespace ashlar_test {
+
+inline index dims(extent_source& extents, int count) {
+  index e;
+  for (int d = 0; d < count; ++d) e.push_back(extents());
+  return e;
+}
+
+/// Extents by letter; false if two operands disagree on one.
+inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
+  if (static_cast<int>(letters.size()) != x.rank()) return false;
+  for (std::size_t d = 0; d < letters.size(); ++d)
+    if (!extent.emplace(letters[d], x.extents[d]).second && extent[letters[d]] != x.extents[d])
+      return false;
+  return true;
+}
+
+inline index extents_of(std::map<char, int> const& extent, std::string_view letters) {
+  index e;
+  for (char letter : letters) e.push_back(extent.at(letter));
+  return e;
+}
+
+/// Sum over all letters that `out` lacks of term(values of the operands at the letters' indices).
+template <class Term>
+std::optional<dense> einsum(std::vector<std::string_view> const& in, std::string_view out,
+                            pieces const& x, Term term) {
+  std::map<char, int> extent;
+  for (std::size_t o = 0; o < in.size(); ++o)
+    if (!bind(extent, in[o], x[o])) return {};
+  dense result(extents_of(extent, out));
+  std::string letters;
+  for (auto const& [letter, e] : extent) letters += letter;
+  for_each_index(extents_of(extent, letters), [&](index const& i) {
+    auto const at = [&](std::string_view of) {
+      index j;
+      for (char letter : of) j.push_back(i[letters.find(letter)]);
+      return j;
+    };
+    std::vector<double> values;
+    for (std::size_t o = 0; o < in.size(); ++o) values.push_back(x[o](at(in[o])));
+    result(at(out)) += term(values);
+  });
+  return result;
+}
+
+/// Integer operands with the given letters; one extent a letter.
+inline auto lettered_operands(std::vector<std::string_view> in) {
+  return [in](extent_source& extents) {
+    std::map<char, int> extent;
+    std::vector<dense> operands;
+    for (auto letters : in) {
+      for (char letter : letters)
+        if (!extent.contains(letter)) extent[letter] = extents();
+      operands.push_back(random_integers(extents.random, extents_of(extent, letters)));
+    }
+    return operands;
+  };
+}
+
+inline operation contraction(std::string_view a, std::string_view b, std::string_view c) {
+  return {lettered_operands({a, b}), [=](pieces const& x) {
+            return einsum({a, b}, c, x, [](auto const& v) { return v[0] * v[1]; });
+          }};
+}
+
+/// Sum of dy over the letters that the bias lacks.
+inline operation sum_to(std::string_view from, std::string_view to) {
+  return {lettered_operands({from}), [=](pieces const& x) {
+            return einsum({from}, to, x, [](auto const& v) { return v[0]; });
+          }};
+}
+
+inline operation binary(std::string_view a, std::string_view b, double (*f)(double, double)) {
+  return {lettered_operands({a, b}), [=](pieces const& x) {
+            return einsum({a, b}, a, x, [=](auto const& v) { return f(v[0], v[1]); });
+          }};
+}
+
+inline operation map(int rank, double (*f)(double), double tolerance = 0) {
+  return {[=](extent_source& extents) {
+            return std::vector{random_integers(extents.random, dims(extents, rank))};
+          },
+          [=](pieces const& x) -> std::optional<dense> {
+            dense y = x[0];
+            for (auto& v : y.values) v = f(v);
+            return y;
+          },
+          tolerance};
+}
+
+inline operation transpose(std::vector<int> order) {
+  return {[=](extent_source& extents) {
+            return std::vector{
+                random_integers(extents.random, dims(extents, static_cast<int>(order.size())))};
+          },
+          [=](pieces const& x) -> std::optional<dense> {
+            index e;
+            for (int d : order) e.push_back(x[0].extent(d));
+            dense y(e);
+            for_each_index(e, [&](index const& i) {
+              index j(i.size());
+              for (std::size_t d = 0; d < i.size(); ++d)
+                j[static_cast<std::size_t>(order[d])] = i[d];
+              y(i) = x[0](j);
+            });
+            return y;
+          }};
+}
+
+inline double identity_of(reduction op) {
+  double const infinity = std::numeric_limits<double>::infinity();
+  return op == reduction::sum ? 0 : op == reduction::max ? -infinity : infinity;
+}
+
+inline dense reduced_over(dense const& x, int dim, reduction op) {
+  index e = x.extents;
+  e.erase(e.begin() + dim);
+  dense y(e, identity_of(op));
+  for_each_index(x.extents, [&](index i) {
+    double const v = x(i);
+    i.erase(i.begin() + dim);
+    y(i) = combine(op, y(i), v);
+  });
+  return y;
+}
+
+inline operation reduce(int rank, int dim, reduction op) {
+  return {[=](extent_source& extents) {
+            return std::vector{random_integers(extents.random, dims(extents, rank))};
+          },
+          [=](pieces const& x) -> std::optional<dense> { return reduced_over(x[0], dim, op); }};
+}
+
+inline operation softmax(int rank, int dim) {
+  return {[=](extent_source& extents) {
+            return std::vector{random_integers(extents.random, dims(extents, rank), -3, 3)};
+          },
+          [=](pieces const& x) -> std::optional<dense> {
+            dense y = x[0];
+            for (auto& v : y.values) v = std::exp(v);
+            dense const sum = reduced_over(y, dim, reduction::sum);
+            for_each_index(y.extents, [&](index const& i) {
+              index row = i;
+              row.erase(row.begin() + dim);
+              y(i) /= sum(row);
+            });
+            return y;
+          },
+          1e-12};
+}
+
+/// A result of layer norm's forward or backward: 0: y from (x, gain, bias); from (x, gain, dy):
+/// 1: dx, 2: the gain's gradient, 3: the bias's gradient.
+inline operation layer_norm(int rank, int result) {
+  return {[=](extent_source& extents) {
+            index const e = dims(extents, rank);
+            std::vector<dense> operands{random_integers(extents.random, e),
+                                        random_integers(extents.random, {e.back()})};
+            operands.push_back(random_integers(extents.random, result == 0 ? index{e.back()} : e));
+            return operands;
+          },
+          [=](pieces const& p) -> std::optional<dense> {
+            auto const &x = p[0], &gain = p[1], &third = p[2];
+            int const n = x.extents.back();
+            if (gain.extents != index{n}) return {};
+            if (third.extents != (result == 0 ? index{n} : x.extents)) return {};
+            dense y(result < 2 ? x.extents : index{n});
+            index rows = x.extents;
+            rows.pop_back();
+            for_each_index(rows, [&](index const& row) {
+              auto at = [&](int k) {
+                index i = row;
+                i.push_back(k);
+                return i;
+              };
+              double mean = 0, variance = 0, sum = 0, dot = 0;
+              for (int k = 0; k < n; ++k) mean += x(at(k)) / n;
+              for (int k = 0; k < n; ++k) variance += (x(at(k)) - mean) * (x(at(k)) - mean) / n;
+              double const scale = 1 / std::sqrt(variance + 1e-5);
+              auto hat = [&](int k) { return (x(at(k)) - mean) * scale; };
+              for (int k = 0; k < n && result == 1; ++k) {
+                sum += third(at(k)) * gain({k}) / n;
+                dot += third(at(k)) * gain({k}) * hat(k) / n;
+              }
+              for (int k = 0; k < n; ++k) {
+                if (result == 0) y(at(k)) = hat(k) * gain({k}) + third({k});
+                if (result == 1) y(at(k)) = scale * (third(at(k)) * gain({k}) - sum - hat(k) * dot);
+                if (result == 2) y({k}) += third(at(k)) * hat(k);
+                if (result == 3) y({k}) += third(at(k));
+              }
+            });
+            return y;
+          },
+          1e-9};
+}
+
+/// ids, table -> vectors. Ids outside the rank's rows of the table give zero (documented).
+inline operation embedding(int rank) {
+  return {[=](extent_source& extents) {
+            index const e = dims(extents, rank);
+            int const vocabulary = extents(1);
+            return std::vector{random_integers(extents.random, e, 0, vocabulary - 1),
+                               random_integers(extents.random, {vocabulary, extents()})};
+          },
+          [=](pieces const& x) -> std::optional<dense> {
+            index e = x[0].extents;
+            e.push_back(x[1].extent(1));
+            dense y(e);
+            for_each_index(x[0].extents, [&](index i) {
+              int const row = static_cast<int>(x[0](i)) - x.begin[1][0];
+              if (row < 0 || row >= x[1].extent(0)) return;
+              i.push_back(0);
+              for (int k = 0; k < e.back(); ++k) {
+                i.back() = k;
+                y(i) = x[1]({row, k});
+              }
+            });
+            return y;
+          }};
+}
+
+/// Causal attention on [batch, seq, heads, 3 head_dim]: result 0: y; from (qkv, dy) 1: d(qkv).
+inline operation attention(int result) {
+  return {
+      [=](extent_source& extents) {
+        auto e = [&] { return std::min(extents(), 4); };
+        index const s{e(), e(), e(), 3 * uniform(extents.random, 1, 2)};
+        std::vector<dense> operands{random_integers(extents.random, s, -2, 2)};
+        if (result == 1)
+          operands.push_back(random_integers(extents.random, {s[0], s[1], s[2], s[3] / 3}, -3, 3));
+        return operands;
+      },
+      [=](pieces const& x) -> std::optional<dense> {
+        dense const& qkv = x[0];
+        index const e = qkv.extents;
+        if (e[3] % 3 != 0) return {};
+        int const hd = e[3] / 3;
+        index const out{e[0], e[1], e[2], hd};
+        if (result == 1 && x[1].extents != out) return {};
+        dense y(out), gradient(e);
+        for_each_index({e[0], e[2], e[1]}, [&](index const& bhs) {
+          int const b = bhs[0], h = bhs[1], s = bhs[2];
+          std::vector<double> w, dw;
+          double sum = 0, dot = 0;
+          for (int t = 0; t <= s; ++t) {
+            double score = 0;
+            for (int k = 0; k < hd; ++k) score += qkv({b, s, h, k}) * qkv({b, t, h, hd + k});
+            w.push_back(std::exp(score / 4));
+            sum += w.back();
+          }
+          for (int t = 0; t <= s; ++t) {
+            auto& weight = w[static_cast<std::size_t>(t)];
+            weight /= sum;
+            dw.push_back(0);
+            for (int k = 0; k < hd; ++k) {
+              y({b, s, h, k}) += weight * qkv({b, t, h, 2 * hd + k});
+              if (result == 0) continue;
+              gradient({b, t, h, 2 * hd + k}) += weight * x[1]({b, s, h, k});
+              dw.back() += x[1]({b, s, h, k}) * qkv({b, t, h, 2 * hd + k});
+            }
+            dot += weight * dw.back();
+          }
+          for (int t = 0; t <= s && result == 1; ++t) {
+            auto const i = static_cast<std::size_t>(t);
+            double const ds = w[i] * (dw[i] - dot) / 4;
+            for (int k = 0; k < hd; ++k) {
+              gradient({b, s, h, k}) += ds * qkv({b, t, h, hd + k});
+              gradient({b, t, h, hd + k}) += ds * qkv({b, s, h, k});
+            }
+          }
+        });
+        return result == 0 ? y : gradient;
+      },
+      1e-9};
+}
+
+/// Calls visit(row, logits of the row as indices' makers) for the rows of logits [.., classes].
+template <class Visit>
+void for_each_row(dense const& x, Visit visit) {
+  index rows = x.extents;
+  rows.pop_back();
+  for_each_index(rows, [&](index const& row) {
+    visit(row, [&](int k) {
+      index i = row;
+      i.push_back(k);
+      return i;
+    });
+  });
+}
+
+inline auto logits_and_targets(int rank) {
+  return [=](extent_source& extents) {
+    index rows = dims(extents, rank - 1), e = rows;
+    e.push_back(extents(1));
+    return std::vector{random_integers(extents.random, e, -3, 3),
+                       random_integers(extents.random, rows, 0, e.back() - 1)};
+  };
+}
+
+inline index rows_of_logits(dense const& x) { return {x.extents.begin(), x.extents.end() - 1}; }
+
+/// Sum over rows of log(sum exp) - the target's logit.
+inline operation cross_entropy(int rank) {
+  return {logits_and_targets(rank),
+          [](pieces const& x) -> std::optional<dense> {
+            if (x[1].extents != rows_of_logits(x[0])) return {};
+            dense loss(index{});
+            bool fits = true;
+            for_each_row(x[0], [&](index const& row, auto at) {
+              int const target = static_cast<int>(x[1](row));
+              if (target < 0 || target >= x[0].extents.back()) return void(fits = false);
+              double sum = 0;
+              for (int k = 0; k < x[0].extents.back(); ++k) sum += std::exp(x[0](at(k)));
+              loss.values[0] += std::log(sum) - x[0](at(target));
+            });
+            if (!fits) return {};
+            return loss;
+          },
+          1e-9};
+}
+
+/// Its gradient by the logits, given the loss's gradient (a scalar).
+inline operation cross_entropy_gradient(int rank) {
+  return {[=](extent_source& extents) {
+            auto operands = logits_and_targets(rank)(extents);
+            operands.push_back(random_integers(extents.random, {}, 1, 3));
+            return operands;
+          },
+          [](pieces const& x) -> std::optional<dense> {
+            if (x[1].extents != rows_of_logits(x[0])) return {};
+            dense gradient(x[0].extents);
+            for_each_row(x[0], [&](index const& row, auto at) {
+              double sum = 0;
+              for (int k = 0; k < x[0].extents.back(); ++k) sum += std::exp(x[0](at(k)));
+              for (int k = 0; k < x[0].extents.back(); ++k)
+                gradient(at(k)) = x[2].values[0] * (std::exp(x[0](at(k))) / sum - (k == x[1](row)));
+            });
+            return gradient;
+          },
+          1e-9};
+}
+
+/// Per row: sum of exp(logit - maximum of the row).
+inline operation shifted_exponentials(int rank) {
+  return {[=](extent_source& extents) {
+            auto operands = logits_and_targets(rank)(extents);
+            operands[1] = reduced_over(operands[0], rank - 1, reduction::max);
+            return operands;
+          },
+          [](pieces const& x) -> std::optional<dense> {
+            if (x[1].extents != rows_of_logits(x[0])) return {};
+            dense sum(rows_of_logits(x[0]));
+            for_each_row(x[0], [&](index const& row, auto at) {
+              for (int k = 0; k < x[0].extents.back(); ++k)
+                sum(row) += std::exp(x[0](at(k)) - x[1](row));
+            });
+            return sum;
+          },
+          1e-9};
+}
+
+/// Per row: the target's logit; zero where the target is not among the rank's classes (documented).
+inline operation target_logits(int rank) {
+  return {logits_and_targets(rank), [](pieces const& x) -> std::optional<dense> {
+            if (x[1].extents != rows_of_logits(x[0])) return {};
+            dense result(rows_of_logits(x[0]));
+            for_each_row(x[0], [&](index const& row, auto at) {
+              int const k = static_cast<int>(x[1](row)) - x.begin[0].back();
+              if (k >= 0 && k < x[0].extents.back()) result(row) = x[0](at(k));
+            });
+            return result;
+          }};
+}
+
+}  // namespace ashlar_test

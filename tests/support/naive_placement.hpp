@@ -1,0 +1,185 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a placement means, written a second time and naively, so that the library is tested against
+// something that is not itself: which indices a rank holds, how a tensor is cut into the ranks'
+// pieces, whether the ranks' pieces are a given tensor. Partials are cut unevenly and with signs.
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <support/dense.hpp>
+
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/placement/placement.hpp>
+
+namespace ashlar_test {
+
+using ashlar::axis_placement;
+using ashlar::placement;
+using ashlar::reduction;
+
+/// Extents of the axes; ranks row-major, last axis fastest.
+struct naive_mesh {
+  index extents;
+
+  naive_mesh(std::initializer_list<int> list) : extents(list) {}
+  explicit naive_mesh(ashlar::topology const& t) {
+    for (auto const& a : t.axis) extents.push_back(a.extent);
+  }
+  int axes() const { return static_cast<int>(extents.size()); }
+  int ranks() const {
+    return std::accumulate(extents.begin(), extents.end(), 1, std::multiplies<>());
+  }
+  std::vector<index> all_coordinates() const {
+    std::vector<index> all;
+    for_each_index(extents, [&](index const& c) { all.push_back(c); });
+    return all;
+  }
+  int rank_of(index const& c) const {
+    int rank = 0;
+    for (std::size_t a = 0; a < extents.size(); ++a) rank = rank * extents[a] + c[a];
+    return rank;
+  }
+};
+
+/// Items dealt one at a time to the parts: how many each gets is the balanced split.
+inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part) {
+  std::vector<int> sizes(static_cast<std::size_t>(parts), 0);
+  for (std::size_t i = 0; i < items.size(); ++i) ++sizes[i % sizes.size()];
+  auto const begin = std::accumulate(sizes.begin(), sizes.begin() + part, 0);
+  return {items.begin() + begin, items.begin() + begin + sizes[static_cast<std::size_t>(part)]};
+}
+
+/// The indices of dim `dim`, of n, that the rank at c holds.
+inline std::vector<int> held(int n, placement const& p, int dim, naive_mesh const& mesh,
+                             index const& c) {
+  std::vector<int> items(static_cast<std::size_t>(n));
+  std::iota(items.begin(), items.end(), 0);
+  for (int depth = 0; depth < mesh.axes(); ++depth)
+    for (int a = 0; a < mesh.axes(); ++a)
+      if (p[a].is_split_of(dim) && p[a].depth == depth)
+        items = dealt(items, mesh.extents[static_cast<std::size_t>(a)],
+                      c[static_cast<std::size_t>(a)]);
+  return items;
+}
+
+inline std::vector<std::vector<int>> held(index const& extents, placement const& p,
+                                          naive_mesh const& mesh, index const& c) {
+  std::vector<std::vector<int>> all;
+  for (std::size_t d = 0; d < extents.size(); ++d)
+    all.push_back(held(extents[d], p, static_cast<int>(d), mesh, c));
+  return all;
+}
+
+/// The sub-tensor of the given indices.
+inline dense cut(dense const& x, std::vector<std::vector<int>> const& items) {
+  index extents;
+  for (auto const& list : items) extents.push_back(static_cast<int>(list.size()));
+  dense part(extents);
+  for_each_index(extents, [&](index const& i) {
+    index global(i.size());
+    for (std::size_t d = 0; d < i.size(); ++d) global[d] = items[d][static_cast<std::size_t>(i[d])];
+    part(i) = x(global);
+  });
+  return part;
+}
+
+/// The coordinates along the partial axes, which number the addends; 0 elsewhere.
+inline index addend_of(placement const& p, index c) {
+  for (std::size_t a = 0; a < c.size(); ++a)
+    if (!p[static_cast<int>(a)].is_partial()) c[a] = 0;
+  return c;
+}
+
+inline double combine(reduction op, double a, double b) {
+  return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
+}
+
+/// Tensors, one per addend of p, that reduce to x.
+inline std::map<index, dense> addends(dense const& x, placement const& p, naive_mesh const& mesh,
+                                      std::mt19937& random) {
+  std::map<index, dense> parts;
+  for (auto const& c : mesh.all_coordinates()) parts.emplace(addend_of(p, c), x);
+  if (parts.size() == 1) return parts;
+  for (std::size_t i = 0; i < x.values.size(); ++i) {
+    int const last = uniform(random, 0, static_cast<int>(parts.size()) - 1);
+    double rest = x.values[i];
+    int n = 0;
+    for (auto& [key, part] : parts) {
+      if (n++ == last) continue;
+      int const amount = uniform(random, 1, 9);
+      if (p.op() == reduction::sum) {
+        part.values[i] = uniform(random, 0, 1) ? amount : -amount;
+        rest -= part.values[i];
+      } else {
+        part.values[i] += p.op() == reduction::max ? -amount : amount;
+      }
+    }
+    if (p.op() == reduction::sum) std::next(parts.begin(), last)->second.values[i] = rest;
+  }
+  return parts;
+}
+
+/// What each rank holds when x is placed by p.
+inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh const& mesh,
+                                std::mt19937& random) {
+  auto const parts = addends(x, p, mesh, random);
+  std::vector<dense> local;
+  for (auto const& c : mesh.all_coordinates())
+    local.push_back(cut(parts.at(addend_of(p, c)), held(x.extents, p, mesh, c)));
+  return local;
+}
+
+/// Whether the ranks' pieces are x placed by p: shapes, copies equal, addends reduce to x.
+inline bool is_placed(std::vector<dense> const& local, dense const& x, placement const& p,
+                      naive_mesh const& mesh, double tolerance) {
+  auto const all = mesh.all_coordinates();
+  std::map<index, dense> reduced;  // by coordinates, 0 along partial axes
+  for (std::size_t r = 0; r < all.size(); ++r) {
+    index original = all[r];
+    for (int a = 0; a < mesh.axes(); ++a)
+      if (p[a].is_broadcast()) original[static_cast<std::size_t>(a)] = 0;
+    auto const& first = local[static_cast<std::size_t>(mesh.rank_of(original))];
+    if (local[r].extents != cut(x, held(x.extents, p, mesh, all[r])).extents) return false;
+    for (std::size_t i = 0; i < first.values.size(); ++i)
+      if (!close(local[r].values[i], first.values[i], tolerance)) return false;
+    index group = all[r];
+    for (int a = 0; a < mesh.axes(); ++a)
+      if (p[a].is_partial()) group[static_cast<std::size_t>(a)] = 0;
+    auto const [it, fresh] = reduced.emplace(group, local[r]);
+    for (std::size_t i = 0; !fresh && i < it->second.values.size(); ++i)
+      it->second.values[i] = combine(p.op(), it->second.values[i], local[r].values[i]);
+  }
+  for (auto const& [c, piece] : reduced) {
+    auto const truth = cut(x, held(x.extents, p, mesh, c));
+    for (std::size_t i = 0; i < truth.values.size(); ++i)
+      if (!close(piece.values[i], truth.values[i], tolerance)) return false;
+  }
+  return true;
+}
+
+/// Every valid placement of a tensor of `rank` dims on `axes` axes, by trying all of them. Partial
+/// kinds as given (none: no partial placements).
+inline std::vector<placement>
+all_placements(int rank, int axes, std::vector<reduction> const& partials = {reduction::sum}) {
+  std::vector<axis_placement> roles{ashlar::broadcast()};
+  for (int d = 0; d < rank; ++d)
+    for (int depth = 0; depth < axes; ++depth) roles.push_back(ashlar::split(d, depth));
+  for (auto op : partials) roles.push_back(ashlar::partial(op));
+  std::vector<placement> all;
+  for_each_index(index(static_cast<std::size_t>(axes), static_cast<int>(roles.size())),
+                 [&](index const& choice) {
+                   placement p;
+                   for (int role : choice) p.axis.push_back(roles[static_cast<std::size_t>(role)]);
+                   if (ashlar::check(p, rank, axes) == nullptr) all.push_back(p);
+                 });
+  return all;
+}
+
+}  // namespace ashlar_test

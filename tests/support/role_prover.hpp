@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Proof of rule tables by enumeration. An operator is a random operand maker and a naive kernel.
+// A row holds if, in every trial, the kernel run on each simulated rank's pieces of the operands
+// gives pieces of the true result, placed as the row says. A kernel that cannot run on its pieces
+// (extents do not fit) refutes the row. Each trial draws new extents and new values; rows that are
+// wrong fall in the first trials, rows that are right hold in all of them.
+//
+// A kernel may know where its pieces begin (`pieces`), but uses it only where the library's
+// operator documents it: vocabulary and class offsets.
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+
+#include <support/naive_placement.hpp>
+
+#include <ashlar/placement/text.hpp>
+#include <ashlar/signature/signature.hpp>
+
+namespace ashlar_test {
+
+/// The operands of one rank; begin[i][d]: the global index of the first element of operand i.
+struct pieces {
+  std::vector<dense> operand;
+  std::vector<index> begin;
+  dense const& operator[](std::size_t i) const { return operand[i]; }
+};
+
+using kernel = std::function<std::optional<dense>(pieces const&)>;
+
+/// Draws the extents of a trial: about the size of the axis, below it, and zero.
+struct extent_source {
+  std::mt19937& random;
+  int trial;
+  int axis;  // extent of the (largest) mesh axis
+  int operator()(int least = 0) {
+    if (trial < 12) return uniform(random, axis, 2 * axis + 2);
+    if (trial < 16) return std::max(least, uniform(random, 1, axis + 1));
+    return std::max(least, uniform(random, 0, axis));
+  }
+};
+
+struct operation {
+  std::function<std::vector<dense>(extent_source&)> operands;
+  kernel run;
+  double tolerance = 0;  // 0: integers, exact
+};
+
+inline constexpr int trials = 20;
+
+/// Which of `candidates` the results form when the operands are placed so, in every trial.
+inline std::vector<placement> results_of(operation const& op, naive_mesh const& mesh,
+                                         std::vector<placement> const& in,
+                                         std::vector<placement> candidates, unsigned seed = 1) {
+  std::mt19937 random(seed);
+  int const axis = *std::max_element(mesh.extents.begin(), mesh.extents.end());
+  auto const all = mesh.all_coordinates();
+  for (int trial = 0; trial < trials && !candidates.empty(); ++trial) {
+    extent_source extents{random, trial, axis};
+    pieces whole;
+    whole.operand = op.operands(extents);
+    std::vector<pieces> local(all.size());
+    for (std::size_t i = 0; i < in.size(); ++i) {
+      whole.begin.emplace_back(whole[i].extents.size(), 0);
+      auto const placed = place(whole[i], in[i], mesh, random);
+      for (std::size_t r = 0; r < all.size(); ++r) {
+        local[r].operand.push_back(placed[r]);
+        index begin;
+        for (auto const& items : held(whole[i].extents, in[i], mesh, all[r]))
+          begin.push_back(items.empty() ? 0 : items.front());
+        local[r].begin.push_back(begin);
+      }
+    }
+    auto const truth = op.run(whole);
+    if (!truth) throw std::logic_error("the operation does not fit its own operands");
+    std::vector<dense> results;
+    for (auto const& rank : local) {
+      auto result = op.run(rank);
+      if (!result || result->rank() != truth->rank()) return {};
+      results.push_back(std::move(*result));
+    }
+    std::erase_if(candidates, [&](placement const& p) {
+      return !is_placed(results, *truth, p, mesh, op.tolerance);
+    });
+  }
+  return candidates;
+}
+
+/// One-axis roles of a tensor of `rank` dims.
+inline std::vector<placement> roles(int rank) {
+  return all_placements(rank, 1, {reduction::sum, reduction::max, reduction::min});
+}
+
+inline bool proves(operation const& op, int p, std::vector<axis_placement> const& in,
+                   axis_placement const& out) {
+  std::vector<placement> placed;
+  for (auto const& role : in) placed.push_back({role});
+  return !results_of(op, {p}, placed, {placement{out}}).empty();
+}
+
+/// "S(0),B -> S(0)"
+inline std::string row_text(std::vector<axis_placement> const& in, axis_placement const& out) {
+  std::string text;
+  for (auto const& role : in) text += (text.empty() ? "" : ",") + ashlar::to_string(role);
+  return text + " -> " + ashlar::to_string(out);
+}
+
+using row_set = std::set<std::string>;
+
+inline row_set rows_of(ashlar::signature_table const& table) {
+  row_set set;
+  for (auto const& row : table) set.insert(row_text({row.in.begin(), row.in.end()}, row.out));
+  return set;
+}
+
+/// Every row that holds on an axis of p ranks. Left out are the results P(max) and P(min) where B
+/// holds: equal values have themselves as maximum, so this re-reading says nothing of the operator.
+inline row_set holding_rows(operation const& op, int p) {
+  std::mt19937 random(7);
+  extent_source extents{random, 0, p};
+  auto const sample = op.operands(extents);
+  pieces whole{sample, {}};
+  for (auto const& x : sample) whole.begin.emplace_back(x.extents.size(), 0);
+  auto const results = roles(op.run(whole)->rank());
+  std::vector<std::vector<placement>> choices;
+  index counts;
+  for (auto const& x : sample) {
+    choices.push_back(roles(x.rank()));
+    counts.push_back(static_cast<int>(choices.back().size()));
+  }
+  row_set set;
+  for_each_index(counts, [&](index const& choice) {
+    std::vector<placement> in;
+    std::vector<axis_placement> in_roles;
+    for (std::size_t i = 0; i < choice.size(); ++i) {
+      in.push_back(choices[i][static_cast<std::size_t>(choice[i])]);
+      in_roles.push_back(in.back()[0]);
+    }
+    auto const found = results_of(op, {p}, in, results);
+    bool const whole_result = std::any_of(found.begin(), found.end(),
+                                          [](placement const& f) { return f[0].is_broadcast(); });
+    for (auto const& f : found)
+      if (!(whole_result && f[0].is_partial() && f[0].op != reduction::sum))
+        set.insert(row_text(in_roles, f[0]));
+  });
+  return set;
+}
+
+/// The rows that hold for each of several operations: what a table for the class may say.
+inline row_set common_rows(std::vector<operation> const& class_of, int p) {
+  row_set common = holding_rows(class_of.front(), p);
+  for (std::size_t i = 1; i < class_of.size(); ++i) {
+    auto const other = holding_rows(class_of[i], p);
+    std::erase_if(common, [&](std::string const& row) { return !other.contains(row); });
+  }
+  return common;
+}
+
+inline std::string difference(row_set const& a, row_set const& b) {
+  std::string text;
+  for (auto const& row : a)
+    if (!b.contains(row)) text += "  " + row + '\n';
+  return text;
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Rule tables of contractions, proved both ways by enumeration (support/role_prover.hpp).
+
+#include <doctest/doctest.h>
+#include <support/check_table.hpp>
+#include <support/naive_kernels.hpp>
+
+#include <ashlar/signature/contraction.hpp>
+
+using namespace ashlar_test;
+
+TEST_CASE("for matmul exactly six rows hold") {
+  CHECK(rows_of(ashlar::matmul_signatures()) == row_set{"B,B -> B", "S(0),B -> S(0)",
+                                                        "B,S(1) -> S(1)", "S(1),S(0) -> P",
+                                                        "P,B -> P", "B,P -> P"});
+  check_table(ashlar::matmul_signatures(), {contraction("mk", "kn", "mn")});
+}
+
+TEST_CASE("matmul with a transposed operand has the rows that hold and no others") {
+  check_table(ashlar::matmul_signatures(true, false), {contraction("km", "kn", "mn")});
+  check_table(ashlar::matmul_signatures(false, true), {contraction("mk", "nk", "mn")});
+  check_table(ashlar::matmul_signatures(true, true), {contraction("km", "nk", "mn")});
+}
+
+TEST_CASE("batched matmul has the rows that hold and no others") {
+  check_table(ashlar::batched_matmul_signatures(), {contraction("bmk", "bkn", "bmn")});
+  check_table(ashlar::batched_matmul_signatures(true, false), {contraction("bkm", "bkn", "bmn")});
+  check_table(ashlar::batched_matmul_signatures(false, true), {contraction("bmk", "bnk", "bmn")});
+  check_table(ashlar::batched_matmul_signatures(true, true), {contraction("bkm", "bnk", "bmn")});
+}
+
+TEST_CASE("a linear layer and its two gradients have the rows that hold and no others") {
+  check_table(ashlar::contraction_signatures("bsd", "df", "bsf"),
+              {contraction("bsd", "df", "bsf")});
+  check_table(ashlar::contraction_signatures("bsf", "df", "bsd"),
+              {contraction("bsf", "df", "bsd")});
+  check_table(ashlar::contraction_signatures("bsd", "bsf", "df"),
+              {contraction("bsd", "bsf", "df")});
+}
+
+TEST_CASE("a matrix and a vector, and an inner and an outer product, follow the same rule") {
+  check_table(ashlar::contraction_signatures("mk", "k", "m"), {contraction("mk", "k", "m")});
+  check_table(ashlar::contraction_signatures("k", "k", ""), {contraction("k", "k", "")});
+  check_table(ashlar::contraction_signatures("m", "n", "mn"), {contraction("m", "n", "mn")});
+}
+
+TEST_CASE("the prover refutes what is wrong: a gather forgotten, a partial through a square") {
+  auto const matmul = contraction("mk", "kn", "mn");
+  using ashlar::broadcast, ashlar::partial, ashlar::split;
+  CHECK(proves(matmul, 3, {split(1, 0), split(0, 0)}, partial()));
+  CHECK_FALSE(proves(matmul, 3, {split(1, 0), split(0, 0)}, broadcast()));
+  CHECK_FALSE(proves(matmul, 3, {partial(), partial()}, partial()));
+  CHECK_FALSE(proves(matmul, 3, {split(0, 0), split(1, 0)}, split(0, 0)));
+  CHECK_FALSE(proves(map(2, [](double x) { return x * x; }), 2, {partial()}, partial()));
+  CHECK_FALSE(proves(map(2, [](double x) { return std::abs(x); }), 2, {partial()}, partial()));
+}

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Rule tables of element-wise operators, transposes, reductions and softmax, proved both ways by
+// enumeration (support/role_prover.hpp). A table for a class of functions holds the rows common to
+// all of them.
+
+#include <doctest/doctest.h>
+#include <support/check_table.hpp>
+#include <support/naive_kernels.hpp>
+
+#include <ashlar/signature/elementwise.hpp>
+
+using namespace ashlar_test;
+
+namespace {
+
+double square(double x) { return x * x; }
+double relu(double x) { return x > 0 ? x : 0; }
+double magnitude(double x) { return std::abs(x); }
+double falling(double x) { return x > 0 ? -x : -2 * x; }
+double shifted(double x) { return x + 1; }
+double negative(double x) { return -x; }
+double tripled(double x) { return 3 * x; }
+double gelu(double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }
+double sum(double x, double y) { return x + y; }
+double product(double x, double y) { return x * y; }
+
+}  // namespace
+
+TEST_CASE("a linear map passes splits and partial sums") {
+  for (int rank : {1, 2, 3})
+    check_table(ashlar::linear_map_signatures(rank), {map(rank, negative), map(rank, tripled)});
+}
+
+TEST_CASE("a non-linear map passes splits and never a partial value") {
+  for (int rank : {1, 2, 3})
+    check_table(ashlar::nonlinear_map_signatures(rank),
+                {map(rank, square), map(rank, relu), map(rank, magnitude), map(rank, falling),
+                 map(rank, shifted), map(rank, gelu, 1e-12), map(rank, negative)});
+}
+
+TEST_CASE("monotone maps would pass maxima, and are excluded: the table serves every function") {
+  // relu, x + 1: P(max) -> P(max); negative: P(max) -> P(min). Nobody asks for them yet.
+  for (auto op : {map(1, relu), map(1, shifted)})
+    check_table(ashlar::nonlinear_map_signatures(1), {op},
+                {"P(max) -> P(max)", "P(min) -> P(min)"});
+  check_table(ashlar::linear_map_signatures(1), {map(1, negative)},
+              {"P(max) -> P(min)", "P(min) -> P(max)"});
+}
+
+TEST_CASE("a sum of two tensors has the rows that hold and no others") {
+  check_table(ashlar::add_signatures("m", "m"), {binary("m", "m", sum)});
+  check_table(ashlar::add_signatures("mn", "mn"), {binary("mn", "mn", sum)});
+  CHECK_FALSE(rows_of(ashlar::add_signatures("mn", "mn")).contains("P,B -> P"));
+}
+
+TEST_CASE("a sum with a repeated operand has the rows that hold and no others") {
+  check_table(ashlar::add_signatures("bsf", "f"), {binary("bsf", "f", sum)});
+  check_table(ashlar::add_signatures("bsf", "sf"), {binary("bsf", "sf", sum)});
+  check_table(ashlar::add_signatures("mn", "m"), {binary("mn", "m", sum)});
+}
+
+TEST_CASE("a product of two tensors has the rows that hold and no others") {
+  check_table(ashlar::multiply_signatures("mn", "mn"), {binary("mn", "mn", product)});
+  check_table(ashlar::multiply_signatures("bsf", "f"), {binary("bsf", "f", product)});
+  check_table(ashlar::multiply_signatures("mn", "m"), {binary("mn", "m", product)});
+}
+
+TEST_CASE("a transpose moves splits and passes every partial value") {
+  check_table(ashlar::transpose_signatures({1, 0}), {transpose({1, 0})});
+  check_table(ashlar::transpose_signatures({1, 2, 0}), {transpose({1, 2, 0})});
+  check_table(ashlar::transpose_signatures({2, 0, 1}), {transpose({2, 0, 1})});
+  check_table(ashlar::transpose_signatures({0, 2, 1}), {transpose({0, 2, 1})});
+}
+
+TEST_CASE("a reduction over any dim has the rows that hold and no others") {
+  for (auto op : {reduction::sum, reduction::max, reduction::min})
+    for (int rank : {1, 2, 3})
+      for (int dim = 0; dim < rank; ++dim) {
+        CAPTURE(rank);
+        CAPTURE(dim);
+        check_table(ashlar::reduce_signatures(rank, dim, op), {reduce(rank, dim, op)});
+      }
+}
+
+TEST_CASE("softmax may be split along every dim but its own") {
+  for (int rank : {1, 2, 3})
+    for (int dim = 0; dim < rank; ++dim)
+      check_table(ashlar::softmax_signatures(rank, dim), {softmax(rank, dim)});
+}
