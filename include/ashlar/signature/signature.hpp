@@ -52,6 +52,11 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
     result.axis[a] = table[row].out;
+    // Maxima of one operand and minima of the other have no common result placement.
+    if (result.axis[a].is_partial() && result.axis[a].op != result.op()) {
+      if (failing_axis != nullptr) *failing_axis = a;
+      return std::nullopt;
+    }
   }
   // Two axes that split one letter must nest in the same order on every operand that has it.
   for (int a = 0; a < axes; ++a) {
