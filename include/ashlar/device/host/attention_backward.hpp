@@ -28,7 +28,7 @@ namespace ashlar::device::host {
 
 /// Elements of workspace that attention_backward needs.
 constexpr std::int64_t attention_backward_workspace(attention_extents const& e) {
-  return 2 * std::min(attention_block, e.sequence) * e.sequence;
+  return 5 * detail::attention_panel(e) + 2 * detail::attention_scores(e);
 }
 
 namespace detail {
@@ -60,8 +60,14 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
   std::int64_t const d = e.head_dim;
   std::int64_t const token = e.heads * 3 * d;
   std::int64_t const step = e.heads * d;  // from one token's output to the next one's
-  T* const p = workspace;
-  T* const ds = workspace + attention_backward_workspace(e) / 2;
+  std::int64_t const panel = detail::attention_panel(e);
+  T* const q_packed = workspace;
+  T* const k_packed = q_packed + panel;
+  T* const k_transposed = k_packed + panel;
+  T* const v_transposed = k_transposed + panel;
+  T* const grad_packed = v_transposed + panel;
+  T* const p = grad_packed + panel;
+  T* const ds = p + detail::attention_scores(e);
   for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {
     std::int64_t const b = pair / e.heads;
     std::int64_t const h = pair % e.heads;
@@ -70,30 +76,35 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
     T* const dq = dqkv + packed;
     T const* const o = out + b * e.sequence * step + h * d;
     T const* const grad = dout + b * e.sequence * step + h * d;
+    detail::pack_rows(q, token, e.sequence, d, q_packed);
+    detail::pack_rows(q + d, token, e.sequence, d, k_packed);
+    detail::pack_transposed(q + d, token, e.sequence, d, k_transposed);
+    detail::pack_transposed(q + 2 * d, token, e.sequence, d, v_transposed);
+    detail::pack_rows(grad, step, e.sequence, d, grad_packed);
+    std::int64_t const keys = e.sequence + attention_pad;
     std::int64_t const blocks = (e.sequence + attention_block - 1) / attention_block;
     for (std::int64_t block = blocks; block-- > 0;) {
       std::int64_t const first = block * attention_block;
       std::int64_t const last = std::min(first + attention_block, e.sequence);
       std::int64_t const rows = last - first;
+      std::int64_t const pitch = last + attention_pad;
       T const keep = block + 1 == blocks ? T(0) : T(1);
-      gemm(false, true, rows, last, d, factor, q + first * token, token, q + d, token, T(0), p,
-           last);
-      gemm(false, true, rows, last, d, T(1), grad + first * step, step, q + 2 * d, token, T(0), ds,
-           last);
+      T const* const q_rows = q_packed + first * d;
+      T const* const grad_rows = grad_packed + first * d;
+      gemm(false, false, rows, last, d, factor, q_rows, d, k_transposed, keys, T(0), p, pitch);
+      gemm(false, false, rows, last, d, T(1), grad_rows, d, v_transposed, keys, T(0), ds, pitch);
       for (std::int64_t i = first; i < last; ++i) {
-        T const* const left = grad + i * step;
+        T const* const left = grad_packed + i * d;
         T const* const right = o + i * step;
         T const dot = reduce_sum<T>(d, [=](std::int64_t c) { return left[c] * right[c]; });
-        std::int64_t const row = (i - first) * last;
+        std::int64_t const row = (i - first) * pitch;
         detail::attention_backward_row(i + 1, last, log_sum_exp[pair * e.sequence + i], dot,
                                        p + row, ds + row);
       }
-      gemm(true, false, last, d, rows, T(1), p, last, grad + first * step, step, keep, dq + 2 * d,
+      gemm(true, false, last, d, rows, T(1), p, pitch, grad_rows, d, keep, dq + 2 * d, token);
+      gemm(false, false, rows, d, last, factor, ds, pitch, k_packed, d, T(0), dq + first * token,
            token);
-      gemm(false, false, rows, d, last, factor, ds, last, q + d, token, T(0), dq + first * token,
-           token);
-      gemm(true, false, last, d, rows, factor, ds, last, q + first * token, token, keep, dq + d,
-           token);
+      gemm(true, false, last, d, rows, factor, ds, pitch, q_rows, d, keep, dq + d, token);
     }
   }
 }
