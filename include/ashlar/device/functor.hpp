@@ -28,20 +28,24 @@ struct relu {
 };
 
 struct gelu {
+  // x/2 (1 + tanh u) = x sigmoid(2u): one exponential, and no cancellation for negative x.
   template <class T>
-  ASHLAR_HD static T value(T x) {
-    T const inner = x * (T(rate) + T(rate * cubic) * x * x);
-    return T(0.5) * x * (T(1) + math::tanh(inner));
+  [[gnu::always_inline]] ASHLAR_HD static T value(T x) {
+    return x * sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));
   }
   template <class T>
-  ASHLAR_HD static T derivative(T x) {
+  [[gnu::always_inline]] ASHLAR_HD static T derivative(T x) {
     T const square = x * x;
-    T const t = math::tanh(x * (T(rate) + T(rate * cubic) * square));
-    T const slope = T(rate) + T(3 * rate * cubic) * square;
-    return T(0.5) * (T(1) + t) + T(0.5) * x * (T(1) - t * t) * slope;
+    T const s = sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * square));
+    T const slope = T(2 * rate) + T(6 * rate * cubic) * square;
+    return s + x * s * (T(1) - s) * slope;
   }
 
  private:
+  template <class T>
+  [[gnu::always_inline]] ASHLAR_HD static T sigmoid(T x) {
+    return T(1) / (T(1) + math::exp(-x));
+  }
   static constexpr double rate = 0.79788456080286535588;  // sqrt(2 / pi)
   static constexpr double cubic = 0.044715;
 };

@@ -13,6 +13,7 @@
 //
 // exp flushes results below the least normal number to zero. NaN stays NaN in all of them.
 // Polynomials: Cephes (expf, tanhf, tanh) and the Taylor series of exp in double.
+// They are always inlined, for a loop with a call in it is not vectorised.
 // Not here: logarithms and angles, which only the random normals need (normal.hpp).
 
 #include <cstdint>
@@ -24,7 +25,7 @@
 namespace ashlar::device::math {
 
 /// e^x. Rounds x / ln 2 to an integer n with the "add 1.5 * 2^p" trick, then p(x - n ln 2) * 2^n.
-ASHLAR_HD inline float exp(float x) {
+[[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
   float const shifted = x * 1.44269504088896341f + 12582912.0f;
   float const n = shifted - 12582912.0f;
   float const r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -41,7 +42,7 @@ ASHLAR_HD inline float exp(float x) {
   return x > 88.37626f ? std::numeric_limits<float>::infinity() : below;
 }
 
-ASHLAR_HD inline double exp(double x) {
+[[gnu::always_inline]] ASHLAR_HD inline double exp(double x) {
   double const shifted = x * 1.4426950408889634074 + 6755399441055744.0;
   double const n = shifted - 6755399441055744.0;
   double const r = (x - n * 6.93147180369123816490e-01) - n * 1.90821492927058770002e-10;
@@ -67,7 +68,7 @@ ASHLAR_HD inline double exp(double x) {
 namespace detail {
 
 /// tanh on |x| < 0.625, where 1 - 2 / (e^2x + 1) would cancel.
-ASHLAR_HD inline float tanh_near_zero(float x) {
+[[gnu::always_inline]] ASHLAR_HD inline float tanh_near_zero(float x) {
   float const z = x * x;
   float p = -5.70498872745e-3f;
   p = p * z + 2.06390887954e-2f;
@@ -77,7 +78,7 @@ ASHLAR_HD inline float tanh_near_zero(float x) {
   return p * z * x + x;
 }
 
-ASHLAR_HD inline double tanh_near_zero(double x) {
+[[gnu::always_inline]] ASHLAR_HD inline double tanh_near_zero(double x) {
   double const z = x * x;
   double const p = (-9.64399179425052238628e-1 * z - 9.92877231001918586564e1) * z -
                    1.61468768441708447952e3;
@@ -89,7 +90,7 @@ ASHLAR_HD inline double tanh_near_zero(double x) {
 }  // namespace detail
 
 template <class T>
-ASHLAR_HD inline T tanh(T x) {
+[[gnu::always_inline]] ASHLAR_HD inline T tanh(T x) {
   static_assert(std::is_floating_point_v<T>);
   T const magnitude = x < T(0) ? -x : x;
   T const far = T(1) - T(2) / (exp(magnitude + magnitude) + T(1));
@@ -99,7 +100,7 @@ ASHLAR_HD inline T tanh(T x) {
 }
 
 /// sqrt(x) for finite x >= 0, as x times Newton's reciprocal square root.
-ASHLAR_HD inline float sqrt(float x) {
+[[gnu::always_inline]] ASHLAR_HD inline float sqrt(float x) {
   float const half = 0.5f * x;
   float y = __builtin_bit_cast(float, 0x5f375a86u - (__builtin_bit_cast(std::uint32_t, x) >> 1));
   y = y * (1.5f - half * y * y);
@@ -108,7 +109,7 @@ ASHLAR_HD inline float sqrt(float x) {
   return x * y;
 }
 
-ASHLAR_HD inline double sqrt(double x) {
+[[gnu::always_inline]] ASHLAR_HD inline double sqrt(double x) {
   double const half = 0.5 * x;
   double y = __builtin_bit_cast(double, 0x5fe6eb50c7b537a9ull -
                                             (__builtin_bit_cast(std::uint64_t, x) >> 1));

@@ -24,7 +24,7 @@ namespace ashlar::device {
 namespace detail {
 
 /// ln x for normal x > 0: x = 2^k m with m in [sqrt(1/2), sqrt(2)), then 2 artanh((m - 1) / (m + 1)).
-ASHLAR_HD inline double natural_logarithm(double x) {
+[[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
   // 2^52 * 1.5 in the exponent's place makes a small integer a double without a conversion.
@@ -54,8 +54,8 @@ struct normal_pair {
 };
 
 /// Two independent standard normals from two random words.
-ASHLAR_HD inline normal_pair normals_from_words(std::uint32_t radius_word,
-                                                std::uint32_t angle_word) {
+[[gnu::always_inline]] ASHLAR_HD inline normal_pair normals_from_words(std::uint32_t radius_word,
+                                                                       std::uint32_t angle_word) {
   double const u = (static_cast<double>(radius_word) + 0.5) * 0x1p-32;
   double const r = math::sqrt(-2.0 * detail::natural_logarithm(u));
   // Quarter turns to the nearest, then a remainder in [-1/8, 1/8) turns, exactly.

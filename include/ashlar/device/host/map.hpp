@@ -29,13 +29,14 @@ namespace detail {
 // clang vectorises a loop under a run-time overlap test, which exact aliasing would fail: hence one
 // loop without a second pointer for work in place. A pragma would warn where f cannot be vectorised.
 template <class T, class F>
-void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y, F f) {
+[[gnu::flatten]] void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y,
+                                   F f) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(x[i]);
 }
 
 template <class T, class F>
-void map_disjoint(T const* ASHLAR_RESTRICT a, T const* ASHLAR_RESTRICT b, std::int64_t n,
-                  T* ASHLAR_RESTRICT y, F f) {
+[[gnu::flatten]] void map_disjoint(T const* ASHLAR_RESTRICT a, T const* ASHLAR_RESTRICT b,
+                                   std::int64_t n, T* ASHLAR_RESTRICT y, F f) {
   for (std::int64_t i = 0; i < n; ++i) y[i] = f(a[i], b[i]);
 }
 
@@ -44,7 +45,7 @@ void map_disjoint(T const* ASHLAR_RESTRICT a, T const* ASHLAR_RESTRICT b, std::i
 /// y[i] = f(x[i]) for 0 <= i < n.
 template <class T, class F>
 requires std::is_invocable_r_v<T, F, T>
-void map(T const* x, std::int64_t n, T* y, F f) {
+[[gnu::flatten]] void map(T const* x, std::int64_t n, T* y, F f) {
   if (x == y) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
   } else {
@@ -55,7 +56,7 @@ void map(T const* x, std::int64_t n, T* y, F f) {
 /// y[i] = f(a[i], b[i]) for 0 <= i < n.
 template <class T, class F>
 requires std::is_invocable_r_v<T, F, T, T>
-void map(T const* a, T const* b, std::int64_t n, T* y, F f) {
+[[gnu::flatten]] void map(T const* a, T const* b, std::int64_t n, T* y, F f) {
   if (a == b) {
     map(a, n, y, [&f](T value) { return f(value, value); });
   } else if (a == y) {

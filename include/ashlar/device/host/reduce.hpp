@@ -22,8 +22,9 @@ inline constexpr std::int64_t lane_count = 32;
 
 namespace detail {
 
+// Flat: term and combine must be inlined into both loops, or neither is vectorised.
 template <class T, class Term, class Combine>
-T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
+[[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   alignas(64) T lane[lane_count];
   for (std::int64_t l = 0; l < lane_count; ++l) lane[l] = start;
   std::int64_t const whole = n - n % lane_count;
