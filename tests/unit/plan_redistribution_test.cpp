@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Every ordered pair of placements has a plan, and the plan is right: its steps chain, each is one
+// that the algebra allows, and replayed index by index on simulated ranks (support/replay.hpp) they
+// turn the one placement into the other. Bytes and peak memory are those that the replay counted.
+
+#include <doctest/doctest.h>
+#include <support/replay.hpp>
+
+#include <ashlar/mesh/text.hpp>
+
+using namespace ashlar_test;
+using ashlar::collective;
+
+namespace {
+
+struct statistics {
+  int pairs = 0, steps = 0, longest = 0;
+};
+
+bool is_allowed(ashlar::step const& s, int rank, ashlar::topology const& t, reduction pad) {
+  bool found = false;
+  ashlar::for_each_step(s.from, rank, t, pad,
+                        [&](ashlar::step const& other) { found = found || other == s; });
+  return found;
+}
+
+/// What the stated formulas say that a rank receives, for moves that reduce.
+std::int64_t reduction_elements(ashlar::step const& s, naive_mesh const& mesh, index const& c,
+                                replay::moved const& m) {
+  std::int64_t p = 1, position = 0;
+  for (auto a : s.axes) {
+    p *= mesh.extents[static_cast<std::size_t>(a)];
+    position = position * mesh.extents[static_cast<std::size_t>(a)] +
+               c[static_cast<std::size_t>(a)];
+  }
+  if (s.kind == collective::reduce_scatter) return (p - 1) * m.held_after;
+  std::int64_t const block = m.held_before / p + (position < m.held_before % p ? 1 : 0);
+  return (p - 1) * block + (m.held_before - block);
+}
+
+void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const& t,
+                std::mt19937& random, statistics& count) {
+  int const element_size = plan.element_size;
+  index extents;
+  for (auto e : plan.extents.extent) extents.push_back(static_cast<int>(e));
+  INFO(ashlar::to_string(plan.extents), " ", ashlar::to_string(plan.from), " -> ",
+       ashlar::to_string(plan.to), " @ ", ashlar::to_string(t));
+  auto const x = random_integers(random, extents, -99, 99);
+  naive_mesh const mesh(t);
+  replay ranks(extents, t);
+  ranks.start(x, plan.from, random);
+  REQUIRE(ranks.difference(x, plan.from) == "");
+
+  ashlar::placement at = plan.from;
+  std::int64_t peak = 0;
+  std::vector<std::int64_t> received(ranks.coordinates().size(), 0);
+  for (std::size_t r = 0; r < received.size(); ++r)
+    peak = std::max(peak, element_size * ashlar::local_box(plan.extents, t, plan.from,
+                                                           t.coordinates_of(static_cast<int>(r)))
+                                             .elements());
+  double seconds = 0;
+  for (auto const& s : plan.steps) {
+    INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
+         ashlar::to_string(s.to));
+    CHECK(s.from == at);
+    CHECK(is_allowed(s, plan.extents.rank(), t, plan.to.op()));
+    at = s.to;
+    auto const report = ranks.run(s);
+    REQUIRE(ranks.difference(x, s.to) == "");
+    for (std::size_t r = 0; r < report.size(); ++r) {
+      auto const load = ashlar::step_traffic(s, plan.extents, t,
+                                             t.coordinates_of(static_cast<int>(r)));
+      bool const reduces = s.kind == collective::all_reduce || s.kind == collective::reduce_scatter;
+      CHECK(load.elements == (reduces
+                                  ? reduction_elements(s, mesh, ranks.coordinates()[r], report[r])
+                                  : report[r].elements));
+      if (!ashlar::communicates(s.kind)) CHECK(load == ashlar::traffic{});
+      received[r] += load.elements * element_size;
+      peak = std::max(peak, element_size * (report[r].held_before + report[r].held_after));
+    }
+    seconds += ashlar::step_seconds(s, plan.extents, element_size, t, ashlar::machine{});
+  }
+  CHECK(at == plan.to);
+  CHECK(ranks.difference(x, plan.to) == "");
+  CHECK(plan.peak_bytes == peak);
+  for (auto const& end : {plan.from, plan.to})
+    CHECK(plan.peak_bytes >= element_size * ashlar::max_local_elements(plan.extents, t, end));
+  CHECK(plan.seconds == doctest::Approx(seconds));
+  for (std::size_t r = 0; r < received.size(); ++r)
+    CHECK(plan.received_bytes(t, t.coordinates_of(static_cast<int>(r))) == received[r]);
+  ++count.pairs;
+  count.steps += plan.steps.size();
+  count.longest = std::max(count.longest, plan.steps.size());
+}
+
+statistics check_all_pairs(ashlar::shape const& extents, ashlar::topology const& t,
+                           std::vector<reduction> const& partials = {reduction::sum}) {
+  std::mt19937 random(11);
+  statistics count;
+  auto const all = all_placements(extents.rank(), t.axes(), partials);
+  for (auto const& from : all)
+    for (auto const& to : all)
+      check_plan(ashlar::plan_redistribution(extents, 4, from, to, t, {}), t, random, count);
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("all 8,464 pairs on a 2x2x2 mesh have a plan whose replay is right") {
+  auto const count = check_all_pairs({7, 5}, {{"node", 2}, {"gpu", 2}, {"lane", 2}});
+  CHECK(count.pairs == 8464);
+  CHECK(count.longest <= 6);
+  MESSAGE(count.steps, " steps in all, the longest plan has ", count.longest);
+}
+
+TEST_CASE("all 8,464 pairs on a 2x3x2 mesh, uneven extents, have a plan whose replay is right") {
+  auto const count = check_all_pairs({7, 5}, {{"node", 2}, {"gpu", 3}, {"lane", 2}});
+  CHECK(count.pairs == 8464);
+}
+
+TEST_CASE("plans are right on two axes for extents below, at and just above the axis, and zero") {
+  for (std::int64_t m : {0, 1, 2, 3, 4, 5})
+    for (std::int64_t n : {0, 1, 3, 6}) {
+      CHECK(check_all_pairs({m, n}, {{"node", 2}, {"gpu", 3}}).pairs == 18 * 18);
+      CHECK(check_all_pairs({m, n}, {{"a", 2}, {"b", 2}}).pairs == 18 * 18);
+    }
+}
+
+TEST_CASE("plans are right where an axis has one rank") {
+  CHECK(check_all_pairs({5, 3}, {{"node", 1}, {"gpu", 3}}).pairs == 18 * 18);
+  CHECK(check_all_pairs({5, 3}, {{"node", 3}, {"gpu", 1}}).pairs == 18 * 18);
+  CHECK(check_all_pairs({5, 3}, {{"a", 1}, {"b", 1}}).pairs == 18 * 18);
+}
+
+TEST_CASE("plans are right for vectors, scalars and tensors of rank 3") {
+  CHECK(check_all_pairs({11}, {{"a", 2}, {"b", 3}, {"c", 2}}).pairs > 0);
+  CHECK(check_all_pairs({}, {{"a", 2}, {"b", 3}}).pairs == 4 * 4);
+  CHECK(check_all_pairs({4, 3, 5}, {{"a", 2}, {"b", 3}}).pairs == 28 * 28);
+}
+
+TEST_CASE("plans are right for maxima and minima, and from one reduction to another") {
+  std::vector<reduction> const all{reduction::sum, reduction::max, reduction::min};
+  CHECK(check_all_pairs({5, 4}, {{"p", 3}}, all).pairs == 6 * 6);
+  // S and B: 11 of 18; each reduction: 7 more.
+  CHECK(check_all_pairs({5, 4}, {{"a", 2}, {"b", 3}}, all).pairs == 32 * 32);
+  CHECK(check_all_pairs({0, 4}, {{"a", 2}, {"b", 2}}, all).pairs == 32 * 32);
+}
+
+TEST_CASE("a plan to the placement that a tensor has is empty and holds the tensor once") {
+  ashlar::topology const t{{"node", 2}, {"gpu", 3}};
+  for (auto const& p : all_placements(2, 2)) {
+    auto const plan = ashlar::plan_redistribution({7, 5}, 8, p, p, t, {});
+    CHECK(plan.steps.empty());
+    CHECK(plan.seconds == 0);
+    CHECK(plan.is_local());
+    CHECK(plan.peak_bytes == 8 * ashlar::max_local_elements({7, 5}, t, p));
+  }
+}
+
+TEST_CASE("the replay refuses plans that are wrong") {
+  ashlar::topology const t{{"a", 2}, {"b", 2}};
+  ashlar::placement const nested{ashlar::split(0), ashlar::split(0)};
+  ashlar::placement const outer_left{ashlar::split(0), ashlar::broadcast()};
+  std::mt19937 random(1);
+  auto const x = random_integers(random, {7, 5});
+  // A gather of the outer axis, past the inner one: pieces, but not those of a split.
+  replay ranks({7, 5}, t);
+  ranks.start(x, nested, random);
+  ranks.run({collective::all_gather, {0}, nested, {ashlar::broadcast(), ashlar::split(0)}});
+  CHECK(ranks.difference(x, {ashlar::broadcast(), ashlar::split(0)}) != "");
+  // A gather of an axis on which the tensor is whole meets each element twice.
+  ranks.start(x, outer_left, random);
+  CHECK_THROWS(ranks.run({collective::all_gather, {1}, outer_left, outer_left}));
+  // A slice of what the rank does not hold.
+  ranks.start(x, outer_left, random);
+  CHECK_THROWS(
+      ranks.run({collective::slice, {1}, outer_left, {ashlar::broadcast(), ashlar::split(0)}}));
+  // Maxima reduced as if they were sums.
+  ranks.start(x, {ashlar::partial(reduction::max), ashlar::broadcast()}, random);
+  ranks.run({collective::all_reduce,
+             {0},
+             {ashlar::partial(), ashlar::broadcast()},
+             {ashlar::broadcast(), ashlar::broadcast()}});
+  CHECK(ranks.difference(x, {ashlar::broadcast(), ashlar::broadcast()}) != "");
+}
