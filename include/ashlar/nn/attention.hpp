@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The core of causal multi-head self-attention, between its two projections:
+//
+//   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
+//
+// Split by sequences (dim 0) or by heads (dim 2); a head or a sequence is never cut, and uneven
+// numbers of them are legal. Saves the log-sum-exp of each row, not the scores.
+
+#include <ashlar/device/host/attention.hpp>
+#include <ashlar/device/host/attention_backward.hpp>
+#include <ashlar/nn/layer.hpp>
+#include <ashlar/tensor/buffer.hpp>
+
+namespace ashlar::nn {
+
+template <class T, class At>
+class placed_attention {
+  using input = tensor_for<T, 4, decltype(std::declval<At>().x())>;
+  using output = tensor_for<T, 4, decltype(std::declval<At>().y())>;
+
+ public:
+  explicit placed_attention(At const& at) : at_(at) {}
+
+  output forward(input const& x, pass const& p) {
+    auto const e = extents(x);
+    output y(x.mesh(), {x.extents()[0], x.extents()[1], x.extents()[2], e.head_dim},
+             as_value(at_.y()));
+    log_sum_exp_.resize(static_cast<std::size_t>(e.batch * e.heads * e.sequence));
+    buffer<T> workspace(x.mesh().memory(), device::host::attention_forward_workspace(e));
+    device::host::attention_forward(static_cast<T const*>(x.data()), e, workspace.data(), y.data(),
+                                    log_sum_exp_.data());
+    if (p.training) {
+      x_ = x;
+      y_ = y;
+    }
+    return y;
+  }
+
+  template <distributed DY>
+  auto backward(DY const& dy) {
+    auto const e = extents(x_);
+    auto dx = empty<T, 4>(dy.mesh(), x_.extents(), at_.dx());
+    buffer<T> workspace(dy.mesh().memory(), device::host::attention_backward_workspace(e));
+    device::host::attention_backward(
+        static_cast<T const*>(dy.data()), static_cast<T const*>(x_.data()),
+        static_cast<T const*>(y_.data()), static_cast<T const*>(log_sum_exp_.data()), e,
+        workspace.data(), dx.data());
+    x_ = {};
+    y_ = {};
+    return dx;
+  }
+
+  template <class F>
+  void for_each_parameter(F) {}
+
+ private:
+  static device::host::attention_extents extents(input const& x) {
+    return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3};
+  }
+
+  At at_;
+  input x_;
+  output y_;
+  std::vector<T> log_sum_exp_;
+};
+
+class attention_core {
+ public:
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+
+  constexpr search::layer_spec spec(shape const& x) const {
+    if (x.rank() != 4 || x[3] % 3 != 0)
+      throw error("nn::attention_core",
+                  "the input is " + to_string(x) + " but must be [batch, seq, heads, 3 head_dim].");
+    search::layer_spec s;
+    s.name = "attention";
+    s.x = x;
+    s.y = {x[0], x[1], x[2], x[3] / 3};
+    s.rows = attention_training_rows();
+    auto const values = static_cast<double>(s.y.elements());
+    s.forward_flops = 2.0 * values * static_cast<double>(x[1]);  // two products, half masked
+    s.backward_flops = 2.5 * s.forward_flops;
+    auto const scores = static_cast<double>(x[0] * x[1] * x[2]) * static_cast<double>(x[1]) / 2;
+    s.forward_values = 2 * scores;
+    s.backward_values = 3 * scores;
+    s.saved_values = 4 * values;
+    return s;
+  }
+
+  template <class T, int XRank, class At>
+  auto place(mesh const&, shape const&, At const& at, stream_counter&) const {
+    static_assert(XRank == 4,
+                  "nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].");
+    return placed_attention<T, At>(at);
+  }
+};
+
+}  // namespace ashlar::nn

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// From a net and a batch to the problem that the search solves. The loss, softmax cross-entropy, is
+// the last element; nets are written without it.
+//
+//   nn::describe(net, nn::token_batch{8, 256})          ids [8, 256], float
+//   nn::describe<double>(net, nn::feature_batch{64, 784})
+//
+// A net whose length the compiler knows gives a problem (and so a plan) that can be constexpr.
+
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/cross_entropy.hpp>
+
+namespace ashlar::nn {
+
+/// Sequences of token ids, the same number of ids each; the targets are ids, one per token.
+struct token_batch {
+  using value_type = std::int32_t;
+  static constexpr int rank = 2;
+  std::int64_t sequences = 1;  ///< in one micro-batch
+  std::int64_t length = 1;
+  int micro_batches = 1;  ///< per step: gradients add up over them
+
+  constexpr shape extents() const { return {sequences, length}; }
+  constexpr std::int64_t rows() const { return sequences * length; }
+};
+
+/// Rows of numbers, one class each. Every rank passes in the whole batch.
+struct feature_batch {
+  static constexpr int rank = 2;
+  std::int64_t samples = 1;  ///< in one micro-batch
+  std::int64_t features = 1;
+  int micro_batches = 1;
+
+  constexpr shape extents() const { return {samples, features}; }
+  constexpr std::int64_t rows() const { return samples; }
+};
+
+/// The problem of placing `net`, trained with elements of type T on batches like `batch`.
+template <class T = float, class Layer, class Batch>
+constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
+  constexpr int elements = element_count<Layer>();
+  search::basic_problem<(elements < 0 ? search::dynamic_size : elements + 1)> problem;
+  problem.element_size = static_cast<int>(sizeof(T));
+  problem.micro_batches = batch.micro_batches;
+  problem.optimizer_states = optimizer_states;
+  auto const extents = batch.extents();
+  for (int d = 0; d < extents.rank(); ++d)
+    if (extents[d] < 1)
+      throw error("nn::describe", "the batch " + to_string(extents) + " has an empty dim.");
+  auto const logits = describe_into(net, problem, extents);
+  problem.add(softmax_cross_entropy().spec(logits));
+  return problem;
+}
+
+}  // namespace ashlar::nn

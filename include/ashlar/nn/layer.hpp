@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a layer is, in two halves.
+//
+// A blueprint knows extents and rules but no placement:
+//
+//   static constexpr int y_rank<XRank>       dims of its output
+//   layer_spec spec(shape x)                 what the search needs (search/layer_spec.hpp)
+//   auto place<T, XRank>(mesh, x, at, streams)   the placed half, for one element of a plan
+//
+// A placed layer holds parameters and what it keeps between the passes. `at` is its choice
+// (nn/choice.hpp):
+//
+//   forward(x, pass)            x lies as at.x(); returns y as at.y()
+//   backward(dy)                dy lies as at.dy(); returns dx as at.dx(); adds to parameters' pending()
+//   for_each_parameter(f)
+//
+// leaf adds what is the same for all: entering from wherever the neighbour left the tensor. The
+// order of redistributions is that of search/schedule.hpp.
+
+#include <ashlar/nn/choice.hpp>
+#include <ashlar/nn/parameter.hpp>
+#include <ashlar/nn/pass.hpp>
+#include <ashlar/search/problem.hpp>
+
+namespace ashlar::nn {
+
+/// A layer that is one element of the plan.
+template <class Layer>
+concept blueprint = requires(Layer const& layer, shape const& x) {
+  { layer.spec(x) } -> std::same_as<search::layer_spec>;
+};
+
+/// A placed layer together with its choice: redistributes what comes in, then calls the layer.
+template <class Placed, class At>
+class leaf {
+ public:
+  leaf(Placed placed, At const& at) : placed_(std::move(placed)), at_(at) {}
+
+  template <distributed X>
+  auto forward(X const& x, pass const& p) {
+    return placed_.forward(redistribute(x, at_.x()), p);
+  }
+  template <distributed DY>
+  auto backward(DY const& dy) {
+    return placed_.backward(redistribute(dy, at_.dy()));
+  }
+  template <class F>
+  void for_each_parameter(F f) {
+    placed_.for_each_parameter(f);
+  }
+
+ private:
+  Placed placed_;
+  At at_;
+};
+
+// How chains and composites treat any part: a leaf blueprint here, a composite by its members.
+
+template <class Layer>
+constexpr int element_count() {
+  if constexpr (blueprint<Layer>) return 1;
+  else return Layer::elements;
+}
+
+/// Appends the part's elements to a problem; returns the extents of its output.
+template <class Layer, class Problem>
+constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
+  if constexpr (blueprint<Layer>) {
+    auto const spec = layer.spec(x);
+    problem.add(spec);
+    return spec.y;
+  } else {
+    return layer.describe_into(problem, x);
+  }
+}
+
+template <class Layer>
+constexpr shape output_extents(Layer const& layer, shape const& x) {
+  if constexpr (blueprint<Layer>) return layer.spec(x).y;
+  else return layer.output_extents(x);
+}
+
+template <class T, int XRank, class Layer, class Cursor>
+auto place_part(Layer const& layer, mesh const& m, shape const& x, Cursor const& cursor,
+                stream_counter& streams) {
+  if constexpr (blueprint<Layer>) {
+    auto const at = cursor.choice();
+    return leaf(layer.template place<T, XRank>(m, x, at, streams), at);
+  } else {
+    return layer.template place_part<T, XRank>(m, x, cursor, streams);
+  }
+}
+
+}  // namespace ashlar::nn

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A trained tensor: its value and gradient as they are stored, and the way to and from the
+// placements in which a layer uses it.
+//
+//   use()           value, redistributed store -> use          communicates if stored sharded
+//   pending()       where the backward pass adds its gradient (placement `grad`); micro-batches add up
+//   synchronize()   gradient = pending redistributed grad -> store: the gradient synchronization
+//
+// The value never changes placement; an optimizer works on the stored shards only.
+
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar::nn {
+
+template <class T, int Rank, placement_argument Store, placement_argument Use,
+          placement_argument Grad>
+class parameter {
+ public:
+  using stored = tensor_for<T, Rank, Store>;
+  using used = tensor_for<T, Rank, Use>;
+  using raw = tensor_for<T, Rank, Grad>;
+
+  parameter(char const* name, stored value, Use const& use, Grad const& grad)
+      : name_(name), value_(std::move(value)), use_(use),
+        pending_(value_.mesh(), value_.extents(), as_value(grad)) {
+    clear();
+  }
+
+  char const* name() const { return name_; }
+  stored const& value() const { return value_; }
+  used use() const { return redistribute(value_, use_); }
+  raw& pending() { return pending_; }
+  /// Valid after synchronize().
+  stored const& gradient() const { return gradient_; }
+
+  void synchronize() { gradient_ = redistribute(pending_, store()); }
+  void clear() { std::fill_n(pending_.data(), pending_.local_elements(), T{}); }
+
+ private:
+  Store store() const {
+    if constexpr (static_placement<Store>) return Store{};
+    else return value_.placement();
+  }
+
+  char const* name_;
+  stored value_;
+  Use use_;
+  raw pending_;
+  stored gradient_;
+};
+
+/// Parameter K of a layer: made where the plan stores it, from normal deviates or one value.
+template <class T, int Rank, int K, class At>
+using parameter_of = parameter<T, Rank, decltype(std::declval<At>().template store<K>()),
+                               decltype(std::declval<At>().template use<K>()),
+                               decltype(std::declval<At>().template grad<K>())>;
+
+template <class T, int Rank, int K, class At>
+auto random_parameter(char const* name, mesh const& m, shape const& extents, At const& at,
+                      double deviation, std::uint64_t seed, std::uint64_t stream) {
+  random_options options;
+  options.seed = seed;
+  options.stream = stream;
+  options.deviation = deviation;
+  return parameter_of<T, Rank, K, At>(name,
+                                      normal<T, Rank>(m, extents, at.template store<K>(), options),
+                                      at.template use<K>(), at.template grad<K>());
+}
+
+template <class T, int Rank, int K, class At>
+auto constant_parameter(char const* name, mesh const& m, shape const& extents, At const& at,
+                        T value) {
+  auto stored = empty<T, Rank>(m, extents, at.template store<K>());
+  std::fill_n(stored.data(), stored.local_elements(), value);
+  return parameter_of<T, Rank, K, At>(name, std::move(stored), at.template use<K>(),
+                                      at.template grad<K>());
+}
+
+}  // namespace ashlar::nn

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a forward pass is told beside its input, and what placing a net is told beside the plan.
+
+#include <cstdint>
+
+namespace ashlar::nn {
+
+/// One forward pass. Everything random in it depends on these numbers and global indices only.
+struct pass {
+  bool training = true;
+  std::uint64_t seed = 0;
+  std::int64_t number = 0;  ///< of the pass: step · micro-batches + micro-batch
+};
+
+/// Hands out the random streams of parameters and dropout layers in the order of the net, so that
+/// the values depend on the net and the seed, never on the plan.
+struct stream_counter {
+  std::uint64_t seed = 0;
+  std::uint64_t next = 0;
+};
+
+}  // namespace ashlar::nn
