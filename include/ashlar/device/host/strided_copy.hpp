@@ -36,6 +36,10 @@ struct assign_run {
     std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
   }
   template <class T>
+  static void line(void const* src, T* dst) {
+    std::memcpy(dst, src, 32);
+  }
+  template <class T>
   static void one(T const& src, T& dst) {
     dst = src;
   }
@@ -45,6 +49,16 @@ struct add_run {
   template <class T>
   static void run(T const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
     for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<T>(dst[i] + src[i]);
+  }
+  template <class T>
+  static void line(void const* src, T* dst) {
+    using vector [[gnu::vector_size(32)]] = T;
+    vector a;
+    vector b;
+    std::memcpy(&a, dst, sizeof(a));
+    std::memcpy(&b, src, sizeof(b));
+    a += b;
+    std::memcpy(dst, &a, sizeof(a));
   }
   template <class T>
   static void one(T const& src, T& dst) {

@@ -7,9 +7,7 @@
 // along i. Strides are often powers of two, so that lines and pages, not bytes, are what is scarce:
 //
 //   block    1024 x 1024    its pages fit the second-level TLB
-//   tile     64 x 64        goes through a buffer in the first-level cache: whole lines are read
-//   and
-//                           written once; the next tile is prefetched meanwhile
+//   tile     128 x 128      goes through a buffer, read and written by whole lines
 //   square   32 bytes wide  transposed in registers by log2 stages of exchanges (4- and 8-byte T)
 //
 // Planes of any rank are cut out of an array by strided_copy.hpp.
@@ -26,7 +24,7 @@
 namespace ashlar::device::host::detail {
 
 inline constexpr std::int64_t transpose_block = 1024;
-inline constexpr std::int64_t transpose_tile = 64;
+inline constexpr std::int64_t transpose_tile = 128;
 template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
@@ -95,14 +93,19 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
     constexpr auto side = static_cast<std::int64_t>(square<word>::width);
     squared_height = height - height % side;
     squared_width = width - width % side;
+    constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
     for (std::int64_t i = 0; i < squared_height; i += side) {
+      // A store does not start the hardware's prefetch as a load does: ask for the next rows.
+      for (std::int64_t k = i + side; k < std::min(i + 2 * side, height); ++k) {
+        for (std::int64_t l = 0; l < width; l += per_line) {
+          __builtin_prefetch(dst + k * dst_stride + l, 1);
+        }
+      }
       for (std::int64_t j = 0; j < squared_width; j += side) {
         square<word>::transpose(
             buffer + j * pitch + i, static_cast<std::size_t>(pitch),
             [=](std::size_t k, void const* line) {
-              T part[side];
-              std::memcpy(part, line, sizeof(part));
-              Combine::run(part, side, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
+              Combine::line(line, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
             });
       }
     }
@@ -116,7 +119,7 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
 }
 
 /// For 0 <= i < rows, 0 <= j < cols: dst[i * dst_stride + j] op= src[j * src_stride + i], where
-/// Combine::run(src, n, dst) does it to n neighbours.
+/// Combine::run(src, n, dst) does it to n neighbours and Combine::line(src, dst) to 32 bytes of them.
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {
