@@ -6,6 +6,7 @@
 // The text form of meshes, "node=2,gpu=4", and of a placement on one, "[S(0),B]@node=2,gpu=4".
 // A tier other than the name's default is written after the extent: "gpu=8:inter", "node=2:intra".
 
+#include <limits>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -73,9 +74,11 @@ inline topology parse_topology(std::string_view text) {
     mesh_axis axis(axis_name(name), extent);
     if (tier == "inter") axis.tier = link_tier::inter_node;
     else if (tier == "intra") axis.tier = link_tier::intra_node;
-    else if (!tier.empty()) fail("a tier is ':inter' or ':intra'");
+    else if (colon != std::string_view::npos) fail("a tier is ':inter' or ':intra'");
     for (auto const& other : t.axis)
       if (other.name == axis.name) fail("two axes share one name");
+    if (axis.extent > std::numeric_limits<int>::max() / t.ranks())
+      fail("more ranks than can be counted");
     t.axis.push_back(axis);
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);

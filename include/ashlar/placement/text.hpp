@@ -70,7 +70,7 @@ inline placement parse_placement(std::string_view text) {
     skip();
     std::size_t const start = i;
     int value = 0;
-    while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && i - start < 3)
+    while (i < text.size() && std::isdigit(static_cast<unsigned char>(text[i])) && i - start < 4)
       value = 10 * value + (text[i++] - '0');
     if (i == start) fail(i, "a dimension was expected");
     if (value > 100) fail(start, "no tensor has so many dimensions");

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The cost of collectives: counts of messages and elements against algorithms carried out message
+// by message, and the α and β that a group of ranks sees on a mesh of nodes.
+
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/machine/link.hpp>
+
+using ashlar::collective;
+using ashlar::traffic;
+
+namespace {
+
+std::int64_t part(std::int64_t n, int p, int i) { return n / p + (i < n % p ? 1 : 0); }
+
+/// A ring over p ranks: in step k each rank receives block (rank - 1 - k) from its left neighbour.
+/// Passes: 1 a reduce-scatter or a gather, 2 an all-reduce. What each rank receives.
+std::vector<traffic> ring(std::int64_t n, int p, int first_block, int passes) {
+  std::vector<traffic> load(static_cast<std::size_t>(p));
+  for (int rank = 0; rank < p; ++rank)
+    for (int pass = 0; pass < passes; ++pass)
+      for (int k = 0; k < p - 1; ++k) {
+        int const block = ((rank + first_block + pass - 1 - k) % p + 2 * p) % p;
+        ++load[static_cast<std::size_t>(rank)].messages;
+        load[static_cast<std::size_t>(rank)].elements += part(n, p, block);
+      }
+  return load;
+}
+
+ashlar::machine const m{{1, 10}, {100, 1000}, 1, 1, 0};
+
+}  // namespace
+
+TEST_CASE("a group of one rank exchanges nothing") {
+  for (int k = 0; k <= static_cast<int>(collective::zero_pad); ++k)
+    CHECK(ashlar::collective_traffic(static_cast<collective>(k), 1, 7, 7, 7, 0) == traffic{});
+}
+
+TEST_CASE("a ring gather receives what the formula says, for any extent") {
+  for (int p = 2; p <= 5; ++p)
+    for (std::int64_t n = 0; n <= 11; ++n) {
+      auto const load = ring(n, p, 0, 1);
+      for (int i = 0; i < p; ++i)
+        CHECK(ashlar::collective_traffic(collective::all_gather, p, part(n, p, i), n, part(n, p, i),
+                                         i) == load[static_cast<std::size_t>(i)]);
+    }
+}
+
+TEST_CASE("a reduce-scatter receives every other rank's addends of its block") {
+  for (int p = 2; p <= 5; ++p)
+    for (std::int64_t n = 0; n <= 11; ++n)
+      for (int i = 0; i < p; ++i)
+        CHECK(ashlar::collective_traffic(collective::reduce_scatter, p, n, part(n, p, i), 0, i) ==
+              traffic{p - 1, (p - 1) * part(n, p, i)});
+}
+
+TEST_CASE("an all-reduce is a reduce-scatter and a gather of balanced blocks") {
+  for (int p = 2; p <= 5; ++p)
+    for (std::int64_t n = 0; n <= 11; ++n)
+      for (int i = 0; i < p; ++i) {
+        auto const block = part(n, p, i);
+        auto const scatter = ashlar::collective_traffic(collective::reduce_scatter, p, n, block, 0,
+                                                        i);
+        auto const gather = ashlar::collective_traffic(collective::all_gather, p, block, n, block,
+                                                       i);
+        CHECK(ashlar::collective_traffic(collective::all_reduce, p, n, n, n, i) ==
+              traffic{scatter.messages + gather.messages, scatter.elements + gather.elements});
+      }
+}
+
+TEST_CASE("the ranks of an all-reduce receive 2 (p - 1) n elements together, as the ring does") {
+  for (int p = 2; p <= 5; ++p)
+    for (std::int64_t n = 0; n <= 11; ++n) {
+      std::int64_t formula = 0, rings = 0;
+      for (int i = 0; i < p; ++i) {
+        auto const load = ashlar::collective_traffic(collective::all_reduce, p, n, n, n, i);
+        formula += load.elements;
+        CHECK(load.messages == 2 * (p - 1));
+      }
+      for (auto const& load : ring(n, p, 0, 2)) rings += load.elements;
+      CHECK(formula == 2 * (p - 1) * n);
+      CHECK(formula == rings);
+    }
+}
+
+TEST_CASE("slices and pads are free") {
+  CHECK(ashlar::collective_traffic(collective::slice, 4, 8, 2, 2, 0) == traffic{});
+  CHECK(ashlar::collective_traffic(collective::zero_pad, 4, 2, 8, 2, 0) == traffic{});
+  CHECK_FALSE(ashlar::communicates(collective::slice));
+  CHECK_FALSE(ashlar::communicates(collective::zero_pad));
+  CHECK(ashlar::communicates(collective::permute));
+}
+
+TEST_CASE("a group inside a node sees the node's link") {
+  ashlar::topology const t{{"node", 4}, {"gpu", 8}};
+  CHECK(ashlar::group_link(m, t, {1}, collective::all_reduce) == m.intra);
+  CHECK(ashlar::group_link(m, t, {1}, collective::all_to_all) == m.intra);
+}
+
+TEST_CASE("an axis between nodes that has one rank does not leave the node") {
+  ashlar::topology const t{{"node", 1}, {"gpu", 8}};
+  CHECK(ashlar::group_link(m, t, {0, 1}, collective::all_reduce) == m.intra);
+  CHECK(ashlar::group_link(m, t, {0}, collective::all_reduce) == m.intra);
+}
+
+TEST_CASE("groups across nodes share the nodes' links") {
+  ashlar::topology const t{{"node", 4}, {"gpu", 8}};
+  // One rank per node in a group: the eight groups of a node share its link.
+  CHECK(ashlar::group_link(m, t, {0}, collective::all_reduce) == ashlar::link{100, 8 * 1000});
+  // All ranks of a node in the group: the ring crosses the link once.
+  CHECK(ashlar::group_link(m, t, {0, 1}, collective::all_reduce) == ashlar::link{100, 1000});
+  // Every rank sends 24 of its 31 parts out of the node.
+  auto const exchange = ashlar::group_link(m, t, {0, 1}, collective::all_to_all);
+  CHECK(exchange.beta == doctest::Approx(1000.0 * 8 * 24 / 31));
+  CHECK(ashlar::group_link(m, t, {0}, collective::all_to_all) == ashlar::link{100, 8 * 1000});
+}
+
+TEST_CASE("a slow link inside the node bounds the ring that passes through it") {
+  ashlar::machine const slow{{1, 5000}, {100, 1000}, 1, 1, 0};
+  ashlar::topology const t{{"node", 4}, {"gpu", 8}};
+  CHECK(ashlar::group_link(slow, t, {0, 1}, collective::all_gather).beta == 5000);
+  CHECK(ashlar::group_link(slow, t, {0}, collective::all_gather).beta == 8000);
+}
+
+TEST_CASE("seconds are alpha times messages and beta times bytes, and nothing for no message") {
+  ashlar::topology const t{{"gpu", 4}};
+  CHECK(ashlar::seconds(m, t, {0}, collective::all_gather, {3, 30}, 8) == 3 * 1 + 10 * 30 * 8);
+  CHECK(ashlar::seconds(m, t, {0}, collective::all_gather, {3, 0}, 8) == 3);
+  CHECK(ashlar::seconds(m, t, {0}, collective::slice, {0, 0}, 8) == 0);
+}
