@@ -8,9 +8,12 @@
 
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/model.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/matmul.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/reduce.hpp>
+#include <ashlar/train/trainer.hpp>

@@ -14,6 +14,7 @@
 //   all_reduce      (in place, in recv)        recv_counts[0] elements
 //   all_to_all      a block per member         a block from each member      both counts
 //   permute         to member `to`             from member `from`            one count each
+//                   where ranks do not pair up: counts per member, carried like an all_to_all
 //
 // Groups are named by axes (mesh/topology.hpp); blocks lie back to back. Reductions happen in an
 // order that depends on the group only.
@@ -38,6 +39,12 @@ struct exchange {
   std::span<std::int64_t const> recv_counts;
   int to = 0;
   int from = 0;
+
+  /// The kind of message pattern, which is that of `kind` but for a permute that is not pairwise.
+  collective pattern() const {
+    bool const per_member = kind == collective::permute && recv_counts.size() > 1;
+    return per_member ? collective::all_to_all : kind;
+  }
 };
 
 /// An exchange under way. Its buffers and counts must stay until wait() or destruction, which waits.

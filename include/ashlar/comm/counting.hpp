@@ -47,7 +47,7 @@ class counting_communicator final : public communicator {
     std::int64_t total = 0;
     for (auto const n : what.recv_counts) total += n;
     std::int64_t elements = 0;
-    switch (what.kind) {
+    switch (what.pattern()) {
       case collective::all_gather:
       case collective::all_to_all: elements = total - what.recv_counts[me]; break;
       case collective::reduce_scatter: elements = (p - 1) * what.recv_counts[me]; break;

@@ -64,16 +64,15 @@ class mesh {
 
   /// Carries an exchange and adds its time to communication_seconds().
   void run(exchange const& what) const {
-    if (state_->forbidden)
-      throw error("mesh", std::string("communication is forbidden here, but a ") +
-                              to_string(what.kind) + " along " + to_string(what.axes, topology()) +
-                              " was asked for.");
+    refuse_if_forbidden(what);
     auto const start = std::chrono::steady_clock::now();
     state_->transport->run(what);
     state_->seconds +=
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
+  /// Begins an exchange. Its time is not in communication_seconds().
   std::unique_ptr<pending_exchange> start(exchange const& what) const {
+    refuse_if_forbidden(what);
     return state_->transport->start(what);
   }
   void barrier() const { state_->transport->barrier(); }
@@ -121,6 +120,13 @@ class mesh {
     double seconds = 0;
     bool forbidden = false;
   };
+
+  void refuse_if_forbidden(exchange const& what) const {
+    if (state_->forbidden)
+      throw error("mesh", std::string("communication is forbidden here, but a ") +
+                              to_string(what.kind) + " along " + to_string(what.axes, topology()) +
+                              " was asked for.");
+  }
 
   std::shared_ptr<state> state_;
 };

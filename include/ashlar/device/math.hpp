@@ -17,7 +17,6 @@
 // Not here: logarithms and angles, which only the random normals need (normal.hpp).
 
 #include <cstdint>
-#include <limits>
 #include <type_traits>
 
 #include <ashlar/config.hpp>
@@ -39,7 +38,7 @@ namespace ashlar::device::math {
   std::uint32_t const power = (__builtin_bit_cast(std::uint32_t, shifted) + 127u) << 23;
   float const y = p * __builtin_bit_cast(float, power);
   float const below = x < -87.33654f ? 0.0f : y;
-  return x > 88.37626f ? std::numeric_limits<float>::infinity() : below;
+  return x > 88.37626f ? __builtin_huge_valf() : below;
 }
 
 [[gnu::always_inline]] ASHLAR_HD inline double exp(double x) {
@@ -62,7 +61,7 @@ namespace ashlar::device::math {
   std::uint64_t const power = (__builtin_bit_cast(std::uint64_t, shifted) + 1023u) << 52;
   double const y = p * __builtin_bit_cast(double, power);
   double const below = x < -708.396 ? 0.0 : y;
-  return x > 709.436 ? std::numeric_limits<double>::infinity() : below;
+  return x > 709.436 ? __builtin_huge_val() : below;
 }
 
 namespace detail {

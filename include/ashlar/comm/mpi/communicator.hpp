@@ -39,7 +39,7 @@ class communicator final : public ashlar::communicator {
 
   void run(exchange const& what) override {
     auto const call = prepare(what);
-    switch (what.kind) {
+    switch (what.pattern()) {
       case collective::all_gather:
         check(MPI_Allgatherv(what.send, call.mine, call.type, what.recv, call.recv_counts.data(),
                              call.recv_offsets.data(), call.type, call.comm));
@@ -70,7 +70,7 @@ class communicator final : public ashlar::communicator {
     auto pending = std::make_unique<mpi_pending>(prepare(what));
     auto& call = pending->call;
     auto* const requests = pending->requests;
-    switch (what.kind) {
+    switch (what.pattern()) {
       case collective::all_gather:
         check(MPI_Iallgatherv(what.send, call.mine, call.type, what.recv, call.recv_counts.data(),
                               call.recv_offsets.data(), call.type, call.comm, requests));

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// AdamW (Loshchilov and Hutter 2019): adam_w{.lr = 3e-4, .weight_decay = 0.1}. Two values are kept
+// per element; the update is one fused pass over the shard.
+
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <ashlar/device/host/optimizer.hpp>
+#include <ashlar/train/optimizer.hpp>
+
+namespace ashlar::train {
+
+template <class T>
+class adam_w_state;
+
+struct adam_w {
+  double lr = 1e-3;
+  double beta1 = 0.9;
+  double beta2 = 0.95;
+  double epsilon = 1e-8;
+  double weight_decay = 0.01;
+
+  static constexpr int states = 2;  ///< values kept per element
+
+  template <class T>
+  using state = adam_w_state<T>;
+};
+
+template <class T>
+class adam_w_state {
+ public:
+  explicit adam_w_state(adam_w const& options) : options_(options) {}
+
+  /// `step` counts from 1; `index` names the parameter, the same one at every step.
+  void update(std::size_t index, std::int64_t step, std::span<T> value, std::span<T const> gradient,
+              bool decays, update_scale scale) {
+    if (index >= moments_.size()) moments_.resize(index + 1);
+    auto& m = moments_[index];
+    m.resize(2 * value.size());
+    device::host::adam_w_factors f;
+    f.lr = options_.lr * scale.rate;
+    f.beta1 = options_.beta1;
+    f.beta2 = options_.beta2;
+    f.epsilon = options_.epsilon;
+    f.weight_decay = decays ? options_.weight_decay : 0;
+    f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
+    f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
+    f.gradient_scale = scale.clip;
+    device::host::adam_w_update(f, gradient.data(), static_cast<std::int64_t>(value.size()),
+                                m.data(), m.data() + value.size(), value.data());
+  }
+
+ private:
+  adam_w options_;
+  std::vector<std::vector<T>> moments_;
+};
+
+}  // namespace ashlar::train

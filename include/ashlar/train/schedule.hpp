@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Learning-rate schedules: a factor of the optimizer's lr for each step, counted from 0.
+//
+//   constant_rate         1
+//   warmup_cosine         up linearly over `warmup` steps, then down a half cosine to `floor`
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace ashlar::train {
+
+struct constant_rate {
+  double operator()(std::int64_t) const { return 1; }
+};
+
+struct warmup_cosine {
+  std::int64_t warmup = 0;
+  std::int64_t total = 1;  ///< steps, warm-up included
+  double floor = 0.1;      ///< the factor at the end
+
+  double operator()(std::int64_t step) const {
+    if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup);
+    if (step >= total) return floor;
+    double const done = static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
+    return floor + (1 - floor) * 0.5 * (1 + std::cos(std::numbers::pi * done));
+  }
+};
+
+}  // namespace ashlar::train

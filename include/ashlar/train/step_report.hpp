@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a training step tells, and the progress line it prints as.
+
+#include <cstdint>
+#include <cstdio>
+#include <ostream>
+
+namespace ashlar::train {
+
+struct step_report {
+  std::int64_t step = 0;            ///< from 0
+  double loss = 0;                  ///< mean over the step's rows, before the update
+  double gradient_norm = 0;         ///< of all parameters together, before clipping
+  double learning_rate_factor = 0;  ///< of the schedule
+  double tokens_per_second = 0;     ///< rows of all ranks together
+  double seconds = 0;
+  double communication_share = 0;  ///< of this rank's seconds, waiting for others included
+};
+
+inline std::ostream& operator<<(std::ostream& out, step_report const& r) {
+  char line[160];
+  std::snprintf(
+      line, sizeof line,
+      "step %5lld   loss %7.4f   grad norm %8.4f   %9.0f tokens/s   %4.1f %% communication",
+      static_cast<long long>(r.step), r.loss, r.gradient_norm, r.tokens_per_second,
+      100 * r.communication_share);
+  return out << line;
+}
+
+}  // namespace ashlar::train

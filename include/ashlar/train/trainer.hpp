@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The training step: micro-batches forward and backward, gradient synchronization, the global norm,
+// clipping, the update.
+//
+//   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
+//   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
+//
+// Communicates what search::schedule says of the plan, and one all-reduce of two doubles (summed
+// loss, squared norm) over the whole mesh. A loss or a gradient that is not finite is an error on
+// every rank in the same step, before any parameter is touched.
+
+#include <chrono>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <ashlar/nn/model.hpp>
+#include <ashlar/train/adam_w.hpp>
+#include <ashlar/train/schedule.hpp>
+#include <ashlar/train/sgd.hpp>
+#include <ashlar/train/step_report.hpp>
+
+namespace ashlar::train {
+
+/// The data of one step: all micro-batches, one after the other, the same on every rank.
+template <class Input = std::int32_t>
+struct batch_data {
+  std::vector<Input> inputs;
+  std::vector<std::int32_t> targets;  ///< one per row; < 0: ignore
+};
+
+struct trainer_options {
+  double clip = std::numeric_limits<double>::infinity();  ///< largest global gradient norm
+  std::function<double(std::int64_t)> schedule = constant_rate{};
+};
+
+template <class Model, class Optimizer>
+class trainer {
+  using T = typename Model::value_type;
+
+ public:
+  trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
+      : model_(&model), state_(optimizer), options_(std::move(options)) {}
+
+  /// One step. Throws ashlar::error on every rank if sizes do not fit or a number is not finite.
+  template <class Input>
+  step_report step(batch_data<Input> const& data) {
+    auto const start = std::chrono::steady_clock::now();
+    auto const& mesh = model_->mesh();
+    double const communicated = mesh.communication_seconds();
+    auto const& batch = model_->batch();
+    auto const micro_batches = static_cast<std::size_t>(batch.micro_batches);
+    auto const inputs = static_cast<std::size_t>(batch.extents().elements());
+    auto const rows = static_cast<std::size_t>(batch.rows());
+    if (data.inputs.size() != inputs * micro_batches || data.targets.size() != rows * micro_batches)
+      throw error("trainer", "a step takes " + std::to_string(inputs * micro_batches) +
+                                 " inputs and " + std::to_string(rows * micro_batches) +
+                                 " targets, but was given " + std::to_string(data.inputs.size()) +
+                                 " and " + std::to_string(data.targets.size()) + ".");
+
+    model_->clear_gradients();
+    double totals[2] = {0, 0};  // summed loss, squared gradient norm
+    for (std::size_t i = 0; i < micro_batches; ++i)
+      totals[0] += model_
+                       ->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
+                                    std::span(data.targets).subspan(i * rows, rows),
+                                    step_ * batch.micro_batches + static_cast<std::int64_t>(i))
+                       .sum;
+    model_->synchronize();
+    model_->for_each_parameter([&](auto& p) {
+      auto const& g = p.gradient();
+      if (is_representative(g.placement(), mesh.here()))
+        totals[1] += device::host::sum_of_squares(static_cast<T const*>(g.data()),
+                                                  g.local_elements());
+    });
+    sum_over_mesh(mesh, totals);
+
+    step_report report;
+    report.step = step_;
+    report.loss = totals[0] / static_cast<double>(rows * micro_batches);
+    report.gradient_norm = std::sqrt(totals[1]);
+    if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
+      throw error("trainer", "at step " + std::to_string(step_) + " the loss is " +
+                                 std::to_string(report.loss) + " and the gradient norm " +
+                                 std::to_string(report.gradient_norm) +
+                                 ". Parameters are as before this step; try a smaller learning "
+                                 "rate or gradient clipping.");
+    report.learning_rate_factor = options_.schedule(step_);
+    update_scale const scale{report.learning_rate_factor, report.gradient_norm > options_.clip
+                                                              ? options_.clip / report.gradient_norm
+                                                              : 1.0};
+    std::size_t index = 0;
+    ++step_;
+    model_->for_each_parameter([&](auto& p) {
+      auto const& g = p.gradient();
+      state_.update(index++, step_, p.value().local(), std::span<T const>(g.local()),
+                    p.value().extents().rank() > 1, scale);
+    });
+
+    report.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
+    report.communication_share = (mesh.communication_seconds() - communicated) / report.seconds;
+    return report;
+  }
+
+  std::int64_t steps_done() const { return step_; }
+
+ private:
+  static void sum_over_mesh(mesh const& m, double (&totals)[2]) {
+    std::int64_t const count = 2;
+    exchange e;
+    e.kind = collective::all_reduce;
+    for (int a = 0; a < m.axes(); ++a) e.axes.push_back(static_cast<signed char>(a));
+    e.type = element_type::f64;
+    e.recv = totals;
+    e.recv_counts = {&count, 1};
+    m.run(e);
+  }
+
+  Model* model_;
+  typename Optimizer::template state<T> state_;
+  trainer_options options_;
+  std::int64_t step_ = 0;
+};
+
+template <class Model, class Optimizer>
+trainer(Model&, Optimizer) -> trainer<Model, Optimizer>;
+template <class Model, class Optimizer>
+trainer(Model&, Optimizer, trainer_options) -> trainer<Model, Optimizer>;
+
+}  // namespace ashlar::train
