@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tags and values are two spellings of one thing: each canonical tag list is the tag list of its
+// value, each value the value of its tag list.
+
+#include <type_traits>
+
+#include <ashlar/placement/tags.hpp>
+
+using namespace ashlar::placements;
+using ashlar::broadcast, ashlar::canonical, ashlar::partial, ashlar::placement, ashlar::reduction,
+    ashlar::sbp, ashlar::split, ashlar::tag_of, ashlar::value_of;
+
+// Tags to values.
+static_assert(value_of<sbp<>> == placement{});
+static_assert(value_of<sbp<B>> == placement{broadcast()});
+static_assert(value_of<sbp<S<0>, B>> == placement{split(0), broadcast()});
+static_assert(value_of<sbp<P, S<3>, Pmax>>[0] == partial());
+static_assert(value_of<sbp<Pmax>> == placement{partial(reduction::max)});
+static_assert(value_of<sbp<Pmin>> == placement{partial(reduction::min)});
+static_assert(value_of<sbp<S<0>, S<0>>>[1].depth == 1);
+static_assert(value_of<sbp<S<0>, S<0>>> == value_of<sbp<S<0, 0>, S<0, 1>>>);
+static_assert(!(value_of<sbp<S<0>, S<0>>> == value_of<sbp<S<0, 1>, S<0, 0>>>));
+static_assert(value_of<sbp<S<1>, B, S<1>, S<0>>> ==
+              placement{split(1, 0), broadcast(), split(1, 1), split(0, 0)});
+
+// Values to tags.
+template <placement Value, class Tags>
+inline constexpr bool spelled = std::is_same_v<tag_of<Value>, Tags>;
+static_assert(spelled<placement{}, sbp<>>);
+static_assert(spelled<placement{split(0), broadcast()}, sbp<S<0>, B>>);
+static_assert(spelled<placement{split(1, 1), split(1, 0)}, sbp<S<1, 1>, S<1, 0>>>);
+static_assert(spelled<placement{partial(), partial(reduction::max)}, sbp<P, Pmax>>);
+static_assert(spelled<placement{partial(reduction::min)}, sbp<Pmin>>);
+static_assert(spelled<placement::all_broadcast(6), sbp<B, B, B, B, B, B>>);
+
+// One canonical spelling; depths appear on the dims whose order needs them, and on no others.
+template <class Tags, class Canonical>
+inline constexpr bool is_canonical_spelling =
+    std::is_same_v<canonical<Tags>, Canonical>&& std::is_same_v<canonical<Canonical>, Canonical>&&
+        value_of<Tags> == value_of<Canonical>;
+static_assert(is_canonical_spelling<sbp<S<0, 0>, B>, sbp<S<0>, B>>);
+static_assert(is_canonical_spelling<sbp<S<0, 0>, S<0, 1>>, sbp<S<0>, S<0>>>);
+static_assert(is_canonical_spelling<sbp<S<0, 1>, S<0, 0>>, sbp<S<0, 1>, S<0, 0>>>);
+static_assert(is_canonical_spelling<sbp<S<0, 1>, S<1, 0>, S<0, 0>>, sbp<S<0, 1>, S<1>, S<0, 0>>>);
+static_assert(
+    is_canonical_spelling<sbp<S<1>, S<0, 1>, S<0, 0>, S<1, 1>>, sbp<S<1>, S<0, 1>, S<0, 0>, S<1>>>);
+static_assert(is_canonical_spelling<sbp<P, S<2, 0>, B>, sbp<P, S<2>, B>>);
+
+// Every one-axis and two-axis combination of these tags survives the round trip.
+template <class Tags>
+inline constexpr bool survives = std::is_same_v<canonical<Tags>, Tags>;
+template <class... First>
+constexpr bool all_pairs_survive(sbp<First...>) {
+  return (survives<sbp<First>> && ...) && ([]<class Second>(sbp<Second>) {
+           return (survives<sbp<First, Second>> && ...);
+         }(sbp<First>{}) && ...);
+}
+static_assert(all_pairs_survive(sbp<S<0>, S<1>, S<2>, B, P>{}));
+
+// The concept.
+static_assert(ashlar::static_placement<sbp<S<0>, B>>);
+static_assert(!ashlar::static_placement<ashlar::dynamic>);
+static_assert(!ashlar::static_placement<placement>);
+static_assert(sbp<S<0>, B>::axes == 2);
+
+// Validity.
+static_assert(check(value_of<sbp<S<0>, S<0>>>, 1, 2) == nullptr);
+static_assert(check(value_of<sbp<S<0>, B>>, 1, 3) != nullptr);
+static_assert(check(value_of<sbp<S<1>>>, 1, 1) != nullptr);
+static_assert(check(value_of<sbp<S<0, 1>>>, 1, 1) != nullptr);
+static_assert(check(value_of<sbp<S<0, 0>, S<0, 0>>>, 1, 2) != nullptr);
+static_assert(check(value_of<sbp<P, Pmax>>, 1, 2) != nullptr);

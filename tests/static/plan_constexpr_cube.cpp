@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A plan on a mesh of three axes (92 placements) is found within the compilers' default limits.
+
+#include <ashlar/placement/tags.hpp>
+#include <ashlar/plan/redistribution.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp, ashlar::value_of;
+
+namespace {
+constexpr ashlar::topology cube{{"node", 2}, {"gpu", 2}, {"lane", 2}};
+constexpr auto plan = ashlar::plan_redistribution({512, 4096}, 4, value_of<sbp<P, S<0>, S<1>>>,
+                                                  value_of<sbp<S<1>, B, S<0>>>, cube,
+                                                  ashlar::machine{});
+static_assert(plan.steps.size() >= 1);
+static_assert(plan.steps[0].from == plan.from);
+static_assert(plan.steps.back().to == plan.to);
+}  // namespace

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Rule tables work in constant expressions: which operands need no communication, where the result
+// lies, and what is refused. Whether the tables are right is proved in tests/unit/signature_*.
+
+#include <ashlar/placement/tags.hpp>
+#include <ashlar/signature/training_row.hpp>
+
+using namespace ashlar::placements;
+using ashlar::resolve, ashlar::sbp, ashlar::value_of;
+
+namespace {
+
+template <class X, class W, class Y>
+constexpr bool matmul_gives() {
+  return resolve(ashlar::matmul_signatures(), nullptr, value_of<X>, value_of<W>) == value_of<Y>;
+}
+template <class X, class W>
+constexpr int matmul_fails_on() {
+  int axis = -1;
+  return resolve(ashlar::matmul_signatures(), &axis, value_of<X>, value_of<W>) ? -1 : axis;
+}
+
+}  // namespace
+
+// The example of the design's first page: no communication.
+static_assert(matmul_gives<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>());
+static_assert(matmul_gives<sbp<S<1>, S<0>>, sbp<S<0>, B>, sbp<P, S<0>>>());
+static_assert(matmul_gives<sbp<P, B>, sbp<B, S<1>>, sbp<P, S<1>>>());
+
+// Refused, and on which axis.
+static_assert(matmul_fails_on<sbp<S<0>, S<1>>, sbp<B, S<1>>>() == 1);
+static_assert(matmul_fails_on<sbp<P, B>, sbp<P, B>>() == 0);
+static_assert(matmul_fails_on<sbp<B, S<1>>, sbp<B, B>>() == 1);
+
+// Shard orders.
+static_assert(matmul_gives<sbp<S<1>, S<1>>, sbp<S<0>, S<0>>, sbp<P, P>>());
+static_assert(matmul_gives<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, P>>());
+static_assert(matmul_fails_on<sbp<S<1>, S<1>>, sbp<S<0, 1>, S<0, 0>>>() >= 0);
+static_assert(matmul_gives<sbp<S<0, 1>, S<0, 0>>, sbp<B, B>, sbp<S<0, 1>, S<0, 0>>>());
+
+// Partials and non-linear maps; maxima and minima have no common placement.
+static_assert(!resolve(ashlar::nonlinear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>));
+static_assert(resolve(ashlar::linear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>) ==
+              value_of<sbp<S<0>, P>>);
+static_assert(!resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<P, B>>,
+                       value_of<sbp<B, B>>));
+static_assert(!resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<Pmax, B>>,
+                       value_of<sbp<B, Pmin>>));
+static_assert(resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<Pmax, S<0>>>,
+                      value_of<sbp<B, S<0>>>) == value_of<sbp<Pmax, S<0>>>);
+
+// Tables are constants.
+static_assert(ashlar::matmul_signatures().size() == 6);
+static_assert(ashlar::linear_training_rows("bsd", "df", "bsf", "f").size() > 0);
+static_assert(ashlar::layer_norm_training_rows(3).size() == 4);
+static_assert(ashlar::cross_entropy_training_rows(3).size() == 4);
+static_assert(ashlar::embedding_training_rows(true).size() == 6);
