@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Redistribution between all ordered pairs of placements: the values, the list of collectives with
+// their axes and bytes as planned, and the same bytes counted in the MPI calls themselves.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+#include <support/mpi_traffic.hpp>
+#include <support/placed.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::collective;
+
+char const* call_of(ashlar::step const& s, ashlar::topology const& t) {
+  switch (s.kind) {
+    case collective::all_gather: return "Allgatherv";
+    case collective::reduce_scatter: return "Reduce_scatter";
+    case collective::all_reduce: return "Allreduce";
+    case collective::all_to_all: return "Alltoallv";
+    default: return is_pairwise(s, t) ? "Sendrecv" : "Alltoallv";
+  }
+}
+
+std::string text(ashlar::mesh const& m, dense const& x, placement const& from, placement const& to) {
+  return to_string(to_shape(x.extents)) + " " + to_string(from) + " -> " +
+         to_string(to, m.topology());
+}
+
+/// What is wrong with the redistribution of `source` to `to`; empty if nothing.
+template <class T, int Rank>
+std::string try_pair(ashlar::mesh const& m, dense const& x,
+                     ashlar::tensor<T, Rank> const& source, placement const& to) {
+  auto const& plan = m.plan(source.extents(), sizeof(T), source.placement(), to);
+  std::vector<ashlar::collective_record> expected;
+  std::vector<mpi_traffic::call> expected_calls;
+  for (auto const& s : plan.steps) {
+    if (!communicates(s.kind)) continue;
+    auto const bytes =
+        step_traffic(s, source.extents(), m.topology(), m.here()).elements * std::int64_t(sizeof(T));
+    expected.push_back({s.kind, s.axes, bytes});
+    expected_calls.push_back({call_of(s, m.topology()), bytes});
+  }
+  ashlar::communication_log const log(m);
+  mpi_traffic::calls.clear();
+  mpi_traffic::listening = true;
+  auto const result = redistribute(source, to);
+  mpi_traffic::listening = false;
+
+  std::string wrong;
+  if (!(log.records() == expected)) wrong += " records differ from the plan;";
+  if (!(mpi_traffic::calls == expected_calls)) wrong += " MPI calls differ from the plan;";
+  if (log.received_bytes() != plan.received_bytes(m.topology(), m.here())) wrong += " bytes;";
+  if (!(result.placement() == to)) wrong += " placement;";
+  if (plan.steps.empty() && result.data() != source.data()) wrong += " shard not shared;";
+  wrong += wrong_with(result, x);
+  return wrong.empty() ? "" : text(m, x, source.placement(), to) + ":" + wrong;
+}
+
+/// Every `stride`-th ordered pair of the placements of a tensor of rank Rank.
+template <class T, int Rank>
+void try_pairs(ashlar::mesh const& m, std::vector<index> const& shapes, int stride,
+               ashlar::reduction op = ashlar::reduction::sum) {
+  std::mt19937 random(7);
+  auto const states = all_placements(Rank, m.axes(), {op});
+  std::vector<dense> values;
+  std::vector<std::vector<ashlar::tensor<T, Rank>>> sources(shapes.size());
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    values.push_back(random_integers(random, shapes[i]));
+    for (auto const& p : states) sources[i].push_back(placed<T, Rank>(m, values[i], p));
+  }
+  int failures = 0, pair = 0, tried = 0;
+  for (std::size_t a = 0; a < states.size(); ++a)
+    for (auto const& to : states) {
+      if (pair++ % stride != 0) continue;
+      auto const i = static_cast<std::size_t>(tried++) % shapes.size();
+      auto const wrong = try_pair<T, Rank>(m, values[i], sources[i][a], to);
+      if (!wrong.empty() && ++failures <= 3) MESSAGE(wrong);
+    }
+  CHECK_MESSAGE(failures == 0, failures << " of " << tried << " pairs on " << m.topology());
+}
+
+/// A stride that leaves about `limit` of the pairs.
+template <int Rank>
+int stride_for(ashlar::mesh const& m, int limit) {
+  auto const n = static_cast<int>(all_placements(Rank, m.axes()).size());
+  return n * n / limit + 1;
+}
+
+}  // namespace
+
+TEST_CASE("vectors: every pair of placements") {
+  int const n = world_size();
+  for (auto const& t : topologies(n))
+    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      try_pairs<float, 1>(m, {{n}, {n + 1}, {2 * n + 3}, {n - 1}, {1}, {0}},
+                          stride_for<1>(m, 500));
+    }
+}
+
+TEST_CASE("matrices: every pair of placements") {
+  int const n = world_size();
+  for (auto const& t : topologies(n))
+    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      try_pairs<float, 2>(m, {{n + 1, n + 2}, {n, n - 1}, {2 * n + 1, 2}, {0, n}},
+                          stride_for<2>(m, 1000));
+    }
+}
+
+TEST_CASE("three and four dims") {
+  int const n = world_size();
+  for (auto const& t : topologies(n)) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
+    try_pairs<float, 3>(m, {{n, n + 1, 3}, {2, 1, n + 2}, {3, 0, 2}}, stride_for<3>(m, 400));
+    try_pairs<float, 4>(m, {{3, 2, n + 1, 2}, {1, n, 2, 3}}, stride_for<4>(m, 200));
+  }
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Distributed tensors against the naive meaning of placements: makes a tensor that lies as told
+// (partials cut unevenly and with signs), and holds the shards of all ranks against dense values.
+// Nothing here uses the library's layout, factories or collectives.
+
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include <ashlar/tensor/tensor.hpp>
+
+#include <support/naive_placement.hpp>
+
+namespace ashlar_test {
+
+inline int world_size() {
+  int n = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &n);
+  return n;
+}
+inline int world_rank() {
+  int r = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &r);
+  return r;
+}
+
+/// A machine on which bytes count and messages do not: its plans have the most steps.
+inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
+
+/// The meshes of n ranks: one axis, each pair of factors, and three axes where they fit.
+inline std::vector<ashlar::topology> topologies(int n) {
+  std::vector<ashlar::topology> all{{{"gpu", n}}};
+  for (int a = 2; a < n; ++a)
+    if (n % a == 0) all.push_back({{"node", a}, {"gpu", n / a}});
+  if (n <= 3) all.push_back({{"node", 1}, {"gpu", n}});
+  if (n == 4) all.push_back({{"node", 2}, {"one", 1}, {"gpu", 2}});
+  if (n == 6) all.push_back({{"node", 2}, {"gpu", 3}, {"one", 1}});
+  if (n == 8) all.push_back({{"node", 2}, {"gpu", 2}, {"core", 2}});
+  return all;
+}
+
+inline ashlar::shape to_shape(index const& extents) {
+  ashlar::shape s;
+  for (int n : extents) s.extent.push_back(n);
+  return s;
+}
+
+inline index to_index(ashlar::coordinates const& c, int axes) {
+  return index(c.begin(), c.begin() + axes);
+}
+
+template <class T>
+T to_element(double x) {
+  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(x);
+  else return static_cast<T>(static_cast<std::int64_t>(x));
+}
+
+/// `x` placed by `p`: this rank's shard cut out by the naive rules.
+template <class T, int Rank>
+ashlar::tensor<T, Rank> placed(ashlar::mesh const& m, dense const& x, placement const& p,
+                               unsigned seed = 1) {
+  std::mt19937 random(seed);  // the same on all ranks
+  naive_mesh const ranks(m.topology());
+  index const here = to_index(m.here(), m.axes());
+  dense const mine = cut(addends(x, p, ranks, random).at(addend_of(p, here)),
+                         held(x.extents, p, ranks, here));
+  ashlar::tensor<T, Rank> t(m, to_shape(x.extents), p);
+  for (std::size_t i = 0; i < mine.values.size(); ++i) t.data()[i] = to_element<T>(mine.values[i]);
+  return t;
+}
+
+/// All ranks' shards.
+template <class Tensor>
+std::vector<dense> all_shards(Tensor const& t) {
+  naive_mesh const ranks(t.mesh().topology());
+  index extents;
+  for (int d = 0; d < Tensor::rank; ++d) extents.push_back(static_cast<int>(t.extents()[d]));
+  std::vector<dense> shards;
+  std::vector<int> counts, offsets;
+  int total = 0;
+  for (auto const& c : ranks.all_coordinates()) {
+    index local;
+    for (auto const& list : held(extents, t.placement(), ranks, c))
+      local.push_back(static_cast<int>(list.size()));
+    shards.emplace_back(local);
+    counts.push_back(static_cast<int>(shards.back().values.size()));
+    offsets.push_back(total);
+    total += counts.back();
+  }
+  std::vector<double> mine(t.local().begin(), t.local().end());
+  mine.resize(static_cast<std::size_t>(counts[static_cast<std::size_t>(t.mesh().rank())]));
+  std::vector<double> all(static_cast<std::size_t>(total));
+  PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, all.data(),
+                  counts.data(), offsets.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+  auto value = all.begin();
+  for (auto& shard : shards)
+    for (auto& v : shard.values) v = *value++;
+  return shards;
+}
+
+/// What is wrong with `t` as x placed by its placement; empty if nothing. Collective when partial.
+template <class Tensor>
+std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
+  naive_mesh const ranks(t.mesh().topology());
+  auto const p = t.placement();
+  dense const mine = cut(x, held(x.extents, p, ranks, to_index(t.mesh().here(), t.mesh().axes())));
+  std::string text;
+  if (t.local_elements() != static_cast<std::int64_t>(mine.values.size()))
+    text = "the shard of " + describe(t) + " has " + std::to_string(t.local_elements()) +
+           " elements, not " + std::to_string(mine.values.size());
+  if (p.has_partial())
+    return is_placed(all_shards(t), x, p, ranks, tolerance) ? text
+                                                            : text + "wrong addends: " + describe(t);
+  if (!text.empty()) return text;
+  for (std::size_t i = 0; i < mine.values.size(); ++i)
+    if (!close(static_cast<double>(t.data()[i]), mine.values[i], tolerance))
+      return "local element " + std::to_string(i) + " of " + describe(t) + " is " +
+             std::to_string(t.data()[i]) + ", not " + std::to_string(mine.values[i]);
+  return "";
+}
+
+}  // namespace ashlar_test
