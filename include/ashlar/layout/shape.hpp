@@ -36,7 +36,10 @@ struct shape {
 /// "512x1024".
 inline std::string to_string(shape const& s) {
   std::string text;
-  for (int d = 0; d < s.rank(); ++d) text += (d ? "x" : "") + std::to_string(s[d]);
+  for (int d = 0; d < s.rank(); ++d) {
+    if (d > 0) text += 'x';
+    text += std::to_string(s[d]);
+  }
   return s.rank() == 0 ? "scalar" : text;
 }
 

@@ -19,7 +19,10 @@ namespace ashlar {
 inline std::string to_string(topology const& t) {
   std::string text;
   for (auto const& a : t.axis) {
-    text += (text.empty() ? "" : ",") + std::string(a.name.view()) + "=" + std::to_string(a.extent);
+    if (!text.empty()) text += ',';
+    text += a.name.view();
+    text += '=';
+    text += std::to_string(a.extent);
     if (a.tier != default_tier(a.name.view()))
       text += a.tier == link_tier::inter_node ? ":inter" : ":intra";
   }
@@ -37,7 +40,10 @@ inline std::string to_string(placement const& p, topology const& t) {
 /// The names of some axes, "node+gpu".
 inline std::string to_string(axis_list const& list, topology const& t) {
   std::string text;
-  for (auto a : list) text += (text.empty() ? "" : "+") + std::string(t.axis[a].name.view());
+  for (auto const a : list) {
+    if (!text.empty()) text += '+';
+    text += t.axis[a].name.view();
+  }
   return text;
 }
 

@@ -63,6 +63,12 @@ constexpr int rank_through() {
   return rank_through<Layer::template y_rank<XRank>, Rest...>();
 }
 
+template <class... Layers>
+constexpr bool first_takes_tokens() {
+  if constexpr (sizeof...(Layers) == 0) return false;
+  else return nn::takes_tokens<std::tuple_element_t<0, std::tuple<Layers...>>>();
+}
+
 }  // namespace detail
 
 template <class... Layers>
@@ -72,6 +78,9 @@ class chain {
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);
+
+  /// Whether the input is token ids.
+  static constexpr bool takes_tokens = detail::first_takes_tokens<Layers...>();
 
   constexpr explicit chain(Layers... layers) : layers_(std::move(layers)...) {}
 
@@ -160,6 +169,7 @@ template <class Layer>
 class repeated {
  public:
   static constexpr int elements = -1;
+  static constexpr bool takes_tokens = nn::takes_tokens<Layer>();
   template <int XRank>
   static constexpr int y_rank = XRank;
 

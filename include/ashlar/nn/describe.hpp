@@ -18,42 +18,46 @@ namespace ashlar::nn {
 
 /// Sequences of token ids, the same number of ids each; the targets are ids, one per token.
 struct token_batch {
-  using value_type = std::int32_t;
-  static constexpr int rank = 2;
   std::int64_t sequences = 1;  ///< in one micro-batch
   std::int64_t length = 1;
   int micro_batches = 1;  ///< per step: gradients add up over them
 
   constexpr shape extents() const { return {sequences, length}; }
-  constexpr std::int64_t rows() const { return sequences * length; }
 };
 
 /// Rows of numbers, one class each. Every rank passes in the whole batch.
 struct feature_batch {
-  static constexpr int rank = 2;
   std::int64_t samples = 1;  ///< in one micro-batch
   std::int64_t features = 1;
   int micro_batches = 1;
 
   constexpr shape extents() const { return {samples, features}; }
-  constexpr std::int64_t rows() const { return samples; }
 };
 
-/// The problem of placing `net`, trained with elements of type T on batches like `batch`.
-template <class T = float, class Layer, class Batch>
-constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
+/// The problem of placing `net`, trained with elements of type T on micro-batches of these input
+/// extents. `optimizer_states`: values that the optimizer keeps per parameter (memory only).
+/// Throws ashlar::error where layers do not fit each other.
+template <class T = float, class Layer>
+constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
+                        int optimizer_states = 2) {
   constexpr int elements = element_count<Layer>();
   search::basic_problem<(elements < 0 ? search::dynamic_size : elements + 1)> problem;
   problem.element_size = static_cast<int>(sizeof(T));
-  problem.micro_batches = batch.micro_batches;
+  problem.micro_batches = micro_batches;
   problem.optimizer_states = optimizer_states;
-  auto const extents = batch.extents();
-  for (int d = 0; d < extents.rank(); ++d)
-    if (extents[d] < 1)
-      throw error("nn::describe", "the batch " + to_string(extents) + " has an empty dim.");
-  auto const logits = describe_into(net, problem, extents);
-  problem.add(softmax_cross_entropy().spec(logits));
+  for (int d = 0; d < input.rank(); ++d)
+    if (input[d] < 1)
+      throw error("nn::describe", "the batch " + to_string(input) + " has an empty dim.");
+  if (micro_batches < 1)
+    throw error("nn::describe", "a step has " + std::to_string(micro_batches) +
+                                    " micro-batches; it needs 1 or more.");
+  problem.add(softmax_cross_entropy().spec(describe_into(net, problem, input)));
   return problem;
+}
+template <class T = float, class Layer, class Batch>
+requires requires(Batch const& b) { b.extents(); }
+constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
+  return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 
 }  // namespace ashlar::nn

@@ -84,6 +84,7 @@ class placed_embedding {
 
 class embedding {
  public:
+  static constexpr bool takes_tokens = true;
   template <int XRank>
   static constexpr int y_rank = XRank + 1;
 

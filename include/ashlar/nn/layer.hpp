@@ -66,6 +66,13 @@ constexpr int element_count() {
   else return Layer::elements;
 }
 
+/// Whether a net's input is token ids rather than numbers: its first layer says so.
+template <class Layer>
+constexpr bool takes_tokens() {
+  if constexpr (requires { Layer::takes_tokens; }) return Layer::takes_tokens;
+  else return false;
+}
+
 /// Appends the part's elements to a problem; returns the extents of its output.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {

@@ -5,55 +5,69 @@
 
 // A net placed on a mesh by a plan: what a trainer trains.
 //
-//   auto model = nn::place<float>(net, batch, mesh, plan);                   run-time plan
-//   auto model = nn::place<float>(net, batch, mesh, nn::constant<plan>);     constexpr plan: typed
+//   auto model = nn::place<float>(net, mesh, plan);                   a run-time plan
+//   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
 //
 // Every redistribution that the model makes is in search::schedule(problem, plan), in that order.
+// Inputs are [batch, seq] token ids where the net begins with an embedding, else [rows, features].
+
+#include <span>
+#include <vector>
 
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
 
-template <class T, class Batch, class Placed, class Loss>
+/// Dims of what goes into a net.
+inline constexpr int input_rank = 2;
+
+template <class T, class Input, class Placed, class Loss>
 class model {
+  static constexpr bool tokens = std::same_as<Input, std::int32_t>;
+  static constexpr int target_rank = tokens ? input_rank : input_rank - 1;
+
  public:
   using value_type = T;
-  using batch_type = Batch;
+  using input_type = Input;
 
-  model(ashlar::mesh const& m, Batch const& batch, std::uint64_t seed, Placed placed, Loss loss)
-      : mesh_(m), batch_(batch), seed_(seed), placed_(std::move(placed)), loss_(std::move(loss)) {}
+  /// `extents`: of the inputs of one micro-batch.
+  model(ashlar::mesh const& m, shape const& extents, int micro_batches, std::uint64_t seed,
+        Placed placed, Loss loss)
+      : mesh_(m), extents_(extents), micro_batches_(micro_batches), seed_(seed),
+        placed_(std::move(placed)), loss_(std::move(loss)) {}
 
   ashlar::mesh const& mesh() const { return mesh_; }
-  Batch const& batch() const { return batch_; }
+  shape const& input_extents() const { return extents_; }
+  int micro_batches() const { return micro_batches_; }
+  /// Rows of one micro-batch: as many targets.
+  std::int64_t rows() const { return target_extents().elements(); }
 
   /// Forward and backward on one micro-batch; gradients add up in the parameters.
-  /// `inputs` and `targets`: the whole micro-batch, row-major, the same on every rank. Targets < 0
+  /// `inputs` and `targets`: the whole micro-batch, row-major, the same on every rank; targets < 0
   /// are ignored. `number`: of the pass, for dropout. Returns this rank's share of the summed loss.
   /// Gradients are those of the mean over the rows of a step.
-  template <class Input>
+  /// Communicates: the schedule's forward and backward moves.
   loss_share accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
                         std::int64_t number) {
     auto const logits = placed_.forward(input(inputs), pass{true, seed_, number});
-    double const scale = 1.0 / (static_cast<double>(batch_.rows()) *
-                                static_cast<double>(batch_.micro_batches));
+    double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
     auto const share = loss_.forward(logits, target(targets), scale);
     placed_.backward(loss_.backward());
     return share;
   }
 
   /// The output of the net for a batch, whole on every rank, without training.
-  template <class Input>
   std::vector<T> predict(std::span<Input const> inputs) {
     return to_full(placed_.forward(input(inputs), pass{false, seed_, 0}));
   }
 
   /// This rank's share of the summed loss of a batch, without training.
-  template <class Input>
   loss_share evaluate(std::span<Input const> inputs, std::span<std::int32_t const> targets) {
     return loss_.forward(placed_.forward(input(inputs), pass{false, seed_, 0}), target(targets), 1);
   }
 
-  /// Makes the gradients of all parameters whole (as stored). Communicates: the plan's
+  /// Makes the gradients of all parameters whole (as stored). Communicates: the schedule's
   /// synchronizations, parameter by parameter.
   void synchronize() {
     placed_.for_each_parameter([](auto& p) { p.synchronize(); });
@@ -61,6 +75,7 @@ class model {
   void clear_gradients() {
     placed_.for_each_parameter([](auto& p) { p.clear(); });
   }
+  /// Calls f(parameter) for each, in the order of the net.
   template <class F>
   void for_each_parameter(F f) {
     placed_.for_each_parameter(f);
@@ -74,73 +89,88 @@ class model {
   }
 
  private:
-  template <class Input>
+  shape target_extents() const {
+    shape s = extents_;
+    if constexpr (!tokens) s.extent.pop_back();
+    return s;
+  }
   auto input(std::span<Input const> values) const {
-    return from_full<Batch::rank>(mesh_, batch_.extents(), placement::all_broadcast(mesh_.axes()),
-                                  values);
+    return from_full<input_rank>(mesh_, extents_, placement::all_broadcast(mesh_.axes()), values);
   }
   auto target(std::span<std::int32_t const> values) const {
-    shape extents = batch_.extents();
-    if constexpr (!requires { typename Batch::value_type; }) extents.extent.pop_back();
-    if constexpr (requires { typename Batch::value_type; })
-      return from_full<Batch::rank>(mesh_, extents, placement::all_broadcast(mesh_.axes()), values);
-    else
-      return from_full<Batch::rank - 1>(mesh_, extents, placement::all_broadcast(mesh_.axes()),
-                                        values);
+    return from_full<target_rank>(mesh_, target_extents(), placement::all_broadcast(mesh_.axes()),
+                                  values);
   }
 
   ashlar::mesh mesh_;
-  Batch batch_;
+  shape extents_;
+  int micro_batches_;
   std::uint64_t seed_;
   Placed placed_;
   Loss loss_;
 };
 
 namespace detail {
-template <class T, class Layer, class Batch, class Cursor, class LossCursor>
-auto place_with(Layer const& net, Batch const& batch, mesh const& m, Cursor const& cursor,
+
+template <class T, class Layer, class Plan, class Cursor, class LossCursor>
+auto place_with(Layer const& net, mesh const& m, Plan const& plan, Cursor const& cursor,
                 LossCursor const& loss_cursor, std::uint64_t seed) {
+  using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, T>;
   stream_counter streams{seed, 0};
-  auto placed = nn::place_part<T, Batch::rank>(net, m, batch.extents(), cursor, streams);
-  auto loss = softmax_cross_entropy().template place<T, Layer::template y_rank<Batch::rank>>(
+  auto placed = nn::place_part<T, input_rank>(net, m, plan.input, cursor, streams);
+  auto loss = softmax_cross_entropy().template place<T, Layer::template y_rank<input_rank>>(
       loss_cursor.choice());
-  return model<T, Batch, decltype(placed), decltype(loss)>(m, batch, seed, std::move(placed),
-                                                           std::move(loss));
+  return model<T, input, decltype(placed), decltype(loss)>(m, plan.input, plan.micro_batches, seed,
+                                                           std::move(placed), std::move(loss));
 }
 
-inline void check_mesh(topology const& plan, topology const& here) {
-  if (!(plan == here))
-    throw error("nn::place", "the plan is for mesh " + to_string(plan) +
-                                 " but the model is placed on " + to_string(here) + ".");
+template <class T, class Layer, class Plan>
+void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
+  if (!(plan.mesh == m.topology()))
+    throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
+                                 " but the model is placed on " + to_string(m.topology()) + ".");
+  auto const problem = describe<T>(net, plan.input, plan.micro_batches);
+  if (plan.size() != problem.size() || plan.problem_hash != search::hash(problem))
+    throw error("nn::place", "the plan was made for another net: it has " +
+                                 std::to_string(plan.size()) + " elements, this net has " +
+                                 std::to_string(problem.size()) + ". Search again for this net.");
 }
+
 }  // namespace detail
 
 /// Places `net` by a run-time plan. Parameters are drawn from (seed, global index), so they do not
-/// depend on the plan. Throws ashlar::error if the plan is for another mesh or net.
-template <class T, class Layer, class Batch>
-auto place(Layer const& net, Batch const& batch, mesh const& m, search::plan const& plan,
-           std::uint64_t seed = 0) {
-  detail::check_mesh(plan.mesh, m.topology());
-  auto const problem = describe<T>(net, batch);
-  if (plan.size() != problem.size() || plan.problem_hash != search::hash(problem))
-    throw error("nn::place", "the plan was made for another net or batch: it has " +
-                                 std::to_string(plan.size()) + " elements, this net has " +
-                                 std::to_string(problem.size()) + ". Search again for this net.");
+/// depend on the plan. Communicates nothing.
+/// Throws ashlar::error if the plan is for another mesh or net.
+template <class T, class Layer>
+auto place(Layer const& net, mesh const& m, search::plan const& plan, std::uint64_t seed = 0) {
+  detail::check_plan<T>(net, m, plan);
   run_time_cursor const cursor{&plan, 0};
-  return detail::place_with<T>(net, batch, m, cursor, cursor.advance(problem.size() - 1), seed);
+  return detail::place_with<T>(net, m, plan, cursor, cursor.advance(plan.size() - 1), seed);
 }
 
 /// Places `net` by a plan that the compiler knows: every tensor of the model is typed.
-template <class T, class Layer, class Batch, auto const& Plan>
-auto place(Layer const& net, Batch const& batch, mesh const& m, constant_plan<Plan>,
-           std::uint64_t seed = 0) {
-  detail::check_mesh(Plan.mesh, m.topology());
-  auto const problem = describe<T>(net, batch);
-  if (Plan.problem_hash != search::hash(problem))
-    throw error("nn::place", "the plan was made for another net or batch.");
-  compile_time_cursor<Plan> const cursor{};
-  return detail::place_with<T>(net, batch, m, cursor,
+template <class T, class Layer, auto const& Plan>
+auto place(Layer const& net, mesh const& m, constant_plan<Plan>, std::uint64_t seed = 0) {
+  static_assert(element_count<Layer>() > 0,
+                "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
+                "repeat<n>(block).");
+  detail::check_plan<T>(net, m, Plan);
+  return detail::place_with<T>(net, m, Plan, compile_time_cursor<Plan>{},
                                compile_time_cursor<Plan, element_count<Layer>()>{}, seed);
+}
+
+/// A plan with a capacity known to the compiler, used as a run-time value.
+template <class T, class Layer, int Capacity>
+requires(Capacity != search::dynamic_size) auto place(Layer const& net, mesh const& m,
+                                                      search::basic_plan<Capacity> const& fixed,
+                                                      std::uint64_t seed = 0) {
+  search::plan plan;
+  plan.mesh = fixed.mesh;
+  plan.input = fixed.input;
+  plan.micro_batches = fixed.micro_batches;
+  plan.problem_hash = fixed.problem_hash;
+  plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
+  return place<T>(net, m, plan, seed);
 }
 
 }  // namespace ashlar::nn

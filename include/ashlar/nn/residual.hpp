@@ -40,6 +40,7 @@ template <class Inner>
 class residual {
  public:
   static constexpr int elements = element_count<Inner>() < 0 ? -1 : element_count<Inner>() + 2;
+  static constexpr bool takes_tokens = nn::takes_tokens<Inner>();
   template <int XRank>
   static constexpr int y_rank = XRank;
 

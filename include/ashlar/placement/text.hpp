@@ -39,8 +39,10 @@ inline std::string to_string(axis_placement const& a, bool with_depth = false) {
 inline std::string to_string(placement const& p) {
   std::string text = "[";
   bool const with_depth = !p.is_canonical();
-  for (int a = 0; a < p.axes(); ++a)
-    text += (a ? "," : "") + to_string(p[a], with_depth && p.split_count(p[a].dim) > 1);
+  for (int a = 0; a < p.axes(); ++a) {
+    if (a > 0) text += ',';
+    text += to_string(p[a], with_depth && p.split_count(p[a].dim) > 1);
+  }
   return text + "]";
 }
 

@@ -35,6 +35,7 @@ struct layer_choice {
 template <int Capacity = dynamic_size>
 struct basic_plan {
   topology mesh;
+  shape input;  ///< extents of one micro-batch: the first element's x
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
   double seconds = 0;                ///< predicted, of one step

@@ -49,15 +49,13 @@ class trainer {
       : model_(&model), state_(optimizer), options_(std::move(options)) {}
 
   /// One step. Throws ashlar::error on every rank if sizes do not fit or a number is not finite.
-  template <class Input>
-  step_report step(batch_data<Input> const& data) {
+  step_report step(batch_data<typename Model::input_type> const& data) {
     auto const start = std::chrono::steady_clock::now();
     auto const& mesh = model_->mesh();
     double const communicated = mesh.communication_seconds();
-    auto const& batch = model_->batch();
-    auto const micro_batches = static_cast<std::size_t>(batch.micro_batches);
-    auto const inputs = static_cast<std::size_t>(batch.extents().elements());
-    auto const rows = static_cast<std::size_t>(batch.rows());
+    auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
+    auto const inputs = static_cast<std::size_t>(model_->input_extents().elements());
+    auto const rows = static_cast<std::size_t>(model_->rows());
     if (data.inputs.size() != inputs * micro_batches || data.targets.size() != rows * micro_batches)
       throw error("trainer", "a step takes " + std::to_string(inputs * micro_batches) +
                                  " inputs and " + std::to_string(rows * micro_batches) +
@@ -70,7 +68,7 @@ class trainer {
       totals[0] += model_
                        ->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
                                     std::span(data.targets).subspan(i * rows, rows),
-                                    step_ * batch.micro_batches + static_cast<std::int64_t>(i))
+                                    step_ * model_->micro_batches() + static_cast<std::int64_t>(i))
                        .sum;
     model_->synchronize();
     model_->for_each_parameter([&](auto& p) {
