@@ -23,22 +23,28 @@ struct matmul_plan {
   double seconds = 0;
 };
 
-/// The cheapest plan of c = op(a) · op(b), c of extents m × n. Ties: the first row of the tables.
+/// The cheapest plan of c = op(a) · op(b), matrices or (rank 3) batches of them. Ties: the first row
+/// of the tables. An end that is partial with another reduction than sum is reduced on its way.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,
                                   topology const& t, machine const& machine) {
-  std::int64_t const rows = a_extents[transpose_a ? 1 : 0];
-  std::int64_t const columns = b_extents[transpose_b ? 0 : 1];
-  shape const c_extents{rows, columns};
-  auto const table = matmul_signatures(transpose_a, transpose_b);
-  placement_graph const graph(2, t);
+  int const rank = a_extents.rank(), first = rank - 2, second = rank - 1;
+  shape c_extents = a_extents;
+  c_extents[first] = a_extents[transpose_a ? second : first];
+  c_extents[second] = b_extents[transpose_b ? first : second];
+  auto const table = rank == 2 ? matmul_signatures(transpose_a, transpose_b)
+                               : batched_matmul_signatures(transpose_a, transpose_b);
+  placement_graph const graph(rank, t);
   auto const a_cost = graph.price(a_extents, element_size, machine);
   auto const b_cost = graph.price(b_extents, element_size, machine);
   auto const c_cost = graph.price(c_extents, element_size, machine);
-  auto const from_a = graph.shortest_from(graph.find(a), a_cost);
-  auto const from_b = graph.shortest_from(graph.find(b), b_cost);
-  int const target = graph.find(c);
+  auto const of_sums = [](placement const& p) {  // the graph knows no other reduction
+    return p.op() == reduction::sum ? p : detail::reduced(p);
+  };
+  auto const from_a = graph.shortest_from(graph.find(of_sums(a)), a_cost);
+  auto const from_b = graph.shortest_from(graph.find(of_sums(b)), b_cost);
+  int const target = graph.find(of_sums(c));
 
   // The way from c' to c is looked up per distinct c'.
   scratch<double> to_c(static_cast<std::size_t>(graph.states()), -1.0);
@@ -67,8 +73,8 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
     double const before = from_a.weight[ia] + from_b.weight[ib];
     if (before >= best) continue;
     auto const la = local_box(a_extents, t, pa, {}), lb = local_box(b_extents, t, pb, {});
-    double const gemm = 2.0 * double(la.elements()) * double(lb[transpose_b ? 0 : 1].size) /
-                        machine.flops;
+    double const gemm = 2.0 * double(la.elements()) *
+                        double(lb[transpose_b ? first : second].size) / machine.flops;
     if (before + gemm >= best) continue;
     if (to_c[ic] < 0)
       to_c[ic] = graph.shortest_from(static_cast<int>(ic), c_cost, target)
@@ -82,9 +88,15 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
     }
   }
   matmul_plan plan;
-  plan.a = plan_in_graph(graph, a_cost, a_extents, element_size, a, best_a, machine);
-  plan.b = plan_in_graph(graph, b_cost, b_extents, element_size, b, best_b, machine);
-  plan.c = plan_in_graph(graph, c_cost, c_extents, element_size, best_c, c, machine);
+  auto const plan_of = [&](shape const& extents, scratch<double> const& cost, placement const& from,
+                           placement const& to) {
+    bool const sums = from.op() == reduction::sum && to.op() == reduction::sum;
+    return sums ? plan_in_graph(graph, cost, extents, element_size, from, to, machine)
+                : plan_redistribution(extents, element_size, from, to, t, machine);
+  };
+  plan.a = plan_of(a_extents, a_cost, a, best_a);
+  plan.b = plan_of(b_extents, b_cost, b, best_b);
+  plan.c = plan_of(c_extents, c_cost, best_c, c);
   plan.gemm_seconds = best_gemm;
   plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + best_gemm;
   return plan;

@@ -36,7 +36,7 @@ struct map_rule {
 template <int Rank>
 struct scale_rule {
   static constexpr char const* name = "scale";
-  static constexpr char const* sentence = ASHLAR_SAYS_MAP_PARTIAL;
+  static constexpr char const* sentence = ASHLAR_SAYS_SCALE;
   static constexpr signature_table table() { return linear_map_signatures(Rank); }
 };
 template <int Rank>
@@ -124,6 +124,12 @@ auto operator*(typename X::value_type a, X const& x) {
   return detail::apply<detail::scale_rule<X::rank>>(x, [a](auto v) { return a * v; });
 }
 
+template <distributed X>
+ill_formed operator*(typename X::value_type, X const&) {
+  static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE);
+  return {};
+}
+
 /// x + y. Communicates nothing.
 template <distributed X, distributed Y>
 requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
@@ -132,7 +138,8 @@ auto operator+(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator+(X const&, Y const&) {
-  static_assert(detail::always_false<X, Y>, ASHLAR_SAYS_ADD);
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD);
   return {};
 }
 
@@ -144,7 +151,8 @@ auto operator-(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator-(X const&, Y const&) {
-  static_assert(detail::always_false<X, Y>, ASHLAR_SAYS_ADD);
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_ADD);
   return {};
 }
 
@@ -156,7 +164,8 @@ auto operator*(X const& x, Y const& y) {
 }
 template <distributed X, distributed Y>
 ill_formed operator*(X const&, Y const&) {
-  static_assert(detail::always_false<X, Y>, ASHLAR_SAYS_MULTIPLY);
+  static_assert(detail::alike<X, Y>, ASHLAR_SAYS_ALIKE);
+  static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_MULTIPLY);
   return {};
 }
 

@@ -9,6 +9,7 @@
 //
 // A rule is a type with   static constexpr signature_table table();
 //                         static constexpr char const* name, *sentence;
+// or, where the sentence depends on the operands, sentence_for(placement const&...) instead.
 
 #include <ashlar/signature/signature.hpp>
 #include <ashlar/tensor/sentences.hpp>
@@ -43,6 +44,13 @@ constexpr bool holds_statically() {
   }
 }
 
+/// What the rule says of operands that match no row of its table.
+template <class Rule, class... Placements>
+constexpr char const* sentence_of(Placements const&... operands) {
+  if constexpr (requires { Rule::sentence; }) return Rule::sentence;
+  else return Rule::sentence_for(operands...);
+}
+
 /// Refuses operands on different meshes.
 template <class First, class... Rest>
 void same_mesh(char const* name, First const& first, Rest const&... rest) {
@@ -64,9 +72,12 @@ auto result_of(Operands const&... operands) {
       std::string text;
       ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
       auto const& first = std::get<0>(std::tie(operands...));
-      throw error(Rule::name,
-                  std::string(Rule::sentence) + " Operands: " + text + "; failing axis: " +
-                      std::string(first.mesh().topology().axis[axis].name.view()) + ".");
+      std::string sentence = sentence_of<Rule>(operands.placement()...);
+      std::string const prefix = std::string(Rule::name) + ": ";  // which the error writes itself
+      if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());
+      throw error(Rule::name, sentence + " Operands: " + text + "; failing axis: " +
+                                  std::string(first.mesh().topology().axis[axis].name.view()) +
+                                  ".");
     }
     return *value;
   }

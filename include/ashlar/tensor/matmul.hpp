@@ -54,34 +54,36 @@ inline constexpr bool is_matmul_operand<transposed_view<Tensor>> = true;
 template <class Operand>
 using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
 
+/// What is wrong with operands that match no row: picks the sentence.
+enum class matmul_fault { partial_partial, contraction, no_rule };
+
 template <int Rank, bool TransposeA, bool TransposeB>
 struct matmul_rule {
   static constexpr char const* name = "matmul";
-  static constexpr char const* sentence = ASHLAR_SAYS_MATMUL_NO_RULE;
   static constexpr signature_table table() {
     return Rank == 2 ? matmul_signatures(TransposeA, TransposeB)
                      : batched_matmul_signatures(TransposeA, TransposeB);
+  }
+  static constexpr matmul_fault fault_of(placement const& a, placement const& b) {
+    if (a.axes() != b.axes()) return matmul_fault::no_rule;
+    for (int i = 0; i < a.axes(); ++i)
+      if (a[i].is_partial() && b[i].is_partial()) return matmul_fault::partial_partial;
+    int const contracted_a = Rank - (TransposeA ? 2 : 1);
+    int const contracted_b = Rank - (TransposeB ? 1 : 2);
+    if (!(a.axes_of(contracted_a) == b.axes_of(contracted_b))) return matmul_fault::contraction;
+    return matmul_fault::no_rule;
+  }
+  static constexpr char const* sentence_for(placement const& a, placement const& b) {
+    switch (fault_of(a, b)) {
+      case matmul_fault::partial_partial: return ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL;
+      case matmul_fault::contraction: return ASHLAR_SAYS_MATMUL_CONTRACTION;
+      default: return ASHLAR_SAYS_MATMUL_NO_RULE;
+    }
   }
 };
 template <class A, class B>
 using matmul_rule_of = matmul_rule<matmul_tensor<A>::rank, matmul_operand<A>::is_transposed,
                                    matmul_operand<B>::is_transposed>;
-
-/// What is wrong with two typed operands: picks the sentence.
-enum class matmul_fault { none, partial_partial, contraction, no_rule };
-template <class A, class B>
-constexpr matmul_fault fault_of() {
-  using TA = matmul_tensor<A>;
-  using TB = matmul_tensor<B>;
-  constexpr placement a = static_value<TA>, b = static_value<TB>;
-  if (a.axes() != b.axes()) return matmul_fault::no_rule;
-  for (int i = 0; i < a.axes(); ++i)
-    if (a[i].is_partial() && b[i].is_partial()) return matmul_fault::partial_partial;
-  int const ka = TA::rank - (matmul_operand<A>::is_transposed ? 2 : 1);
-  int const kb = TB::rank - (matmul_operand<B>::is_transposed ? 1 : 2);
-  if (!(a.axes_of(ka) == b.axes_of(kb))) return matmul_fault::contraction;
-  return matmul_fault::no_rule;
-}
 
 template <class A, class B>
 concept matmul_operands =
@@ -89,6 +91,19 @@ concept matmul_operands =
         matmul_tensor<A>::rank == matmul_tensor<B>::rank &&
     (matmul_tensor<A>::rank == 2 || matmul_tensor<A>::rank == 3) &&
     std::same_as<typename matmul_tensor<A>::value_type, typename matmul_tensor<B>::value_type>;
+
+/// Refuses operands whose contracted or batch extents differ.
+template <class A, class B>
+void same_contraction(A const& wrapped_a, B const& wrapped_b) {
+  auto const& a = matmul_operand<A>::get(wrapped_a);
+  auto const& b = matmul_operand<B>::get(wrapped_b);
+  constexpr bool ta = matmul_operand<A>::is_transposed, tb = matmul_operand<B>::is_transposed;
+  constexpr int first = matmul_tensor<A>::rank - 2, second = first + 1;
+  if (a.extents()[ta ? first : second] != b.extents()[tb ? second : first] ||
+      (first == 1 && a.extents()[0] != b.extents()[0]))
+    throw error("matmul", "the extents do not fit: " + describe(a) + (ta ? " transposed" : "") +
+                              " times " + describe(b) + (tb ? " transposed" : "") + ".");
+}
 
 /// The local product; `p` is where the result lies.
 template <class A, class B, class Placement>
@@ -99,10 +114,7 @@ auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
   constexpr int rank = matmul_tensor<A>::rank;
   using T = typename matmul_tensor<A>::value_type;
   int const first = rank - 2, second = rank - 1;
-  if (a.extents()[ta ? first : second] != b.extents()[tb ? second : first] ||
-      (rank == 3 && a.extents()[0] != b.extents()[0]))
-    throw error("matmul", "the extents do not fit: " + describe(a) + (ta ? " transposed" : "") +
-                              " times " + describe(b) + (tb ? " transposed" : "") + ".");
+  same_contraction(wrapped_a, wrapped_b);
   shape extents = a.extents();
   extents[first] = a.extents()[ta ? second : first];
   extents[second] = b.extents()[tb ? first : second];
@@ -141,7 +153,9 @@ auto matmul(A const& a, B const& b) {
 }
 template <class A, class B>
 requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
-  constexpr auto fault = detail::fault_of<A, B>();
+  constexpr auto fault = detail::matmul_rule_of<A, B>::fault_of(
+      detail::static_value<detail::matmul_tensor<A>>,
+      detail::static_value<detail::matmul_tensor<B>>);
   static_assert(fault != detail::matmul_fault::partial_partial, ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
   static_assert(fault != detail::matmul_fault::contraction, ASHLAR_SAYS_MATMUL_CONTRACTION);
   static_assert(fault != detail::matmul_fault::no_rule, ASHLAR_SAYS_MATMUL_NO_RULE);
@@ -150,12 +164,13 @@ requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
 
 /// The plan that matmul(a, b, p) runs: what moves before and after the local product.
 template <class A, class B, placement_argument Result>
-requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank == 2) matmul_plan
-    plan_matmul(A const& a, B const& b, Result const& p) {
+requires detail::matmul_operands<A, B> matmul_plan plan_matmul(A const& a, B const& b,
+                                                               Result const& p) {
   auto const& x = detail::matmul_operand<A>::get(a);
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
-  if (char const* const wrong = check(as_value(p), 2, x.mesh().axes()))
+  detail::same_contraction(a, b);
+  if (char const* const wrong = check(as_value(p), detail::matmul_tensor<A>::rank, x.mesh().axes()))
     throw error("matmul", "result " + to_string(as_value(p)) + ": " + wrong);
   return plan_matmul(x.extents(), x.placement(), w.extents(), w.placement(),
                      detail::matmul_operand<A>::is_transposed,
@@ -166,8 +181,8 @@ requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank == 2) ma
 
 /// x · w, placed as asked, by the cheapest plan. Communicates: what plan_matmul says.
 template <class A, class B, placement_argument Result>
-requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank ==
-         2) auto matmul(A const& a, B const& b, Result const& p) {
+requires detail::matmul_operands<A, B>
+auto matmul(A const& a, B const& b, Result const& p) {
   auto const plan = plan_matmul(a, b, p);
   auto const x = redistribute(detail::matmul_operand<A>::get(a), plan.a.to);
   auto const w = redistribute(detail::matmul_operand<B>::get(b), plan.b.to);
@@ -175,9 +190,7 @@ requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank ==
   return redistribute(local, p);
 }
 template <static_placement Result, class A, class B>
-requires(detail::matmul_operands<A, B>&& detail::matmul_tensor<A>::rank ==
-         2) auto matmul(A const& a, B const& b) {
-  return matmul(a, b, Result{});
-}
+requires detail::matmul_operands<A, B>
+auto matmul(A const& a, B const& b) { return matmul(a, b, Result{}); }
 
 }  // namespace ashlar

@@ -13,19 +13,27 @@
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/tensor/run_step.hpp>
+#include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
 namespace ashlar {
 namespace detail {
+
+/// The plan of `x` to `target`, from the mesh's cache. Throws if the placement does not fit.
+template <distributed Tensor>
+redistribution_plan const& plan_to(Tensor const& x, placement const& target) {
+  auto const& m = x.mesh();
+  if (char const* const wrong = check(target, Tensor::rank, m.axes()))
+    throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
+  return m.plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
+}
 
 /// Runs the plan from `x` into a tensor of the target's type.
 template <class Result, distributed Tensor>
 Result run_plan(Tensor const& x, placement const& target) {
   using T = typename Tensor::value_type;
   auto const& m = x.mesh();
-  if (char const* const wrong = check(target, Tensor::rank, m.axes()))
-    throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
-  auto const& plan = m.plan(x.extents(), sizeof(T), x.placement(), target);
+  auto const& plan = plan_to(x, target);
   tensor<T, Tensor::rank, dynamic> current = x.as_dynamic();
   for (int i = 0; i < plan.steps.size(); ++i) {
     tensor<T, Tensor::rank, dynamic> next(m, x.extents(), plan.steps[i].to);
@@ -46,14 +54,11 @@ template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {
   using T = typename Tensor::value_type;
   if constexpr (Tensor::is_static && static_placement<Target>)
-    static_assert(Tensor::placement_type::axes == Target::axes,
-                  "redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, "
-                  "B> on a mesh of two.");
+    static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
   if constexpr (static_placement<Target>) {
     constexpr placement value = value_of<Target>;
     static_assert(check(value, Tensor::rank, Target::axes) == nullptr,
-                  "redistribute: the placement does not fit the tensor. Split only dimensions it "
-                  "has, number shard depths 0, 1, ..., and use one kind of reduction.");
+                  "redistribute: " ASHLAR_SAYS_PLACEMENT);
   }
   using result = tensor_for<T, Tensor::rank, Target>;
   return detail::run_plan<result>(x, as_value(target));
@@ -71,11 +76,11 @@ auto operator|(Tensor const& x, to_placement<Tags...>) {
 }
 
 /// The plan that redistribute(x, target) runs. Communicates nothing.
+/// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 plan_report plan_redistribution(Tensor const& x, Target const& target) {
-  auto const& m = x.mesh();
-  return {m.plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), as_value(target)),
-          m.topology(), m.machine()};
+  auto const& plan = detail::plan_to(x, as_value(target));
+  return {plan, x.mesh().topology(), x.mesh().machine()};
 }
 
 }  // namespace ashlar

@@ -19,6 +19,9 @@
 namespace ashlar {
 namespace detail {
 
+template <int Dim, distributed X>
+inline constexpr bool has_dim = Dim >= 0 && Dim < X::rank;
+
 template <int Rank, int Dim, reduction Op>
 struct reduce_rule {
   static constexpr char const* name = "reduce";
@@ -27,7 +30,8 @@ struct reduce_rule {
 };
 struct transpose_rule {
   static constexpr char const* name = "transpose";
-  static constexpr char const* sentence = ASHLAR_SAYS_TRANSPOSE;
+  // Every placement has its row, so this is never said.
+  static constexpr char const* sentence = "no rule for this placement.";
   static constexpr signature_table table() { return transpose_signatures({1, 0}); }
 };
 
@@ -56,37 +60,43 @@ auto reduce_dim(X const& x, Combine combine) {
 
 /// Sum over dim Dim. Communicates nothing: P where Dim was split.
 template <int Dim, distributed X>
-requires locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
+requires detail::has_dim<Dim, X> &&
+    locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
 auto sum(X const& x) {
   return detail::reduce_dim<Dim, reduction::sum>(x, [](auto a, auto b) { return a + b; });
 }
 template <int Dim, distributed X>
 ill_formed sum(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE);
   return {};
 }
 
 /// Maximum over dim Dim. Communicates nothing: P(max) where Dim was split.
 template <int Dim, distributed X>
-requires locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
+requires detail::has_dim<Dim, X> &&
+    locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
 auto max(X const& x) {
   return detail::reduce_dim<Dim, reduction::max>(x, [](auto a, auto b) { return std::max(a, b); });
 }
 template <int Dim, distributed X>
 ill_formed max(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE);
   return {};
 }
 
 /// Minimum over dim Dim. Communicates nothing: P(min) where Dim was split.
 template <int Dim, distributed X>
-requires locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
+requires detail::has_dim<Dim, X> &&
+    locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
 auto min(X const& x) {
   return detail::reduce_dim<Dim, reduction::min>(x, [](auto a, auto b) { return std::min(a, b); });
 }
 template <int Dim, distributed X>
 ill_formed min(X const&) {
-  static_assert(detail::always_false<X>, ASHLAR_SAYS_REDUCE);
+  static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
+  static_assert(!detail::has_dim<Dim, X>, ASHLAR_SAYS_REDUCE);
   return {};
 }
 

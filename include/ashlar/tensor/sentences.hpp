@@ -31,4 +31,17 @@
 #define ASHLAR_SAYS_SOFTMAX                                                                        \
   "softmax: the last dimension is split, or the tensor partial, and a row's sum needs all of it. " \
   "Gather it first, as in softmax(x | to<B, ...>)."
-#define ASHLAR_SAYS_TRANSPOSE "transpose: no rule for these placements."
+#define ASHLAR_SAYS_SCALE                                                                          \
+  "scale: a partial maximum or minimum cannot be scaled addend by addend, since a negative "       \
+  "factor "                                                                                        \
+  "turns them around. Reduce it first, as in a * (x | to<B, ...>)."
+#define ASHLAR_SAYS_ALIKE                                                                          \
+  "element-wise operators take two tensors of one element type and one number of dimensions."
+#define ASHLAR_SAYS_DIMENSION                                                                      \
+  "reduce: the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
+#define ASHLAR_SAYS_AXES                                                                           \
+  "redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, B> on a mesh "   \
+  "of two."
+#define ASHLAR_SAYS_PLACEMENT                                                                      \
+  "the placement does not fit the tensor. Split only dimensions it has, number the shard depths "  \
+  "of a dimension 0, 1, ..., each once, and use one kind of reduction."

@@ -20,6 +20,7 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/placement/text.hpp>
+#include <ashlar/tensor/sentences.hpp>
 
 namespace ashlar {
 
@@ -48,6 +49,15 @@ constexpr placement as_value(Placement const& p) {
   return placement_traits<Placement>::value(p);
 }
 
+namespace detail {
+template <class Placement, int Rank>
+constexpr bool fits() {
+  if constexpr (static_placement<Placement>)
+    return check(value_of<Placement>, Rank, Placement::axes) == nullptr;
+  else return true;
+}
+}  // namespace detail
+
 template <class T, int Rank, class Placement = dynamic>
 class tensor {
  public:
@@ -55,6 +65,7 @@ class tensor {
   using placement_type = Placement;
   static constexpr int rank = Rank;
   static constexpr bool is_static = static_placement<Placement>;
+  static_assert(detail::fits<Placement, Rank>(), "tensor: " ASHLAR_SAYS_PLACEMENT);
 
   tensor() = default;
 

@@ -10,7 +10,8 @@
 //   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
 //
 // An error that every rank meets (a bad option) is printed by rank 0; one that a single rank meets is
-// printed by that rank, after a moment in which rank 0 could have ended the job.
+// printed by that rank, after a moment in which rank 0 could have ended the job. A program that
+// catches the exception outside the environment's scope prints it itself; at its exit the job ends.
 
 #include <chrono>
 #include <cstdio>
@@ -42,6 +43,8 @@ namespace ashlar::mpi {
 }
 
 namespace detail {
+inline void at_exit() { abort("an exception left the scope of mpi::environment"); }
+
 [[noreturn]] inline void on_terminate() {
   if (auto const current = std::current_exception()) {
     try {
@@ -74,8 +77,9 @@ class environment {
   environment& operator=(environment const&) = delete;
   ~environment() {
     if (!owner_) return;
-    if (std::uncaught_exceptions() > 0) abort("an exception left the scope of mpi::environment");
-    MPI_Finalize();
+    // While an exception passes, the other ranks may wait for messages of this one: no finalizing.
+    if (std::uncaught_exceptions() > 0) std::atexit(detail::at_exit);
+    else MPI_Finalize();
   }
 
   MPI_Comm world() const { return MPI_COMM_WORLD; }
