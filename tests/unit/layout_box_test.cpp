@@ -18,7 +18,7 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
   naive_mesh const mesh(t);
   index small;
   for (auto e : extents.extent) small.push_back(static_cast<int>(e));
-  dense owners(small);
+  dense owners(small), holders(small);
   std::int64_t largest = 0;
   int copies = 1;
   for (int a = 0; a < t.axes(); ++a)
@@ -36,21 +36,23 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
     }
     REQUIRE(box.extents().elements() == box.elements());
     largest = std::max(largest, box.elements());
-    if (ashlar::is_representative(p, c))
-      for_each_index(small, [&](index const& i) {
-        bool inside = true;
-        for (int d = 0; d < box.rank(); ++d) {
-          int const at = i[static_cast<std::size_t>(d)];
-          inside = inside && at >= box[d].begin && at < box[d].end();
-        }
-        owners(i) += inside;
-      });
+    bool const representative = ashlar::is_representative(p, c);
+    for_each_index(small, [&](index const& i) {
+      bool inside = true;
+      for (int d = 0; d < box.rank(); ++d) {
+        int const at = i[static_cast<std::size_t>(d)];
+        inside = inside && at >= box[d].begin && at < box[d].end();
+      }
+      holders(i) += inside;
+      owners(i) += inside && representative;
+    });
   }
   // The representatives own each element once; once per addend on partial axes.
   int addend_count = 1;
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial()) addend_count *= t.extent(a);
   for (double n : owners.values) REQUIRE(n == addend_count);
+  for (double n : holders.values) REQUIRE(n == copies);
   REQUIRE(ashlar::max_local_elements(extents, t, p) == largest);
 }
 
