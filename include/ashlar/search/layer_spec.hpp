@@ -25,7 +25,8 @@ struct label {
 struct parameter_spec {
   label name;
   shape extents;
-  bool in_backward = false;  ///< the backward pass reads its value (and gathers it again if sharded)
+  bool in_backward =
+      false;  ///< the backward pass reads its value (and gathers it again if sharded)
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
@@ -35,13 +36,11 @@ struct layer_spec {
   inplace_vector<parameter_spec, max_parameters> parameters;
   inplace_vector<shape, max_statistics> statistics;  ///< extents of training_row::stat
   training_table rows;
-  double forward_flops = 0;    ///< of GEMMs
+  double forward_flops = 0;  ///< of GEMMs
   double backward_flops = 0;
-  double forward_values = 0;   ///< elements read or written by what is not GEMM
+  double forward_values = 0;  ///< elements read or written by what is not GEMM
   double backward_values = 0;
-  double saved_values = 0;     ///< elements kept from forward to backward
-  int even_dim = -1;           ///< a dim of x that may only be split into equally many units, or -1
-  std::int64_t even_units = 0; ///< of that dim (the heads of an attention)
+  double saved_values = 0;  ///< elements kept from forward to backward
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

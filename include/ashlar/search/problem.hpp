@@ -31,8 +31,8 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 
 struct element {
   element_kind kind = element_kind::layer;
-  int layer = 0;    ///< index into problem::layers; of a residual: a spec with its rows and extents
-  int partner = -1; ///< of a residual_begin its residual_end, and the other way round
+  int layer = 0;  ///< index into problem::layers; of a residual: a spec with its rows and extents
+  int partner = -1;  ///< of a residual_begin its residual_end, and the other way round
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 

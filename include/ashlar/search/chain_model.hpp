@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A problem on a mesh as numbers: per element the costs of its choices, per pair of neighbours the
+// matrix of what the boundary costs. Every algorithm adds up these and nothing else.
+//
+// Elements with the same layer and the same permitted choices form a class; choices, costs and
+// matrices are made once per class (pair of classes), so a repeated block costs nothing more.
+//
+// Choices that cannot be needed are dropped at once. By the triangle inequality of shortest paths
+// choice j may always be replaced by i at no loss if
+//
+//   cost(i) + ways from j's boundaries to i's and back  <=  cost(j)      (and the same for memory)
+//
+// of which "equal boundaries, cheaper inside" is the simplest case. A residual's choice counts at
+// both of its ends, so the ways count twice.
+
+#include <vector>
+
+#include <ashlar/search/choices.hpp>
+#include <ashlar/search/cost.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::search {
+
+/// A filter that permits every choice.
+struct any_choice {
+  constexpr bool operator()(int, layer_choice const&) const { return true; }
+};
+
+/// Whether memory is part of what is optimized, so that choices may only be dropped in favour of
+/// ones that need no more of it; `keep_all` drops none.
+enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
+
+/// Weight of one collective against seconds: 1e-12 of a lower bound of the step's seconds, so that
+/// all ties of a plan together cannot hide a relative difference of 1e-9.
+template <int N>
+constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
+  double work = 0;
+  for (int i = 0; i < net.size(); ++i) work += whole_work_seconds(net.spec(i), m, net.element_size);
+  double const bound = net.micro_batches * work / t.ranks();
+  return bound > 0 ? 1e-12 * bound : 1e-18;
+}
+
+/// The choices of one layer, priced.
+struct choice_class {
+  int layer = 0;  ///< of a residual: of its begin
+  int end = -1;   ///< of a residual: the layer of its end
+  std::vector<layer_choice> choices;
+  scratch<double> weight;  ///< per choice; of a residual: of its two ends
+  scratch<element_memory> memory;
+  scratch<int> x, y, dy, dx;  ///< states of the boundaries in graphs of the layer's own ranks
+
+  constexpr int size() const { return static_cast<int>(choices.size()); }
+};
+
+template <int N>
+class chain_model {
+ public:
+  template <class Filter>
+  constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
+                        Filter const& filter, pruning prune)
+      : net_(net), paths_(t, m, net.element_size, tie_weight(net, t, m)),
+        class_of_(static_cast<std::size_t>(net.size())), prune_(prune) {
+    for (int i = 0; i < net.size(); ++i) {
+      element const& e = net[i];
+      int& known = class_of_.data()[i];
+      if (e.kind == element_kind::residual_end) {
+        known = class_of_.data()[e.partner];
+        continue;
+      }
+      int const end = e.kind == element_kind::residual_begin ? net[e.partner].layer : -1;
+      known = -1;
+      if constexpr (std::is_same_v<Filter, any_choice>) {
+        for (int k = 0; k < classes() && known < 0; ++k)
+          if (class_at(k).layer == e.layer && class_at(k).end == end) known = k;
+        if (known < 0) known = add(i, end, layer_choices(net.layer(e.layer), t));
+      } else {
+        std::vector<layer_choice> permitted;
+        for (auto const& c : layer_choices(net.layer(e.layer), t))
+          if (filter(i, c)) permitted.push_back(c);
+        for (int k = 0; k < classes() && known < 0; ++k)
+          if (class_at(k).layer == e.layer && class_at(k).end == end &&
+              permitted_.data()[k] == permitted)
+            known = k;
+        if (known < 0) {
+          known = add(i, end, permitted);
+          permitted_.push_back(permitted);
+        }
+      }
+    }
+  }
+
+  constexpr basic_problem<N> const& net() const { return net_; }
+  constexpr planner& paths() { return paths_; }
+  constexpr int size() const { return net_.size(); }
+  constexpr element_kind kind(int i) const { return net_[i].kind; }
+  constexpr int partner(int i) const { return net_[i].partner; }
+  constexpr int class_index(int i) const { return class_of_.data()[i]; }
+  constexpr int classes() const { return static_cast<int>(classes_.size()); }
+  constexpr choice_class const& class_at(int k) const { return classes_.data()[k]; }
+  constexpr choice_class const& choices(int i) const {
+    return classes_.data()[class_of_.data()[i]];
+  }
+
+  /// Per choice of element 0: the weight of bringing x there from the source.
+  constexpr scratch<double> from_source() {
+    choice_class const& c = choices(0);
+    scratch<double> start(static_cast<std::size_t>(c.size()));
+    int const table = paths_.table(net_.spec(0).x);
+    double const* const way = paths_.weight_from(
+        table, paths_.state(table, placement::all_broadcast(paths_.mesh().axes())));
+    for (int j = 0; j < c.size(); ++j) start.data()[j] = net_.micro_batches * way[c.x.data()[j]];
+    return start;
+  }
+
+  /// The weights of the boundary between elements i and i + 1: [choice of i][choice of i + 1].
+  constexpr double const* boundary(int i) {
+    int const a = class_index(i), b = class_index(i + 1);
+    shape const& extents = boundary_extents(net_, i);
+    int const n = static_cast<int>(boundaries_.size());
+    for (int k = 0; k < n; ++k) {
+      boundary_matrix const& it = boundaries_.data()[k];
+      if (it.left == a && it.right == b && it.extents == extents) return it.weight.data();
+    }
+    boundaries_.push_back({a, b, extents, make_boundary(i, extents)});
+    return boundaries_.data()[n].weight.data();
+  }
+
+ private:
+  struct boundary_matrix {
+    int left, right;
+    shape extents;
+    scratch<double> weight;
+  };
+
+  [[noreturn]] void refuse(int i) const {
+    throw error("search::optimal", "no placement of layer " + std::to_string(i) + " (" +
+                                       net_.spec(i).name.text + ") is permitted on this mesh.");
+  }
+
+  constexpr int add(int i, int end, std::vector<layer_choice> const& all) {
+    if (all.empty()) refuse(i);
+    layer_spec const& spec = net_.spec(i);
+    int const n = static_cast<int>(all.size());
+    layer_choice const* const choice = all.data();
+    scratch<double> weight(all.size());
+    scratch<element_memory> memory(all.size());
+    for (int j = 0; j < n; ++j) {
+      weight.data()[j] = cost_of(net_, spec, choice[j], paths_).weight;
+      if (prune_ != pruning::by_time)
+        memory.data()[j] = memory_of(net_, spec, choice[j], paths_.mesh());
+      if (end < 0) continue;
+      weight.data()[j] += cost_of(net_, net_.layer(end), choice[j], paths_).weight;
+      if (prune_ != pruning::by_time)
+        memory.data()[j].kept += memory_of(net_, net_.layer(end), choice[j], paths_.mesh()).kept;
+    }
+    int const x = paths_.table(spec.x), y = paths_.table(spec.y);
+    auto const states = [&](int table, placement layer_choice::*which) {
+      scratch<int> list(all.size());
+      for (int j = 0; j < n; ++j) list.data()[j] = paths_.state(table, choice[j].*which);
+      return list;
+    };
+    choice_class c;
+    c.layer = net_[i].layer;
+    c.end = end;
+    auto const xs = states(x, &layer_choice::x), ys = states(y, &layer_choice::y),
+               dys = states(y, &layer_choice::dy), dxs = states(x, &layer_choice::dx);
+    auto const keep = survivors(x, y, xs, ys, dys, dxs, weight, memory, end >= 0);
+    int kept = 0;
+    for (int j = 0; j < n; ++j) kept += keep.data()[j];
+    auto const size = static_cast<std::size_t>(kept);
+    c.weight = scratch<double>(size);
+    c.memory = scratch<element_memory>(size);
+    c.x = c.y = c.dy = c.dx = scratch<int>(size);
+    for (int j = 0, k = 0; j < n; ++j) {
+      if (!keep.data()[j]) continue;
+      c.choices.push_back(choice[j]);
+      c.weight.data()[k] = weight.data()[j];
+      c.memory.data()[k] = memory.data()[j];
+      c.x.data()[k] = xs.data()[j];
+      c.y.data()[k] = ys.data()[j];
+      c.dy.data()[k] = dys.data()[j];
+      c.dx.data()[k] = dxs.data()[j];
+      ++k;
+    }
+    classes_.push_back(static_cast<choice_class&&>(c));
+    return static_cast<int>(classes_.size()) - 1;
+  }
+
+  /// Which choices are not dropped. Among equals the first stays.
+  constexpr scratch<char> survivors(int x_table, int y_table, scratch<int> const& x,
+                                    scratch<int> const& y, scratch<int> const& dy,
+                                    scratch<int> const& dx, scratch<double> const& weight,
+                                    scratch<element_memory> const& memory, bool residual) {
+    std::size_t const size = x.size();
+    int const n = static_cast<int>(size);
+    scratch<char> alive_list(size);
+    for (char& a : alive_list) a = 1;
+    if (prune_ == pruning::keep_all) return alive_list;
+    scratch<double const*> from_y(size), from_dx(size);
+    double const** const py = from_y.data();
+    double const** const pdx = from_dx.data();
+    for (int j = 0; j < n; ++j)
+      py[j] = paths_.weight_from(y_table, y.data()[j]),
+      pdx[j] = paths_.weight_from(x_table, dx.data()[j]);
+    char* const alive = alive_list.data();
+    double const* const w = weight.data();
+    element_memory const* const b = memory.data();
+    int const *const sx = x.data(), *const sdx = dx.data(), *const sy = y.data(),
+                     *const sdy = dy.data();
+    double const times = net_.micro_batches * (residual ? 2 : 1);
+    for (int j = 0; j < n; ++j) {
+      double const* const px = paths_.weight_from(x_table, sx[j]);
+      double const* const pdy = paths_.weight_from(y_table, sdy[j]);
+      for (int i = 0; i < n && alive[j]; ++i)  // one expression: clang counts statements
+        alive[j] = !(
+            i != j && alive[i] && w[i] <= w[j] && b[i].kept <= b[j].kept &&
+            b[i].gathered <= b[j].gathered &&
+            replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
+                     i < j || b[i].kept < b[j].kept || b[i].gathered < b[j].gathered));
+    }
+    return alive_list;
+  }
+
+  static constexpr bool replaces(double with, double without, bool at_par) {
+    return at_par ? with <= without : with < without;
+  }
+
+  constexpr scratch<double> make_boundary(int i, shape const& extents) {
+    choice_class const &left = choices(i), &right = choices(i + 1);
+    int const n = left.size(), k = right.size();
+    int const table = paths_.table(extents);
+    // States are numbered alike in all tables of one rank.
+    auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
+                            placement layer_choice::*which) {
+      if (rank == extents.rank()) return own;
+      scratch<int> list(own.size());
+      for (int j = 0; j < c.size(); ++j)
+        list.data()[j] = paths_.state(table, c.choices.data()[j].*which);
+      return list;
+    };
+    int const y_rank = net_.spec(i).y.rank(), x_rank = net_.spec(i + 1).x.rank();
+    auto const y = states(left, left.y, y_rank, &layer_choice::y);
+    auto const dy = states(left, left.dy, y_rank, &layer_choice::dy);
+    auto const x = states(right, right.x, x_rank, &layer_choice::x);
+    auto const dx = states(right, right.dx, x_rank, &layer_choice::dx);
+    scratch<double const*> from_dx(dx.size());
+    double const** const back = from_dx.data();
+    for (int b = 0; b < k; ++b) back[b] = paths_.weight_from(table, dx.data()[b]);
+    scratch<double> matrix(static_cast<std::size_t>(n) * static_cast<std::size_t>(k));
+    double* out = matrix.data();
+    double const m = net_.micro_batches;
+    int const* const sx = x.data();
+    for (int a = 0; a < n; ++a) {
+      double const* const forth = paths_.weight_from(table, y.data()[a]);
+      int const target = dy.data()[a];
+      for (int b = 0; b < k; ++b) *out++ = m * (forth[sx[b]] + back[b][target]);
+    }
+    return matrix;
+  }
+
+  basic_problem<N> const& net_;
+  planner paths_;
+  scratch<int> class_of_;
+  pruning prune_;
+  std::vector<choice_class> classes_;
+  std::vector<std::vector<layer_choice>> permitted_;
+  std::vector<boundary_matrix> boundaries_;
+};
+
+}  // namespace ashlar::search

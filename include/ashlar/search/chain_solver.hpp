@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The exact optimum of a chain by dynamic programming, with residuals by recursion.
+//
+//   chain       V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
+//   residual    begin and end choose alike: V_end[r] = V_begin[r] + inside[r], where inside[r] is
+//               the optimum of the chain between them that starts and ends in choice r
+//
+// inside[] depends on the block alone, so equal blocks (repeat) are solved once. The optimum is
+// then traced back by values, from the end, solving again only the insides that it goes through.
+
+#include <ashlar/search/chain_model.hpp>
+
+namespace ashlar::search {
+
+inline constexpr double unreachable = 1e300;
+
+template <int N>
+class chain_solver {
+ public:
+  /// Minimizes weight + price · kept memory, over the choices that gather at most `gathered` bytes.
+  constexpr chain_solver(chain_model<N>& model, double price = 0, std::int64_t gathered = -1)
+      : model_(model), start_(model.from_source()),
+        own_(static_cast<std::size_t>(model.classes())) {
+    for (int k = 0; k < model.classes(); ++k) {
+      choice_class const& c = model.class_at(k);
+      scratch<double>& own = own_.data()[k];
+      own = c.weight;
+      if (price == 0 && gathered < 0) continue;
+      for (int j = 0; j < c.size(); ++j) {
+        element_memory const& bytes = c.memory.data()[j];
+        own.data()[j] = gathered >= 0 && bytes.gathered > gathered
+                            ? unreachable
+                            : own.data()[j] + price * double(bytes.kept);
+      }
+    }
+  }
+
+  /// Minimizes kept memory alone.
+  struct memory_only {};
+  constexpr chain_solver(memory_only, chain_model<N>& model, std::int64_t gathered)
+      : chain_solver(model, 0, gathered) {
+    boundaries_ = 0;
+    for (auto& s : start_) s = 0;
+    for (int k = 0; k < model.classes(); ++k)
+      for (int j = 0; j < model.class_at(k).size(); ++j)
+        if (own_.data()[k].data()[j] < unreachable)
+          own_.data()[k].data()[j] = double(model.class_at(k).memory.data()[j].kept);
+  }
+
+  /// The minimum; `unreachable` or more if no choices are left.
+  constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
+
+  /// One choice per element that attains the minimum.
+  constexpr scratch<int> path() {
+    scratch<int> choice(static_cast<std::size_t>(model_.size()));
+    trace(0, model_.size() - 1, start_, scratch<double>(), choice);
+    return choice;
+  }
+
+  /// Per choice r of the residual that begins at `begin`: the optimum between its two ends.
+  constexpr double const* inside(int begin) {
+    int const end = model_.partner(begin);
+    int const known = static_cast<int>(blocks_.size());
+    for (int b = 0; b < known; ++b)
+      if (equal(blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
+    int const n = model_.choices(begin).size();
+    scratch<double> value(static_cast<std::size_t>(n));
+    for (int r = 0; r < n; ++r) {
+      if (end == begin + 1) value.data()[r] = between(begin, r, r);
+      else
+        value.data()[r] = minimum_into(forward(begin + 1, end - 1, leaving(begin, r), nullptr),
+                                       arriving(end, r));
+    }
+    blocks_.push_back({begin, static_cast<scratch<double>&&>(value)});
+    return blocks_.data()[blocks_.size() - 1].value.data();
+  }
+
+  constexpr double own(int i, int choice) const {
+    return own_.data()[model_.class_index(i)].data()[choice];
+  }
+
+  /// The boundary between i and i + 1, for one pair of choices.
+  constexpr double between(int i, int left, int right) {
+    return boundaries_ * model_.boundary(i)[left * model_.choices(i + 1).size() + right];
+  }
+
+  /// The boundary from choice r of element i to every choice of the next.
+  constexpr scratch<double> leaving(int i, int r) {
+    int const n = model_.choices(i + 1).size();
+    scratch<double> row(static_cast<std::size_t>(n));
+    double const* const from = model_.boundary(i) + r * n;
+    for (int k = 0; k < n; ++k) row.data()[k] = boundaries_ * from[k];
+    return row;
+  }
+
+  /// The boundary from every choice of the element before i to choice r of i.
+  constexpr scratch<double> arriving(int i, int r) {
+    int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
+    scratch<double> column(static_cast<std::size_t>(before));
+    double const* const from = model_.boundary(i - 1);
+    for (int j = 0; j < before; ++j) column.data()[j] = boundaries_ * from[j * n + r];
+    return column;
+  }
+
+  /// The next element on the level of i: past the residual that begins there.
+  constexpr int skip_inside(int i) const {
+    return model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
+  }
+
+  /// Optimal values of the choices of `last`, coming from `start` values before element `first`.
+  /// If `all`, the values of every element on this level, at its index.
+  constexpr scratch<double> forward(int first, int last, scratch<double> value,
+                                    scratch<scratch<double>>* all) {
+    add_own(first, value);
+    for (int i = first;;) {
+      if (all != nullptr) all->data()[i] = value;
+      int const end = skip_inside(i);
+      if (end != i) {
+        double const* const within = inside(i);
+        for (int r = 0; r < static_cast<int>(value.size()); ++r) value.data()[r] += within[r];
+        i = end;
+        if (all != nullptr) all->data()[i] = value;
+      }
+      if (i >= last) return value;
+      value = advance(i, value);
+      add_own(++i, value);
+    }
+  }
+
+  /// Least value of reaching `last`'s end from each choice of the elements first .. last on this
+  /// level, own costs of later elements included; `value`: what follows each choice of `last`.
+  constexpr void backward(int first, int last, scratch<double> value,
+                          scratch<scratch<double>>& all) {
+    for (int i = last;;) {
+      all.data()[i] = value;
+      if (model_.kind(i) == element_kind::residual_end) {
+        int const begin = model_.partner(i);
+        double const* const within = inside(begin);
+        for (int r = 0; r < static_cast<int>(value.size()); ++r) value.data()[r] += within[r];
+        i = begin;
+        all.data()[i] = value;
+      }
+      if (i <= first) return;
+      int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
+      add_own(i, value);
+      scratch<double> earlier(static_cast<std::size_t>(before), unreachable);
+      double const* way = model_.boundary(i - 1);
+      for (int j = 0; j < before; ++j)
+        for (int k = 0; k < n; ++k, ++way) {
+          double const through = boundaries_ * *way + value.data()[k];
+          if (through < earlier.data()[j]) earlier.data()[j] = through;
+        }
+      value = static_cast<scratch<double>&&>(earlier);
+      --i;
+    }
+  }
+
+ private:
+  struct block {
+    int begin;
+    scratch<double> value;
+  };
+
+  static constexpr double minimum(scratch<double> const& value) {
+    double least = unreachable;
+    for (double const v : value) least = v < least ? v : least;
+    return least;
+  }
+
+  static constexpr double minimum_into(scratch<double> const& value, scratch<double> const& end) {
+    double least = unreachable;
+    for (std::size_t i = 0; i < value.size(); ++i)
+      least = value.data()[i] + end.data()[i] < least ? value.data()[i] + end.data()[i] : least;
+    return least;
+  }
+
+  /// A residual's own costs count at its begin; at its end they are done.
+  constexpr void add_own(int i, scratch<double>& value) const {
+    if (model_.kind(i) == element_kind::residual_end) return;
+    double const* const own = own_.data()[model_.class_index(i)].data();
+    double* const v = value.data();
+    int const n = static_cast<int>(value.size());
+    for (int k = 0; k < n; ++k) v[k] += own[k];
+  }
+
+  /// The step of the recurrence from element i to i + 1, without own costs.
+  constexpr scratch<double> advance(int i, scratch<double> const& value) {
+    int const n = static_cast<int>(value.size()), next = model_.choices(i + 1).size();
+    scratch<double> result(static_cast<std::size_t>(next), unreachable);
+    double* const out = result.data();
+    double const* way = model_.boundary(i);
+    for (int j = 0; j < n; ++j, way += next) {
+      double const v = value.data()[j];
+      if (v >= unreachable) continue;
+      if (boundaries_ == 0)
+        for (int k = 0; k < next; ++k) out[k] = v < out[k] ? v : out[k];
+      else
+        for (int k = 0; k < next; ++k) out[k] = v + way[k] < out[k] ? v + way[k] : out[k];
+    }
+    return result;
+  }
+
+  /// Whether the residuals that begin at a and b hold the same classes in the same structure.
+  constexpr bool equal(int a, int b) const {
+    int const n = model_.partner(a) - a;
+    if (model_.partner(b) - b != n) return false;
+    for (int i = 0; i <= n; ++i)
+      if (model_.class_index(a + i) != model_.class_index(b + i) ||
+          model_.kind(a + i) != model_.kind(b + i))
+        return false;
+    return true;
+  }
+
+  /// Writes the optimal choices of first .. last; `end`: what follows each choice of `last`.
+  constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
+                       scratch<int>& choice) {
+    scratch<scratch<double>> values(static_cast<std::size_t>(model_.size()));
+    forward(first, last, start, &values);
+    int best = 0;
+    double least = 2 * unreachable;
+    for (int k = 0; k < model_.choices(last).size(); ++k) {
+      double const v = values.data()[last].data()[k] + (end.size() == 0 ? 0 : end.data()[k]);
+      if (v < least) least = v, best = k;
+    }
+    for (int i = last;;) {
+      choice.data()[i] = best;
+      if (model_.kind(i) == element_kind::residual_end) {
+        int const begin = model_.partner(i);
+        choice.data()[begin] = best;
+        if (begin + 1 < i) trace(begin + 1, i - 1, leaving(begin, best), arriving(i, best), choice);
+        i = begin;
+      }
+      if (i <= first) return;
+      int const n = model_.choices(i).size();
+      double const* const way = model_.boundary(i - 1);
+      double const* const before = values.data()[i - 1].data();
+      int from = 0;
+      least = 2 * unreachable;
+      for (int j = 0; j < model_.choices(i - 1).size(); ++j) {
+        double const v = before[j] + boundaries_ * way[j * n + best];
+        if (v < least) least = v, from = j;
+      }
+      best = from;
+      --i;
+    }
+  }
+
+  chain_model<N>& model_;
+  scratch<double> start_;
+  scratch<scratch<double>> own_;
+  double boundaries_ = 1;  ///< 0 leaves the boundaries out
+  std::vector<block> blocks_;
+};
+
+}  // namespace ashlar::search

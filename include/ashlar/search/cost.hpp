@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The objective (problem.hpp) in two forms that the tests hold equal: of a whole plan, read off its
+// schedule, and of one element alone, from tables, which is what the algorithms add up.
+
+#include <ashlar/search/memory.hpp>
+#include <ashlar/search/schedule.hpp>
+
+namespace ashlar::search {
+
+/// Predicted seconds of a training step.
+struct step_cost {
+  double work = 0;           ///< computing, of the busiest rank
+  double communication = 0;  ///< in collectives
+  constexpr double seconds() const { return work + communication; }
+};
+
+/// The cost of a step under a plan, all micro-batches included.
+template <int N>
+constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                               machine const& m) {
+  step_cost cost;
+  for (auto const& move : schedule(net, chosen, m))
+    cost.communication += (move.phase == phase::synchronize ? 1 : net.micro_batches) *
+                          move.plan.seconds;
+  for (int i = 0; i < net.size(); ++i)
+    cost.work += net.micro_batches *
+                 work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
+  return cost;
+}
+
+/// Fills in what a plan predicts from its choices: seconds, memory, micro-batches and hash.
+template <int N>
+constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machine const& m) {
+  step_cost const cost = total_cost(net, chosen, m);
+  chosen.seconds = cost.seconds();
+  chosen.communication_seconds = cost.communication;
+  chosen.memory = memory_per_rank(net, chosen);
+  chosen.micro_batches = net.micro_batches;
+  chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
+  chosen.problem_hash = hash(net);
+  if (net.size() > 0) chosen.input = net.spec(0).x;
+}
+
+/// What a choice costs in its element, apart from the boundaries.
+struct element_cost {
+  double work = 0;           ///< seconds of a step
+  double communication = 0;  ///< seconds of a step
+  double weight = 0;         ///< of both, with tie breaks
+};
+
+template <int N>
+constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
+                               layer_choice const& c, planner& paths) {
+  double const batches = net.micro_batches;
+  element_cost cost;
+  cost.work = batches * work_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size);
+  cost.weight = cost.work;
+  for (int k = 0; k < spec.parameters.size(); ++k) {
+    parameter_choice const& p = c.parameters.items[k];
+    parameter_spec const& parameter = spec.parameters.items[k];
+    auto const gather = paths.move(parameter.extents, p.store, p.use);
+    auto const synchronize = paths.move(parameter.extents, p.grad, p.store);
+    double const times = batches * (parameter.in_backward ? 2 : 1);
+    cost.communication += times * gather.seconds + synchronize.seconds;
+    cost.weight += times * gather.weight + synchronize.weight;
+  }
+  for (int k = 0; k < spec.statistics.size(); ++k) {
+    auto const move = paths.move(spec.statistics.items[k], c.statistics.items[k].from,
+                                 c.statistics.items[k].to);
+    cost.communication += batches * move.seconds;
+    cost.weight += batches * move.weight;
+  }
+  return cost;
+}
+
+}  // namespace ashlar::search

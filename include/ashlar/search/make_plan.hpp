@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// From choice numbers to a plan with its predictions, read off the tables that the search has
+// anyway. (predict in cost.hpp gives the same from the schedule, which costs more.)
+
+#include <ashlar/search/chain_model.hpp>
+
+namespace ashlar::search {
+
+/// A plan without choices.
+template <int N>
+constexpr basic_plan<N> empty_plan(basic_problem<N> const& net, topology const& t) {
+  basic_plan<N> chosen;
+  chosen.mesh = t;
+  chosen.micro_batches = net.micro_batches;
+  chosen.problem_hash = hash(net);
+  if (net.size() > 0) chosen.input = net.spec(0).x;
+  return chosen;
+}
+
+/// The plan that takes choice[i] of element i.
+template <int N>
+constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
+  basic_problem<N> const& net = model.net();
+  planner& paths = model.paths();
+  basic_plan<N> chosen = empty_plan(net, paths.mesh());
+  std::int64_t kept = 0, gathered = 0;
+  double const batches = net.micro_batches;
+  double work = 0, communication = 0;
+  layer_choice const* before = nullptr;
+  for (int i = 0; i < net.size(); ++i) {
+    layer_choice const& c = model.choices(i).choices.data()[choice.data()[i]];
+    auto const& spec = net.spec(i);
+    chosen.choices.push_back(c);
+    auto const own = cost_of(net, spec, c, paths);
+    work += own.work;
+    communication += own.communication;
+    if (before == nullptr) {
+      auto const whole = placement::all_broadcast(paths.mesh().axes());
+      communication += batches * paths.move(spec.x, whole, c.x).seconds;
+    } else {
+      shape const& extents = boundary_extents(net, i - 1);
+      communication += batches * (paths.move(extents, before->y, c.x).seconds +
+                                  paths.move(extents, c.dx, before->dy).seconds);
+    }
+    before = &c;
+    auto const bytes = memory_of(net, spec, c, paths.mesh());
+    kept += bytes.kept;
+    if (bytes.gathered > gathered) gathered = bytes.gathered;
+  }
+  chosen.communication_seconds = communication;
+  chosen.seconds = work + communication;
+  chosen.memory = kept + gathered;
+  return chosen;
+}
+
+}  // namespace ashlar::search

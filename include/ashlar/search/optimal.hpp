@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The cheapest plan, exactly:
+//
+//   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
+//   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
+//
+// Without a memory limit, or where the optimum stays below it: chain_solver. With one:
+// within_memory. Ties go to fewer collectives, then to the choice that layer_choices names first.
+
+#include <ashlar/search/within_memory.hpp>
+
+namespace ashlar::search {
+
+/// The plan of least predicted seconds per step among those whose choices `filter(element, choice)`
+/// permits (a residual is asked at its begin) and whose memory per rank is at most machine.memory
+/// (0: no limit). Bytes and seconds as in cost.hpp and memory.hpp.
+/// Throws ashlar::error if a layer has no permitted choice, or if no plan fits the limit; the
+/// message then says what the least possible memory is.
+template <int N, class Filter = any_choice>
+constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
+                                Filter const& filter = {}) {
+  if (net.size() == 0) return empty_plan(net, t);
+  chain_model<N> model(net, t, m, filter, pruning::by_time);
+  basic_plan<N> const fastest = make_plan(model, chain_solver<N>(model).path());
+  if (m.memory == 0 || fastest.memory <= m.memory) return fastest;
+  return within_memory(net, t, m, filter);
+}
+
+}  // namespace ashlar::search

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What redistributions cost, tabulated: one graph per rank of tensor, one price list per extents,
+// one shortest-path tree per source, each made when it is first asked for and then shared by all
+// layers. Steps, seconds and ties are those of plan_redistribution.
+//
+//   seconds   of the planned steps
+//   weight    seconds + tie · collectives, what an algorithm minimizes: of plans that take equally
+//             long it then finds one with fewest collectives. `tie` is to be chosen so small that
+//             no real difference is hidden (see tie_weight in chain_model.hpp).
+
+#include <type_traits>
+#include <vector>
+
+#include <ashlar/plan/redistribution.hpp>
+
+namespace ashlar::search {
+
+class planner {
+ public:
+  constexpr planner(topology const& t, machine const& m, int element_size, double tie = 0)
+      : topology_(t), machine_(m), element_size_(element_size), tie_(tie) {}
+
+  constexpr topology const& mesh() const { return topology_; }
+  constexpr machine const& priced_on() const { return machine_; }
+  constexpr int element_size() const { return element_size_; }
+
+  /// The index of the table of tensors of these extents whose P axes stand for `op`.
+  constexpr int table(shape const& extents, reduction op = reduction::sum) {
+    int const n = static_cast<int>(tables_.size());
+    for (int i = 0; i < n; ++i) {
+      extents_table const& it = tables_.data()[i];
+      if (it.op == op && it.extents == extents) return i;
+    }
+    int const g = graph(extents.rank(), op);
+    placement_graph const& of_rank = graphs_.data()[g];
+    auto const states = static_cast<std::size_t>(of_rank.states());
+    tables_.push_back(
+        {extents, op, g, of_rank.price(extents, element_size_, machine_), scratch<row>(states)});
+    return n;
+  }
+
+  /// The index of a placement among those of a table; equal for all tables of one rank.
+  constexpr int state(int table, placement const& p) const {
+    return graphs_.data()[tables_.data()[table].graph].find(p);
+  }
+
+  /// Per target state: seconds, and weight, of the move from a source state.
+  constexpr double const* seconds_from(int table, int source) {
+    return tree(table, source).seconds.data();
+  }
+  constexpr double const* weight_from(int table, int source) {
+    return tree(table, source).weight.data();
+  }
+
+  struct cost {
+    double seconds = 0;
+    double weight = 0;
+  };
+
+  /// The cost of one redistribution.
+  constexpr cost move(shape const& extents, placement const& from, placement const& to) {
+    if (from == to) return {};
+    if (mixes_reductions(from, to)) {
+      placement const middle = ashlar::detail::reduced(to);
+      cost const a = move(extents, from, middle), b = move(extents, middle, to);
+      return {a.seconds + b.seconds, a.weight + b.weight};
+    }
+    int const t = table(extents, from.has_partial() ? from.op() : to.op());
+    row const& r = tree(t, state(t, from));
+    auto const target = static_cast<std::size_t>(state(t, to));
+    return {r.seconds[target], r.weight[target]};
+  }
+
+  /// The plan of one redistribution, equal to that of plan_redistribution.
+  constexpr redistribution_plan plan(shape const& extents, placement const& from,
+                                     placement const& to) {
+    if (from == to || mixes_reductions(from, to))
+      return plan_redistribution(extents, element_size_, from, to, topology_, machine_);
+    int const t = table(extents, from.has_partial() ? from.op() : to.op());
+    extents_table const& it = tables_.data()[t];
+    return plan_in_graph(graphs_.data()[it.graph], it.price, extents, element_size_, from, to,
+                         machine_);
+  }
+
+ private:
+  struct row {
+    scratch<double> seconds, weight;
+  };
+  struct extents_table {
+    shape extents;
+    reduction op;
+    int graph;
+    scratch<double> price;  ///< of each edge
+    scratch<row> rows;      ///< per source; empty until asked for
+  };
+
+  // Pointers to rows are handed out: growing the list of tables must not copy them.
+  static_assert(std::is_nothrow_move_constructible_v<extents_table>);
+
+  static constexpr bool mixes_reductions(placement const& from, placement const& to) {
+    return from.has_partial() && to.has_partial() && from.op() != to.op();
+  }
+
+  constexpr int graph(int rank, reduction op) {
+    int const n = static_cast<int>(graphs_.size());
+    for (int i = 0; i < n; ++i)
+      if (graphs_.data()[i].rank() == rank && ops_.data()[i] == op) return i;
+    graphs_.push_back(placement_graph(rank, topology_, op));
+    ops_.push_back(op);
+    return n;
+  }
+
+  constexpr row const& tree(int table, int source) {
+    extents_table& it = tables_.data()[table];
+    row& r = it.rows.data()[source];
+    if (r.seconds.size() == 0) fill(r, it, source);
+    return r;
+  }
+
+  constexpr void fill(row& r, extents_table const& it, int source) const {
+    placement_graph const& of_rank = graphs_.data()[it.graph];
+    auto const paths = of_rank.shortest_from(source, it.price);
+    int const n = of_rank.states();
+    r.seconds = scratch<double>(static_cast<std::size_t>(n));
+    r.weight = scratch<double>(static_cast<std::size_t>(n));
+    double* const seconds = r.seconds.data();
+    double* const weight = r.weight.data();
+    double const* const price = it.price.data();
+    int const* const last = paths.last_edge.data();
+    placement_graph::edge const* const edges = of_rank.edges().data();
+    for (int target = 0; target < n; ++target) {
+      double sum = 0;
+      int collectives = 0;
+      for (int e = last[target]; e >= 0; e = last[edges[e].from])
+        sum += price[e], collectives += price[e] > 0;
+      seconds[target] = sum;
+      weight[target] = sum + tie_ * collectives;
+    }
+  }
+
+  topology topology_;
+  machine machine_;
+  int element_size_;
+  double tie_;
+  std::vector<placement_graph> graphs_;
+  std::vector<reduction> ops_;
+  std::vector<extents_table> tables_;
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Every redistribution of a training step under a plan, in the order in which it is executed.
+//
+//   forward, elements 0 .. n-1       y of the element before -> x (the first: source, all B -> x),
+//                                    its parameters store -> use, its statistics
+//   backward, elements n-1 .. 0      dx of the element after -> dy,
+//                                    its parameters store -> use again, if read there and if that
+//                                    communicates (a slice is kept)
+//   synchronize, elements 0 .. n-1   its parameters' gradients -> store
+//
+// Forward and backward run once per micro-batch, synchronize once per step. Moves between equal
+// placements are left out. residual_begin hands its x on in R, residual_end takes in R what the
+// inner chain made; gradients come back in G: for them the table above holds as it stands.
+
+#include <vector>
+
+#include <ashlar/search/plan.hpp>
+#include <ashlar/search/planner.hpp>
+
+namespace ashlar::search {
+
+enum class phase : signed char { forward, backward, synchronize };
+enum class moved : signed char { activation, gradient, parameter, statistic };
+
+/// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
+struct scheduled_move {
+  search::phase phase = search::phase::forward;
+  int element = 0;  ///< the one that receives an activation or gradient, or owns the rest
+  moved what = moved::activation;
+  int index = 0;  ///< of the parameter or statistic
+  redistribution_plan plan;
+};
+
+/// The extents of what elements i and i + 1 pass on. If one of them views a dim as two (heads), the
+/// view of fewer dims counts.
+template <int N>
+constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
+  shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
+  return x.rank() < y.rank() ? x : y;
+}
+
+namespace detail {
+
+template <int N, class Emit>
+constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, Emit emit) {
+  int const n = net.size();
+  for (int i = 0; i < n; ++i) {
+    layer_choice const& c = chosen[i];
+    auto const& spec = net.spec(i);
+    if (i == 0)
+      emit(phase::forward, i, moved::activation, 0, spec.x,
+           placement::all_broadcast(chosen.mesh.axes()), c.x);
+    else
+      emit(phase::forward, i, moved::activation, 0, boundary_extents(net, i - 1), chosen[i - 1].y,
+           c.x);
+    for (int k = 0; k < c.parameters.size(); ++k)
+      emit(phase::forward, i, moved::parameter, k, spec.parameters[k].extents,
+           c.parameters[k].store, c.parameters[k].use);
+    for (int k = 0; k < c.statistics.size(); ++k)
+      emit(phase::forward, i, moved::statistic, k, spec.statistics[k], c.statistics[k].from,
+           c.statistics[k].to);
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    layer_choice const& c = chosen[i];
+    if (i + 1 < n)
+      emit(phase::backward, i, moved::gradient, 0, boundary_extents(net, i), chosen[i + 1].dx,
+           c.dy);
+    for (int k = 0; k < c.parameters.size(); ++k)
+      if (net.spec(i).parameters[k].in_backward)
+        emit(phase::backward, i, moved::parameter, k, net.spec(i).parameters[k].extents,
+             c.parameters[k].store, c.parameters[k].use);
+  }
+  for (int i = 0; i < n; ++i) {
+    for (int k = 0; k < chosen[i].parameters.size(); ++k)
+      emit(phase::synchronize, i, moved::parameter, k, net.spec(i).parameters[k].extents,
+           chosen[i].parameters[k].grad, chosen[i].parameters[k].store);
+  }
+}
+
+}  // namespace detail
+
+/// The redistributions of one step of `plan`, in execution order.
+/// Expects a plan of this problem: one valid choice per element.
+template <int N>
+constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
+                                               basic_plan<N> const& chosen, machine const& m) {
+  std::vector<scheduled_move> moves;
+  planner paths(chosen.mesh, m, net.element_size);
+  detail::for_each_move(net, chosen,
+                        [&](phase when, int element, moved what, int index, shape const& extents,
+                            placement const& from, placement const& to) {
+                          if (from == to) return;
+                          auto path = paths.plan(extents, from, to);
+                          if (when == phase::backward && what == moved::parameter &&
+                              path.is_local())
+                            return;
+                          moves.push_back({when, element, what, index, path});
+                        });
+  return moves;
+}
+
+}  // namespace ashlar::search

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How long a layer computes on the busiest rank.
+//
+//   seconds = flops · fraction / machine.flops + values · fraction · element_size / memory_bandwidth
+//
+// fraction is the product over the mesh axes of (largest part) / (extent) of the dim that the axis
+// splits: of x, else of y, else of a parameter as used; 1 where the axis splits nothing and its
+// ranks repeat each other's work.
+
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/search/plan.hpp>
+
+namespace ashlar::search {
+
+namespace detail {
+
+/// Multiplies `fraction` by the parts that `p` makes along axes not yet in `counted`.
+constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
+                            unsigned& counted) {
+  unsigned const before = counted;
+  shape part = s;
+  int const axes = p.axes();
+  for (int depth = 0, found = 1; depth < axes && found; ++depth) {
+    found = 0;
+    for (int a = 0; a < axes; ++a) {
+      axis_placement const& role = p.axis.items[a];
+      if (!role.is_split() || role.depth != depth) continue;
+      found = 1;
+      if (before >> a & 1u) continue;
+      counted |= 1u << a;
+      std::int64_t& n = part.extent.items[role.dim];
+      if (n == 0) continue;
+      std::int64_t const largest = (n + t.extent(a) - 1) / t.extent(a);
+      fraction *= double(largest) / double(n);
+      n = largest;
+    }
+  }
+}
+
+}  // namespace detail
+
+/// The part of a layer's work that its busiest rank does, in (0, 1].
+constexpr double work_fraction(layer_spec const& spec, layer_choice const& c, topology const& t) {
+  double fraction = 1;
+  unsigned counted = 0;
+  detail::count_splits(c.x, spec.x, t, fraction, counted);
+  detail::count_splits(c.y, spec.y, t, fraction, counted);
+  for (int k = 0; k < spec.parameters.size(); ++k)
+    detail::count_splits(c.parameters.items[k].use, spec.parameters.items[k].extents, t, fraction,
+                         counted);
+  return fraction;
+}
+
+/// Seconds that a layer would compute on one rank alone, per micro-batch, both passes.
+constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size) {
+  return (spec.forward_flops + spec.backward_flops) / m.flops +
+         (spec.forward_values + spec.backward_values) * element_size / m.memory_bandwidth;
+}
+
+/// Seconds that a layer computes per micro-batch, both passes, on the busiest rank.
+constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
+                              machine const& m, int element_size) {
+  double const whole = whole_work_seconds(spec, m, element_size);
+  return whole == 0 ? 0 : whole * work_fraction(spec, c, t);
+}
+
+}  // namespace ashlar::search
