@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A layer of one's own in a page: y = gain * x, a learned gain per feature. It states its rules and
+// its arithmetic; placing, redistributing, gradient synchronization and search come from ashlar.
+//
+//   mpirun -n 4 custom_layer
+
+#include <iostream>
+
+#include <ashlar/ashlar.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace nn = ashlar::nn;
+
+// The placed half: arithmetic on local shards. `at` says where each tensor lies.
+template <class T, int Rank, class At>
+class placed_gain {
+  using input = ashlar::tensor_for<T, Rank, decltype(std::declval<At>().x())>;
+  using parameter = nn::parameter_of<T, 1, 0, At>;
+
+ public:
+  placed_gain(At const& at, parameter gain) : at_(at), gain_(std::move(gain)) {}
+
+  auto forward(input const& x, nn::pass const&) {
+    x_ = x;
+    auto const gain = gain_.use();
+    auto y = ashlar::empty<T, Rank>(x.mesh(), x.extents(), at_.y());
+    std::int64_t const n = x.local_size(Rank - 1);
+    for (std::int64_t i = 0; i < x.local_elements(); ++i)
+      y.data()[i] = gain.data()[i % n] * x.data()[i];
+    return y;
+  }
+  template <ashlar::distributed DY>
+  auto backward(DY const& dy) {
+    auto const gain = gain_.use();
+    auto dx = ashlar::empty<T, Rank>(dy.mesh(), dy.extents(), at_.dx());
+    T* const dgain = gain_.pending().data();
+    std::int64_t const n = dy.local_size(Rank - 1);
+    for (std::int64_t i = 0; i < dy.local_elements(); ++i) {
+      dx.data()[i] = gain.data()[i % n] * dy.data()[i];
+      dgain[i % n] += x_.data()[i] * dy.data()[i];
+    }
+    return dx;
+  }
+  template <class F>
+  void for_each_parameter(F f) {
+    f(gain_);
+  }
+
+ private:
+  At at_;
+  parameter gain_;
+  input x_;
+};
+
+// The blueprint: extents, rules and work, no placement.
+class gain {
+ public:
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+
+  explicit gain(std::int64_t features) : features_(features) {}
+
+  ashlar::search::layer_spec spec(ashlar::shape const& x) const {
+    using ashlar::broadcast, ashlar::partial, ashlar::split;
+    ashlar::search::layer_spec s;
+    s.name = "gain";
+    s.x = s.y = x;
+    s.parameters = {{"gain", {features_}, true}};
+    //               x         y         dy        dx        gain is used as | its gradient is
+    int const last = x.rank() - 1;
+    for (int d = 0; d < last; ++d)  // rows split: every rank has the gain, gradients add up
+      s.rows.push_back(
+          {split(d, 0), split(d, 0), split(d, 0), split(d, 0), {broadcast()}, {partial()}, {}});
+    auto const f = split(last, 0);  // features split: so is the gain
+    s.rows.push_back({f, f, f, f, {split(0, 0)}, {split(0, 0)}, {}});
+    s.rows.push_back(
+        {broadcast(), broadcast(), broadcast(), broadcast(), {broadcast()}, {broadcast()}, {}});
+    s.forward_values = 2 * double(x.elements());
+    s.backward_values = 3 * double(x.elements());
+    s.saved_values = double(x.elements());
+    return s;
+  }
+  template <class T, int XRank, class At>
+  auto place(ashlar::mesh const& m, ashlar::shape const&, At const& at, nn::stream_counter&) const {
+    return placed_gain<T, XRank, At>(
+        at, nn::constant_parameter<T, 1, 0>("gain", m, {features_}, at, T(1)));
+  }
+
+ private:
+  std::int64_t features_;
+};
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  ashlar::mesh mesh(env.world(), {{"gpu", env.size()}});
+
+  auto const net = nn::chain(nn::linear(64, 256), gain(256), nn::relu(), nn::linear(256, 10));
+  auto const problem = nn::describe(net, nn::feature_batch{128, 64});
+  ashlar::search::plan const plan = [&] {
+    auto const found = ashlar::search::optimal(problem, mesh.topology(), mesh.machine());
+    return ashlar::search::to_run_time(found);
+  }();
+  auto model = nn::place<float>(net, mesh, plan, 1);
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 3e-3});
+
+  // Ten classes: the class of a row is the position of the largest of its first ten features.
+  ashlar::train::batch_data<float> batch;
+  batch.inputs.resize(128 * 64);
+  ashlar::device::host::fill_normal<float>(5, 0, 0, 128 * 64, 0.0f, 1.0f, batch.inputs.data());
+  for (int row = 0; row < 128; ++row) {
+    auto const* x = batch.inputs.data() + 64 * row;
+    batch.targets.push_back(static_cast<std::int32_t>(std::max_element(x, x + 10) - x));
+  }
+  for (int step = 0; step < 100; ++step) {
+    auto const report = trainer.step(batch);
+    if (mesh.rank() == 0 && step % 20 == 0) std::cout << report << '\n';
+  }
+}

@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Where tensors lie, and what it costs to move them. Run on four ranks:
+//
+//   mpirun -n 4 hello_placements
+
+#include <iostream>
+
+#include <ashlar/ashlar.hpp>
+
+using namespace ashlar::placements;  // S<dim>, B, P
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
+
+  // Rows of x split over the nodes, columns of w over the ranks of a node.
+  auto x = ashlar::normal<float>(mesh, {512, 1024}, ashlar::sbp<S<0>, B>{}, {.seed = 1});
+  auto w = ashlar::normal<float>(mesh, {1024, 4096}, ashlar::sbp<B, S<1>>{}, {.seed = 2});
+
+  auto y = ashlar::matmul(x, w);     // tensor<float, 2, sbp<S<0>, S<1>>>: nothing moves
+  auto z = y | ashlar::to<S<0>, B>;  // one all-gather along "gpu"
+  auto s = ashlar::sum<0>(y);        // tensor<float, 1, sbp<P, S<0>>>: still nothing moves
+
+  ashlar::placement p = ashlar::parse_placement("S(1),B");
+  ashlar::tensor<float, 2> d = ashlar::redistribute(y, p);  // the same algebra at run time
+
+  if (mesh.rank() == 0)
+    std::cout << "x  " << x << "\ny  " << y << "\nz  " << z << "\ns  " << s << "\nd  " << d
+              << "\n\nfrom y to d:\n"
+              << ashlar::plan_redistribution(y, p) << "\nfrom s to all ranks:\n"
+              << ashlar::plan_redistribution(s, ashlar::sbp<B, B>{});
+}
