@@ -6,12 +6,11 @@
 // their axes and bytes as planned, and the same bytes counted in the MPI calls themselves.
 
 #include <doctest/doctest.h>
+#include <support/mpi_traffic.hpp>
+#include <support/placed.hpp>
 
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/redistribute.hpp>
-
-#include <support/mpi_traffic.hpp>
-#include <support/placed.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -28,22 +27,23 @@ char const* call_of(ashlar::step const& s, ashlar::topology const& t) {
   }
 }
 
-std::string text(ashlar::mesh const& m, dense const& x, placement const& from, placement const& to) {
+std::string text(ashlar::mesh const& m, dense const& x, placement const& from,
+                 placement const& to) {
   return to_string(to_shape(x.extents)) + " " + to_string(from) + " -> " +
          to_string(to, m.topology());
 }
 
 /// What is wrong with the redistribution of `source` to `to`; empty if nothing.
 template <class T, int Rank>
-std::string try_pair(ashlar::mesh const& m, dense const& x,
-                     ashlar::tensor<T, Rank> const& source, placement const& to) {
+std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Rank> const& source,
+                     placement const& to) {
   auto const& plan = m.plan(source.extents(), sizeof(T), source.placement(), to);
   std::vector<ashlar::collective_record> expected;
   std::vector<mpi_traffic::call> expected_calls;
   for (auto const& s : plan.steps) {
     if (!communicates(s.kind)) continue;
-    auto const bytes =
-        step_traffic(s, source.extents(), m.topology(), m.here()).elements * std::int64_t(sizeof(T));
+    auto const bytes = step_traffic(s, source.extents(), m.topology(), m.here()).elements *
+                       std::int64_t(sizeof(T));
     expected.push_back({s.kind, s.axes, bytes});
     expected_calls.push_back({call_of(s, m.topology()), bytes});
   }
@@ -100,8 +100,7 @@ TEST_CASE("vectors: every pair of placements") {
   for (auto const& t : topologies(n))
     for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
       ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      try_pairs<float, 1>(m, {{n}, {n + 1}, {2 * n + 3}, {n - 1}, {1}, {0}},
-                          stride_for<1>(m, 500));
+      try_pairs<float, 1>(m, {{n}, {n + 1}, {2 * n + 3}, {n - 1}, {1}, {0}}, stride_for<1>(m, 500));
     }
 }
 
@@ -121,6 +120,56 @@ TEST_CASE("three and four dims") {
     ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
     try_pairs<float, 3>(m, {{n, n + 1, 3}, {2, 1, n + 2}, {3, 0, 2}}, stride_for<3>(m, 400));
     try_pairs<float, 4>(m, {{3, 2, n + 1, 2}, {1, n, 2, 3}}, stride_for<4>(m, 200));
+  }
+}
+
+TEST_CASE("maxima and minima") {
+  int const n = world_size();
+  for (auto const& t : topologies(n))
+    for (auto const op : {ashlar::reduction::max, ashlar::reduction::min}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
+      try_pairs<float, 1>(m, {{n + 1}, {0}, {1}}, stride_for<1>(m, 100), op);
+      try_pairs<double, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
+      try_pairs<std::int64_t, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
+    }
+}
+
+TEST_CASE("double and integer elements") {
+  int const n = world_size();
+  for (auto const& t : topologies(n)) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    try_pairs<double, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
+    try_pairs<std::int32_t, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
+    try_pairs<std::int64_t, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
+  }
+}
+
+TEST_CASE("from one kind of reduction to another: reduced on the way") {
+  int const n = world_size();
+  std::mt19937 random(3);
+  auto const x = random_integers(random, {n + 1, 3});
+  for (auto const& t : topologies(n)) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    auto const sums = all_placements(2, m.axes());
+    auto const maxima = all_placements(2, m.axes(), {ashlar::reduction::max});
+    int pair = 0;
+    for (auto const& p : sums)
+      for (auto const& q : maxima) {
+        if (!p.has_partial() || !q.has_partial() || pair++ % 41 != 0) continue;
+        CHECK(try_pair<float, 2>(m, x, placed<float, 2>(m, x, p), q) == "");
+        CHECK(try_pair<float, 2>(m, x, placed<float, 2>(m, x, q), p) == "");
+      }
+  }
+}
+
+TEST_CASE("a scalar can be partial too") {
+  dense x{index{}};
+  x.values = {7};
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    for (auto const& p : all_placements(0, m.axes()))
+      for (auto const& q : all_placements(0, m.axes()))
+        CHECK(try_pair<double, 0>(m, x, placed<double, 0>(m, x, p), q) == "");
   }
 }
 

@@ -102,8 +102,8 @@ int MPI_Alltoallv(void const* s, int const* scounts, int const* soffsets, MPI_Da
   ashlar_test::mpi_traffic::others("Alltoallv", counts, t, c);
   return PMPI_Alltoallv(s, scounts, soffsets, st, r, counts, offsets, t, c);
 }
-int MPI_Ialltoallv(void const* s, int const* scounts, int const* soffsets, MPI_Datatype st,
-                   void* r, int const* counts, int const* offsets, MPI_Datatype t, MPI_Comm c,
+int MPI_Ialltoallv(void const* s, int const* scounts, int const* soffsets, MPI_Datatype st, void* r,
+                   int const* counts, int const* offsets, MPI_Datatype t, MPI_Comm c,
                    MPI_Request* q) {
   ashlar_test::mpi_traffic::others("Alltoallv", counts, t, c);
   return PMPI_Ialltoallv(s, scounts, soffsets, st, r, counts, offsets, t, c, q);

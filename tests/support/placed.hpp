@@ -10,10 +10,9 @@
 #include <vector>
 
 #include <mpi.h>
+#include <support/naive_placement.hpp>
 
 #include <ashlar/tensor/tensor.hpp>
-
-#include <support/naive_placement.hpp>
 
 namespace ashlar_test {
 
@@ -94,8 +93,8 @@ std::vector<dense> all_shards(Tensor const& t) {
   std::vector<double> mine(t.local().begin(), t.local().end());
   mine.resize(static_cast<std::size_t>(counts[static_cast<std::size_t>(t.mesh().rank())]));
   std::vector<double> all(static_cast<std::size_t>(total));
-  PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, all.data(),
-                  counts.data(), offsets.data(), MPI_DOUBLE, MPI_COMM_WORLD);
+  PMPI_Allgatherv(mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, all.data(), counts.data(),
+                  offsets.data(), MPI_DOUBLE, MPI_COMM_WORLD);
   auto value = all.begin();
   for (auto& shard : shards)
     for (auto& v : shard.values) v = *value++;
@@ -113,8 +112,9 @@ std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
     text = "the shard of " + describe(t) + " has " + std::to_string(t.local_elements()) +
            " elements, not " + std::to_string(mine.values.size());
   if (p.has_partial())
-    return is_placed(all_shards(t), x, p, ranks, tolerance) ? text
-                                                            : text + "wrong addends: " + describe(t);
+    return is_placed(all_shards(t), x, p, ranks, tolerance)
+               ? text
+               : text + "wrong addends: " + describe(t);
   if (!text.empty()) return text;
   for (std::size_t i = 0; i < mine.values.size(); ++i)
     if (!close(static_cast<double>(t.data()[i]), mine.values[i], tolerance))
