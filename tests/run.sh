@@ -43,7 +43,7 @@ if [ "$install" = yes ]; then
 fi
 
 start=$SECONDS
-cmake --preset "$preset"
+cmake --preset "$preset" -DASHLAR_WERROR=ON
 cmake --build --preset "$preset"
 # Each public header alone. After the programs: their errors are the more telling ones.
 cmake --build --preset "$preset" --target all_verify_interface_header_sets
