@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 #include <support/placed.hpp>
 
 #include <ashlar/tensor/gather.hpp>
@@ -60,20 +61,6 @@ void compare_paths(ashlar::mesh const& m, dense const& x, From, To to) {
   auto const a = plan_redistribution(source, ashlar::value_of<To>);
   auto const b = plan_redistribution(typed_source, to);
   CHECK(a.plan == b.plan);
-}
-
-template <class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (ashlar::error const& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
-bool has(std::string const& text, std::string const& part) {
-  return text.find(part) != std::string::npos;
 }
 
 }  // namespace

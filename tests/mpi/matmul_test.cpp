@@ -1,0 +1,251 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Matrix products: the local one for every row of the table, the planned one between sampled
+// placements of operands and result, transposed and batched; integers, so that sums are exact.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/tensor/matmul.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+/// c = op(a) · op(b), matrices or batches of them.
+dense product(dense const& a, dense const& b, bool ta, bool tb) {
+  int const rank = a.rank(), batch = rank == 3 ? a.extent(0) : 1;
+  int const m = a.extent(ta ? rank - 1 : rank - 2), k = a.extent(ta ? rank - 2 : rank - 1);
+  int const n = b.extent(tb ? rank - 2 : rank - 1);
+  dense c(rank == 3 ? index{batch, m, n} : index{m, n});
+  auto const at = [](dense const& x, int s, int i, int j, bool t) {
+    if (t) std::swap(i, j);
+    return x(x.rank() == 3 ? index{s, i, j} : index{i, j});
+  };
+  for (int s = 0; s < batch; ++s)
+    for (int i = 0; i < m; ++i)
+      for (int j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int l = 0; l < k; ++l) sum += at(a, s, i, l, ta) * at(b, s, l, j, tb);
+        c(rank == 3 ? index{s, i, j} : index{i, j}) = sum;
+      }
+  return c;
+}
+
+dense integers(index extents, unsigned seed) {
+  std::mt19937 random(seed);
+  return random_integers(random, std::move(extents), -5, 5);
+}
+
+std::vector<ashlar::collective_record> records_of(ashlar::mesh const& m,
+                                                  ashlar::redistribution_plan const& plan) {
+  std::vector<ashlar::collective_record> records;
+  for (auto const& s : plan.steps)
+    if (communicates(s.kind))
+      records.push_back(
+          {s.kind, s.axes,
+           step_traffic(s, plan.extents, m.topology(), m.here()).elements * plan.element_size});
+  return records;
+}
+
+template <class X, class Y>
+std::string try_planned(X const& a, Y const& b, placement const& p, dense const& expected) {
+  auto const plan = plan_matmul(a, b, p);
+  auto const& m = ashlar::detail::matmul_operand<X>::get(a).mesh();
+  std::vector<ashlar::collective_record> planned;
+  for (auto const* part : {&plan.a, &plan.b, &plan.c})
+    for (auto const& r : records_of(m, *part)) planned.push_back(r);
+  ashlar::communication_log const log(m);
+  auto const c = matmul(a, b, p);
+  std::string wrong;
+  if (!(log.records() == planned)) wrong += " records differ from the plan;";
+  if (!(c.placement() == p)) wrong += " placement;";
+  wrong += wrong_with(c, expected);
+  return wrong.empty() ? ""
+                       : to_string(plan.a.from) + " x " + to_string(plan.b.from) + " -> " +
+                             to_string(p, m.topology()) + ":" + wrong;
+}
+
+template <class T, int Rank>
+void sample_planned(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta,
+                    bool tb, int samples, std::vector<ashlar::reduction> const& ops) {
+  std::mt19937 random(5);
+  dense const a = integers(a_extents, 1), b = integers(b_extents, 2);
+  dense const c = product(a, b, ta, tb);
+  auto const states = all_placements(Rank, m.axes(), ops);
+  auto const any = [&] {
+    return states[static_cast<std::size_t>(
+        uniform(random, 0, static_cast<int>(states.size()) - 1))];
+  };
+  for (int i = 0; i < samples; ++i) {
+    auto const x = placed<T, Rank>(m, a, any());
+    auto const y = placed<T, Rank>(m, b, any());
+    auto const p = any();
+    if (ta && tb) CHECK(try_planned(transposed(x), transposed(y), p, c) == "");
+    else if (ta) CHECK(try_planned(transposed(x), y, p, c) == "");
+    else if (tb) CHECK(try_planned(x, transposed(y), p, c) == "");
+    else CHECK(try_planned(x, y, p, c) == "");
+  }
+}
+
+/// The typed local product along one axis of the mesh.
+template <class A, class X, class Result>
+void typed_row(ashlar::mesh const& m) {
+  int const n = world_size();
+  dense const a = integers({n + 1, n + 2}, 1), b = integers({n + 2, n - 1}, 2);
+  auto const x = placed<float, 2>(m, a, ashlar::value_of<A>).template as_static<A>();
+  auto const w = placed<float, 2>(m, b, ashlar::value_of<X>).template as_static<X>();
+  ashlar::no_communication const forbidden(m);
+  auto const y = matmul(x, w);
+  static_assert(std::same_as<decltype(y), tensor<float, 2, Result> const>);
+  CHECK(wrong_with(y, product(a, b, false, false)) == "");
+}
+
+}  // namespace
+
+TEST_CASE("the six rows, typed, on each axis, are local") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  typed_row<sbp<B>, sbp<B>, sbp<B>>(m);
+  typed_row<sbp<S<0>>, sbp<B>, sbp<S<0>>>(m);
+  typed_row<sbp<B>, sbp<S<1>>, sbp<S<1>>>(m);
+  typed_row<sbp<S<1>>, sbp<S<0>>, sbp<P>>(m);
+  typed_row<sbp<P>, sbp<B>, sbp<P>>(m);
+  typed_row<sbp<B>, sbp<P>, sbp<P>>(m);
+  if (n % 2 != 0) return;
+  ashlar::mesh const two(MPI_COMM_WORLD, {{"node", 2}, {"gpu", n / 2}});
+  typed_row<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>(two);
+  typed_row<sbp<S<1>, B>, sbp<S<0>, S<1>>, sbp<P, S<1>>>(two);
+  typed_row<sbp<S<1>, S<1>>, sbp<S<0>, S<0>>, sbp<P, P>>(two);
+  typed_row<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, P>>(two);
+  typed_row<sbp<S<0, 1>, S<0, 0>>, sbp<B, B>, sbp<S<0, 1>, S<0, 0>>>(two);
+  typed_row<sbp<P, S<1>>, sbp<B, S<0>>, sbp<P, P>>(two);
+  typed_row<sbp<B, P>, sbp<P, B>, sbp<P, P>>(two);
+}
+
+TEST_CASE("the local product with run-time placements, transposed in all ways: legal or refused") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, n % 2 == 0 ? ashlar::topology{{"node", 2}, {"gpu", n / 2}}
+                                                  : ashlar::topology{{"gpu", n}});
+  auto const states = all_placements(2, m.axes());
+  int legal = 0;
+  for (bool const ta : {false, true})
+    for (bool const tb : {false, true}) {
+      index const a_extents = ta ? index{n + 2, 3} : index{3, n + 2};
+      index const b_extents = tb ? index{n + 1, n + 2} : index{n + 2, n + 1};
+      dense const a = integers(a_extents, 1), b = integers(b_extents, 2);
+      dense const c = product(a, b, ta, tb);
+      auto const table = ashlar::matmul_signatures(ta, tb);
+      ashlar::no_communication const forbidden(m);
+      for (auto const& p : states)
+        for (auto const& q : states) {
+          auto const x = placed<double, 2>(m, a, p), y = placed<double, 2>(m, b, q);
+          auto const multiply = [&] {
+            return ta   ? tb ? matmul(transposed(x), transposed(y)) : matmul(transposed(x), y)
+                     : tb ? matmul(x, transposed(y))
+                        : matmul(x, y);
+          };
+          if (resolve(table, nullptr, p, q)) {
+            ++legal;
+            CHECK(wrong_with(multiply(), c) == "");
+          } else {
+            auto const message = message_of(multiply);
+            bool both = false;
+            for (int i = 0; i < m.axes(); ++i) both |= p[i].is_partial() && q[i].is_partial();
+            CHECK_MESSAGE(has(message, both ? "Reduce one of them first" : "Split it alike") !=
+                              has(message, "on one mesh axis these placements need communication"),
+                          message);
+            CHECK_MESSAGE(has(message, describe(x) + ", " + describe(y)), message);
+          }
+        }
+    }
+  CHECK(legal > 0);
+}
+
+TEST_CASE("planned products between any placements") {
+  int const n = world_size();
+  for (auto const& t : topologies(n))
+    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      int const samples = t.axes() == 3 ? 6 : 25;
+      sample_planned<float, 2>(m, {n + 1, 5}, {5, n - 1}, false, false, samples,
+                               {ashlar::reduction::sum});
+      sample_planned<double, 2>(m, {n + 2, 3}, {n + 2, n}, true, false, samples,
+                                {ashlar::reduction::sum});
+      sample_planned<float, 2>(m, {2, n + 2}, {n, n + 2}, false, true, samples,
+                               {ashlar::reduction::sum});
+      sample_planned<double, 2>(m, {n, 4}, {5, n}, true, true, samples, {ashlar::reduction::sum});
+      sample_planned<float, 2>(m, {n, 0}, {0, 3}, false, false, 3, {ashlar::reduction::sum});
+    }
+}
+
+TEST_CASE("operands and results that are partial maxima are reduced on their way") {
+  int const n = world_size();
+  for (auto const& t : topologies(n)) {
+    if (t.axes() == 3) continue;
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    sample_planned<double, 2>(m, {n + 1, 3}, {3, 4}, false, false, 20, {ashlar::reduction::max});
+  }
+}
+
+TEST_CASE("batched products, local and planned") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  dense const a = integers({n + 1, 2, 5}, 1), b = integers({n + 1, 5, 3}, 2);
+  {
+    auto const x = placed<float, 3>(m, a, {ashlar::split(0)}).as_static<sbp<S<0>>>();
+    auto const w = placed<float, 3>(m, b, {ashlar::split(0)}).as_static<sbp<S<0>>>();
+    ashlar::no_communication const forbidden(m);
+    auto const y = matmul(x, w);
+    static_assert(std::same_as<decltype(y)::placement_type, sbp<S<0>>>);
+    CHECK(wrong_with(y, product(a, b, false, false)) == "");
+  }
+  for (auto const& t : topologies(n)) {
+    ashlar::mesh const mesh(MPI_COMM_WORLD, t, bandwidth_bound);
+    int const samples = t.axes() == 3 ? 2 : 10;
+    sample_planned<float, 3>(mesh, {n + 1, 2, 5}, {n + 1, 5, 3}, false, false, samples,
+                             {ashlar::reduction::sum});
+    sample_planned<float, 3>(mesh, {2, 5, n}, {2, 5, 3}, true, false, samples,
+                             {ashlar::reduction::sum});
+    sample_planned<float, 3>(mesh, {2, n, 4}, {2, 5, 4}, false, true, samples,
+                             {ashlar::reduction::sum});
+  }
+}
+
+TEST_CASE("matmul<Result> has a typed result") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  dense const a = integers({n + 1, 4}, 1), b = integers({4, 6}, 2);
+  auto const x = placed<float, 2>(m, a, {ashlar::split(1)}).as_static<sbp<S<1>>>();
+  auto const w = placed<float, 2>(m, b, {ashlar::split(1)});
+  auto const y = ashlar::matmul<sbp<S<0>>>(x, w);
+  static_assert(std::same_as<decltype(y)::placement_type, sbp<S<0>>>);
+  CHECK(wrong_with(y, product(a, b, false, false)) == "");
+}
+
+TEST_CASE("operands that do not fit are refused") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  ashlar::mesh const other(MPI_COMM_WORLD, {{"gpu", n}});
+  auto const whole = placement::all_broadcast(1);
+  auto const x = placed<float, 2>(m, integers({3, 4}, 1), whole);
+  auto const w = placed<float, 2>(m, integers({5, 4}, 1), whole);
+  auto const elsewhere = placed<float, 2>(other, integers({4, 5}, 1), whole);
+  CHECK(has(message_of([&] { matmul(x, w); }), "the extents do not fit: tensor 3x4 [B]@gpu="));
+  CHECK(has(message_of([&] { matmul(x, w, whole); }), "tensor 5x4"));
+  CHECK(has(message_of([&] { matmul(transposed(x), transposed(w), whole); }), "4 [B]@gpu="));
+  CHECK(wrong_with(matmul(x, transposed(w)),
+                   product(integers({3, 4}, 1), integers({5, 4}, 1), false, true)) == "");
+  CHECK(has(message_of([&] { matmul(x, elsewhere); }), "different meshes"));
+  CHECK(has(message_of([&] { matmul(x, elsewhere, whole); }), "different meshes"));
+  CHECK(has(message_of([&] { matmul(x, transposed(w), ashlar::parse_placement("S(2)")); }),
+            "result [S(2)]: split of a dimension"));
+}
+
+}  // namespace ashlar_test

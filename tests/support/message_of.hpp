@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The text of the ashlar::error that an action throws.
+
+#include <string>
+
+#include <ashlar/support/error.hpp>
+
+namespace ashlar_test {
+
+template <class Action>
+std::string message_of(Action action) {
+  try {
+    action();
+  } catch (ashlar::error const& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+inline bool has(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+}  // namespace ashlar_test
