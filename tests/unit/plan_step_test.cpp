@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Every step of the algebra, whether a plan takes it or not: its replay turns its `from` into its
+// `to`, both ends are valid, and its axes are listed outermost first, so that the order of the
+// group's members is the order of the shards.
+
+#include <doctest/doctest.h>
+#include <support/replay.hpp>
+
+#include <ashlar/mesh/text.hpp>
+
+using namespace ashlar_test;
+using ashlar::collective;
+
+namespace {
+
+/// Whether the boxes of the group's members, in the group's order, are consecutive parts of one
+/// dim.
+bool in_order(ashlar::step const& s, ashlar::placement const& p, ashlar::shape const& extents,
+              ashlar::topology const& t, ashlar::coordinates const& c) {
+  int const d = p[s.axes[0]].dim;
+  auto previous = ashlar::local_box(extents, t, p, t.member(c, s.axes, 0))[d];
+  for (int i = 1; i < t.group_size(s.axes); ++i) {
+    auto const next = ashlar::local_box(extents, t, p, t.member(c, s.axes, i))[d];
+    if (next.begin != previous.end()) return false;
+    previous = next;
+  }
+  return true;
+}
+
+int check_steps(index const& sizes, ashlar::topology const& t, reduction op) {
+  std::mt19937 random(21);
+  ashlar::shape extents;
+  for (int n : sizes) extents.extent.push_back(n);
+  auto const x = random_integers(random, sizes, -99, 99);
+  int const rank = extents.rank();
+  int count = 0;
+  for (auto const& from : all_placements(rank, t.axes(), {op})) {
+    ashlar::for_each_step(from, rank, t, op, [&](ashlar::step const& s) {
+      ++count;
+      INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.axes, t), ": ",
+           ashlar::to_string(s.from), " -> ", ashlar::to_string(s.to));
+      REQUIRE(s.from == from);
+      REQUIRE_FALSE(s.from == s.to);
+      REQUIRE(ashlar::check(s.to, rank, t.axes()) == nullptr);
+      replay ranks(sizes, t);
+      ranks.start(x, s.from, random);
+      auto const report = ranks.run(s);
+      REQUIRE(ranks.difference(x, s.to) == "");
+      bool const gives_parts = s.kind == collective::all_gather || s.kind == collective::all_to_all;
+      bool const makes_parts = s.kind == collective::reduce_scatter ||
+                               s.kind == collective::all_to_all || s.kind == collective::slice;
+      for (int r = 0; r < t.ranks(); ++r) {
+        auto const c = t.coordinates_of(r);
+        if (gives_parts) REQUIRE(in_order(s, s.from, extents, t, c));
+        if (makes_parts) REQUIRE(in_order(s, s.to, extents, t, c));
+        bool const reduces = s.kind == collective::all_reduce ||
+                             s.kind == collective::reduce_scatter;
+        auto const load = ashlar::step_traffic(s, extents, t, c);
+        if (!reduces) REQUIRE(load.elements == report[static_cast<std::size_t>(r)].elements);
+        if (!ashlar::communicates(s.kind)) REQUIRE(load == ashlar::traffic{});
+      }
+    });
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("every step is right on every placement of a matrix, uneven extents") {
+  CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 2}, {"c", 2}}, reduction::sum) > 800);
+  CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 3}, {"c", 2}}, reduction::sum) > 800);
+  CHECK(check_steps({7, 5}, {{"a", 3}, {"b", 2}, {"c", 4}}, reduction::sum) > 800);
+}
+
+TEST_CASE("every step is right with maxima and minima, whose padding is no zero") {
+  CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 3}}, reduction::max) > 100);
+  CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 2}}, reduction::min) > 100);
+}
+
+TEST_CASE("every step is right for extents below the axes, zero, and axes of one rank") {
+  CHECK(check_steps({1, 2}, {{"a", 2}, {"b", 3}, {"c", 2}}, reduction::sum) > 800);
+  CHECK(check_steps({0, 3}, {{"a", 2}, {"b", 3}}, reduction::sum) > 100);
+  CHECK(check_steps({3, 4}, {{"a", 1}, {"b", 3}, {"c", 1}}, reduction::sum) > 800);
+}
+
+TEST_CASE("the steps that change nothing but copies can be undone") {
+  // A step that communicates no value away has a way back of one step: gather and slice, exchange
+  // and exchange, permute and permute.
+  ashlar::topology const t{{"a", 2}, {"b", 3}, {"c", 2}};
+  for (auto const& from : all_placements(2, 3))
+    ashlar::for_each_step(from, 2, t, reduction::sum, [&](ashlar::step const& s) {
+      bool const single = s.axes.size() == 1 || s.kind == collective::permute;
+      if (!single || s.kind == collective::all_reduce || s.kind == collective::reduce_scatter ||
+          s.kind == collective::zero_pad)
+        return;
+      bool back = false;
+      ashlar::for_each_step(s.to, 2, t, reduction::sum,
+                            [&](ashlar::step const& r) { back = back || r.to == s.from; });
+      INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
+           ashlar::to_string(s.to));
+      CHECK(back);
+    });
+}
