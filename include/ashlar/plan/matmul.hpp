@@ -8,13 +8,45 @@
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
 //
-// Every assignment of signatures to axes is priced: 1-D, 2-D, 2.5-D and 3-D algorithms are the
-// same mechanism (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2).
+// Every assignment of signatures to axes is priced, with every shard order: 1-D, 2-D, 2.5-D and 3-D
+// algorithms are the same mechanism (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are
+// p0, p1 and p2).
 
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/signature/contraction.hpp>
 
 namespace ashlar {
+namespace detail {
+
+/// `p` with `role` on `axis`; a split enters its dim's list of axes at `depth`.
+constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
+  p.axis[axis] = role;
+  if (!role.is_split()) return p;
+  for (int a = 0; a < p.axes(); ++a)
+    if (a != axis && p.axis[a].is_split_of(role.dim) && p.axis[a].depth >= depth) ++p.axis[a].depth;
+  p.axis[axis].depth = static_cast<signed char>(depth);
+  return p;
+}
+
+/// Calls visit(a, b, c) for all placements with which c = a · b is local: each row of the table on
+/// each axis from `axis` on, and each order of the axes that split one letter; canonical first.
+template <class Visit>
+constexpr void for_each_local_product(signature_table const& table, placement const& a,
+                                      placement const& b, placement const& c, int axis,
+                                      Visit& visit) {
+  if (axis == a.axes()) return visit(a, b, c);
+  for (auto const& row : table) {
+    int const last = row.in[0].is_split()   ? a.split_count(row.in[0].dim)
+                     : row.in[1].is_split() ? b.split_count(row.in[1].dim)
+                                            : 0;
+    for (int depth = last; depth >= 0; --depth)
+      for_each_local_product(table, with_role(a, axis, row.in[0], depth),
+                             with_role(b, axis, row.in[1], depth),
+                             with_role(c, axis, row.out, depth), axis + 1, visit);
+  }
+}
+
+}  // namespace detail
 
 struct matmul_plan {
   redistribution_plan a, b;  ///< of the operands, to where the local product wants them
@@ -48,45 +80,31 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
 
   // The way from c' to c is looked up per distinct c'.
   scratch<double> to_c(static_cast<std::size_t>(graph.states()), -1.0);
-  int assignments = 1;
-  for (int i = 0; i < t.axes(); ++i) assignments *= table.size();
   double best = 1e300;
   placement best_a = a, best_b = b, best_c = c;
   double best_gemm = 0;
-  for (int assignment = 0; assignment < assignments; ++assignment) {
-    placement pa = placement::all_broadcast(t.axes()), pb = pa, pc = pa;
-    int rest = assignment;
-    for (int i = 0; i < t.axes(); ++i) {
-      auto const& row = table[rest % table.size()];
-      rest /= table.size();
-      auto const place = [i](placement& p, axis_placement role) {
-        if (role.is_split()) p = p.with_split(i, role.dim);
-        else p.axis[i] = role;
-      };
-      place(pa, row.in[0]);
-      place(pb, row.in[1]);
-      place(pc, row.out);
-    }
+  auto const consider = [&](placement const& pa, placement const& pb, placement const& pc) {
     auto const ia = static_cast<std::size_t>(graph.find(pa));
     auto const ib = static_cast<std::size_t>(graph.find(pb));
     auto const ic = static_cast<std::size_t>(graph.find(pc));
     double const before = from_a.weight[ia] + from_b.weight[ib];
-    if (before >= best) continue;
+    if (before >= best) return;
     auto const la = local_box(a_extents, t, pa, {}), lb = local_box(b_extents, t, pb, {});
     double const gemm = 2.0 * double(la.elements()) *
                         double(lb[transpose_b ? first : second].size) / machine.flops;
-    if (before + gemm >= best) continue;
+    if (before + gemm >= best) return;
     if (to_c[ic] < 0)
       to_c[ic] = graph.shortest_from(static_cast<int>(ic), c_cost, target)
                      .weight[static_cast<std::size_t>(target)];
-    if (before + gemm + to_c[ic] < best) {
-      best = before + gemm + to_c[ic];
-      best_a = pa;
-      best_b = pb;
-      best_c = pc;
-      best_gemm = gemm;
-    }
-  }
+    if (before + gemm + to_c[ic] >= best) return;
+    best = before + gemm + to_c[ic];
+    best_a = pa;
+    best_b = pb;
+    best_c = pc;
+    best_gemm = gemm;
+  };
+  auto const whole = placement::all_broadcast(t.axes());
+  detail::for_each_local_product(table, whole, whole, whole, 0, consider);
   matmul_plan plan;
   auto const plan_of = [&](shape const& extents, scratch<double> const& cost, placement const& from,
                            placement const& to) {
