@@ -14,8 +14,9 @@
 //   reduce_scatter  p - 1      (p - 1) to                   the others' addends of its shard
 //   all_reduce      2 (p - 1)  (p - 1) b + (from - b)       both of the above; b: its block of from
 //   all_to_all      p - 1      to - kept
-//   permute         1          to - kept                    p - 1 messages where shards do not map
-//                                                           one to one (see plan/step.hpp)
+//   permute         1          to                           between pairs of ranks; p - 1 messages and
+//                                                           to - kept where shards do not map one to
+//                                                           one (plan/step.hpp tells which)
 //   slice, zero_pad 0          0                            local
 //
 // Multiplied with α and β this is table 2 of AutoDDL with two differences, both of them counts of

@@ -19,6 +19,9 @@ namespace ashlar {
 /// A position on the mesh, one entry per axis.
 using coordinates = std::array<int, max_axes>;
 
+/// The most ranks of a mesh.
+inline constexpr int max_ranks = 1 << 30;
+
 struct topology {
   inplace_vector<mesh_axis, max_axes> axis;
 
@@ -29,6 +32,8 @@ struct topology {
         throw std::invalid_argument("topology: a mesh axis has an extent of 1 or more");
       for (auto const& b : axis)
         if (a.name == b.name) throw std::invalid_argument("topology: two mesh axes share one name");
+      if (a.extent > max_ranks / ranks())
+        throw std::invalid_argument("topology: more ranks than can be counted");
       axis.push_back(a);
     }
   }

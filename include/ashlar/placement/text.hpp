@@ -111,6 +111,7 @@ inline placement parse_placement(std::string_view text) {
   skip();
   if (i != text.size()) fail(i, "unexpected text");
   p.resolve_order();
+  if (char const* const wrong = check(p, 101, p.axes())) fail(0, wrong);
   return p;
 }
 
