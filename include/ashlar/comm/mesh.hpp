@@ -123,7 +123,7 @@ class mesh {
 
   void refuse_if_forbidden(exchange const& what) const {
     if (state_->forbidden)
-      throw error("mesh", std::string("communication is forbidden here, but a ") +
+      throw error("mesh", std::string("communication is forbidden here, but ") +
                               to_string(what.kind) + " along " + to_string(what.axes, topology()) +
                               " was asked for.");
   }

@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4 6
+
+// Meshes and the memory of their tensors.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+
+}  // namespace
+
+TEST_CASE("a mesh that does not match the world names both numbers, on every rank") {
+  int const n = world_size();
+  auto const message = message_of([&] { ashlar::mesh(MPI_COMM_WORLD, {{"node", n}, {"gpu", 3}}); });
+  std::string const wanted = std::to_string(3 * n);
+  CHECK_MESSAGE(message == "mesh: node=" + std::to_string(n) + ",gpu=3 has " + wanted +
+                               " ranks but the program runs on " + std::to_string(n) +
+                               ". Start it with mpirun -n " + wanted +
+                               ", or give a mesh whose extents multiply to " + std::to_string(n) +
+                               ".",
+                message);
+}
+
+TEST_CASE("ranks are row-major, last axis fastest") {
+  int const n = world_size();
+  int const outer = n % 2 == 0 ? 2 : 1;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"node", outer}, {"gpu", n / outer}});
+  CHECK(m.rank() == world_rank());
+  CHECK(m.ranks() == n);
+  CHECK(m.here()[0] == world_rank() / (n / outer));
+  CHECK(m.here()[1] == world_rank() % (n / outer));
+}
+
+TEST_CASE("a mesh lives on a part of the world") {
+  MPI_Comm half = MPI_COMM_NULL;
+  MPI_Comm_split(MPI_COMM_WORLD, world_rank() % 2, world_rank(), &half);
+  int size = 0;
+  MPI_Comm_size(half, &size);
+  {
+    ashlar::mesh const m(half, {{"gpu", size}});
+    auto const x = ashlar::from_index<double, 1>(m, {2 * size}, sbp<S<0>>{},
+                                                 [](auto i) { return double(i[0]); });
+    auto const y = x | ashlar::to<B>;
+    for (std::int64_t i = 0; i < 2 * size; ++i) CHECK(y.data()[i] == double(i));
+  }
+  MPI_Comm_free(&half);
+}
+
+TEST_CASE("copies of a mesh are the mesh; another of the same shape is another") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  ashlar::mesh const copy = m, other(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  CHECK(copy == m);
+  CHECK_FALSE(other == m);
+}
+
+TEST_CASE("plans are kept, and made again for another machine") {
+  int const n = world_size();
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
+  auto const from = ashlar::parse_placement("S(0)"), to = ashlar::parse_placement("S(1)");
+  auto const* plan = &m.plan({5, 6}, 4, from, to);
+  CHECK(&m.plan({5, 6}, 4, from, to) == plan);
+  CHECK_FALSE(m.plan({6, 5}, 4, from, to).extents == plan->extents);
+  CHECK(m.plan({5, 6}, 8, from, to).element_size == 8);
+  double const seconds = plan->seconds;
+  m.set_machine(bandwidth_bound);
+  if (n > 1) CHECK(m.plan({5, 6}, 4, from, to).seconds != seconds);
+}
+
+TEST_CASE("a repeated redistribution allocates nothing new, and tensors outlive their mesh") {
+  std::optional<ashlar::tensor<float, 2>> kept;
+  {
+    ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, bandwidth_bound);
+    auto const x = placed<float, 2>(m, dense({9, 7}, 2), ashlar::parse_placement("S(0)"));
+    auto const in_use = m.memory().bytes_in_use();
+    kept = redistribute(x, ashlar::parse_placement("S(1)"));
+    kept = redistribute(x, ashlar::parse_placement("S(1)"));
+    auto const peak = m.memory().peak_bytes();
+    for (int i = 0; i < 5; ++i) kept = redistribute(x, ashlar::parse_placement("S(1)"));
+    CHECK(m.memory().peak_bytes() == peak);
+    kept.reset();
+    CHECK(m.memory().bytes_in_use() == in_use);
+    m.memory().reset_peak();
+    CHECK(m.memory().peak_bytes() == in_use);
+    kept = x;
+  }
+  CHECK(wrong_with(*kept, dense({9, 7}, 2)) == "");
+  auto const p = reinterpret_cast<std::uintptr_t>(kept->data());
+  CHECK(p % ashlar::arena::alignment == 0);
+}
+
+}  // namespace ashlar_test
