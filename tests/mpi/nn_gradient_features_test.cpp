@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Gradients of the layers that take rows of features. Extents do not divide by the axes, and some
+// are smaller than an axis, so that shards are uneven and empty.
+
+#include <support/gradients.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+
+namespace ashlar_test {
+namespace {
+namespace nn = ashlar::nn;
+}  // namespace
+
+TEST_CASE("linear with and without bias, gelu") {
+  gradient_check(nn::chain(nn::linear(4, 7), nn::gelu(), nn::linear(7, 5, false)),
+                 nn::feature_batch{5, 4, 2}, 0, 5)
+      .run(12);
+}
+
+TEST_CASE("relu and dropout") {
+  gradient_check(nn::chain(nn::linear(3, 7, false), nn::relu(), nn::dropout(0.3), nn::linear(7, 5)),
+                 nn::feature_batch{3, 3, 2}, 0, 5)
+      .run(12);
+}
+
+TEST_CASE("layer norm, and a residual around a chain") {
+  gradient_check(nn::chain(nn::linear(4, 6),
+                           nn::residual(nn::chain(nn::layer_norm(6), nn::linear(6, 6))),
+                           nn::layer_norm(6)),
+                 nn::feature_batch{5, 4}, 0, 6)
+      .run(12);
+}
+
+TEST_CASE("repeats of both forms, residuals in residuals") {
+  auto const block = nn::residual(
+      nn::chain(nn::linear(5, 5), nn::residual(nn::gelu()), nn::dropout(0.2)));
+  gradient_check(nn::chain(nn::repeat(2, block), nn::repeat<2>(nn::linear(5, 5))),
+                 nn::feature_batch{3, 5}, 0, 5, 0)
+      .run(10);
+}
+
+TEST_CASE("linear to and from several dims, with and without bias") {
+  gradient_check(nn::chain(nn::linear<1, 2>({4}, {3, 4}), nn::linear<2, 2>({3, 4}, {2, 3}, false),
+                           nn::gelu(), nn::linear<2, 1>({2, 3}, {5})),
+                 nn::feature_batch{5, 4}, 0, 5)
+      .run(12);
+}
+
+TEST_CASE("one row, one feature, one class") {
+  gradient_check(nn::chain(nn::linear(1, 2), nn::gelu(), nn::linear(2, 1)),
+                 nn::feature_batch{1, 1, 2}, 0, 1, 0)
+      .run(8);
+}
+
+}  // namespace ashlar_test

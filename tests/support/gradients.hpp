@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The gradients of a net, in double, held two ways:
+//
+//   one process       the backward pass against finite differences of the forward pass, for every
+//                     element of every parameter
+//   random plans      the loss and every gathered gradient against those of one process
+//
+// Finite differences: five points, so the error is about h^4 + ε / h. Ranks share the elements.
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+namespace ashlar_test {
+
+/// A net on one process and its data; the same on every rank.
+template <class Net, class Batch>
+class gradient_check {
+ public:
+  using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, double>;
+
+  gradient_check(Net const& net, Batch const& batch, int vocabulary, int classes, int ignored = 5)
+      : net_(net), problem_(any_length(ashlar::nn::describe<double>(net, batch))),
+        alone_(MPI_COMM_SELF, {{"gpu", 1}}),
+        model_(ashlar::nn::place<double>(net, alone_, whole_plan(alone_), 7)),
+        data_(random_batch<input>(batch, vocabulary, classes, 3, ignored)) {
+    initial_ = values_of(model_);
+    values_ = initial_;
+    disturb(values_, 11);
+    set_values(model_, values_);
+    loss_ = accumulate_step(model_, data_, true);
+    model_.synchronize();
+    gradients_ = gradients_of(model_);
+  }
+
+  /// The largest error of an element, relative to the largest gradient of its parameter.
+  double error_of_backward() {
+    double const h = 1e-4;
+    whole_parameters numeric;
+    int turn = 0;
+    model_.for_each_parameter([&](auto& p) {
+      std::vector<double> slopes;
+      for (auto& v : p.value().local()) {
+        double slope = 0;
+        if (turn++ % world_size() == world_rank()) {
+          double const before = v;
+          auto const at = [&](double offset) {
+            v = before + offset;
+            return accumulate_step(model_, data_, true);
+          };
+          slope = (at(-2 * h) - 8 * at(-h) + 8 * at(h) - at(2 * h)) / (12 * h);
+          v = before;
+        }
+        slopes.push_back(slope);
+      }
+      MPI_Allreduce(MPI_IN_PLACE, slopes.data(), static_cast<int>(slopes.size()), MPI_DOUBLE,
+                    MPI_SUM, MPI_COMM_WORLD);
+      numeric.push_back(slopes);
+    });
+    return difference(numeric, gradients_);
+  }
+
+  /// What is wrong with the net placed by `plan`; empty if nothing.
+  std::string wrong_with(ashlar::mesh const& m, search::plan const& plan) const {
+    auto model = ashlar::nn::place<double>(net_, m, plan, 7);
+    std::string text;
+    if (values_of(model) != initial_) text += "the initial parameters depend on the plan\n";
+    set_values(model, values_);
+    double const loss = accumulate_step(model, data_);
+    if (!near(loss, loss_, 1e-11))
+      text += "loss " + std::to_string(loss) + ", not " + std::to_string(loss_) + '\n';
+    double const apart = difference(gradients_of(model), gradients_);
+    if (!(apart < 1e-10)) text += "gradients differ by " + std::to_string(apart) + '\n';
+    return text.empty() ? text : text + describe(problem_, plan);
+  }
+
+  /// Both, with `count` random plans on each mesh of the world.
+  void run(int count) {
+    CHECK(error_of_backward() < 1e-7);
+    unsigned seed = 0;
+    for (auto const& t : topologies(world_size())) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t,
+                           ++seed % 2 ? ashlar::machines::workstation : bandwidth_bound);
+      plan_source const plans(problem_, t, m.machine());
+      std::mt19937 random(seed);
+      for (int i = 0; i < count; ++i) {
+        auto const wrong = wrong_with(m, plans.random(random));
+        CHECK_MESSAGE(wrong == "", wrong);
+      }
+    }
+  }
+
+  search::problem const& problem() const { return problem_; }
+
+ private:
+  using model_type = decltype(ashlar::nn::place<double>(std::declval<Net const&>(),
+                                                        std::declval<ashlar::mesh const&>(),
+                                                        std::declval<search::plan const&>(), 7));
+
+  search::plan whole_plan(ashlar::mesh const& m) const {
+    return plan_source(problem_, m.topology(), m.machine()).whole();
+  }
+
+  Net net_;
+  search::problem problem_;
+  ashlar::mesh alone_;
+  model_type model_;
+  ashlar::train::batch_data<input> data_;
+  whole_parameters initial_, values_, gradients_;
+  double loss_ = 0;
+};
+
+}  // namespace ashlar_test

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Batches and parameters for tests of placed nets: made from seeds, the same on every rank.
+
+#include <random>
+#include <vector>
+
+#include <ashlar/nn/model.hpp>
+#include <ashlar/train/trainer.hpp>
+
+namespace ashlar_test {
+
+/// Data of one step: tokens below `vocabulary` (or normal deviates), targets below `classes`,
+/// about every `ignored`-th of them negative (0: none).
+template <class Input, class Batch>
+ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
+                                              unsigned seed, int ignored = 0) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  ashlar::train::batch_data<Input> data;
+  auto const extents = batch.extents();
+  auto const inputs = extents.elements() * batch.micro_batches;
+  auto const rows = std::same_as<Input, std::int32_t> ? inputs : extents[0] * batch.micro_batches;
+  for (std::int64_t i = 0; i < inputs; ++i) {
+    if constexpr (std::same_as<Input, std::int32_t>)
+      data.inputs.push_back(static_cast<Input>(random() % static_cast<unsigned>(vocabulary)));
+    else data.inputs.push_back(static_cast<Input>(normal(random)));
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    auto const target = static_cast<std::int32_t>(random() % static_cast<unsigned>(classes));
+    bool const ignore = ignored > 0 && random() % static_cast<unsigned>(ignored) == 0;
+    data.targets.push_back(ignore ? -1 : target);
+  }
+  return data;
+}
+
+/// Whole parameters or gradients, one vector each, in the order of the net.
+using whole_parameters = std::vector<std::vector<double>>;
+
+/// Communicates.
+template <class Model>
+whole_parameters values_of(Model& model) {
+  whole_parameters all;
+  model.for_each_parameter([&](auto& p) {
+    auto const full = to_full(p.value());
+    all.emplace_back(full.begin(), full.end());
+  });
+  return all;
+}
+/// After synchronize(). Communicates.
+template <class Model>
+whole_parameters gradients_of(Model& model) {
+  whole_parameters all;
+  model.for_each_parameter([&](auto& p) {
+    auto const full = to_full(p.gradient());
+    all.emplace_back(full.begin(), full.end());
+  });
+  return all;
+}
+
+template <class Model>
+void set_values(Model& model, whole_parameters const& all) {
+  using T = typename Model::value_type;
+  std::size_t k = 0;
+  model.for_each_parameter([&](auto& p) {
+    constexpr int rank = std::remove_cvref_t<decltype(p.value())>::rank;
+    std::vector<T> const full(all[k].begin(), all[k].end());
+    ++k;
+    auto const made = ashlar::from_full<rank>(model.mesh(), p.value().extents(),
+                                              p.value().placement(), std::span<T const>(full));
+    std::copy_n(made.data(), made.local_elements(), p.value().data());
+  });
+}
+
+/// Adds noise, so that no bias is zero and no gain one.
+inline void disturb(whole_parameters& all, unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> noise(0, 0.3);
+  for (auto& values : all)
+    for (auto& v : values) v += noise(random);
+}
+
+/// The mean loss of a step's data and, left in the parameters, its gradient, synchronized.
+/// `share_only`: this rank's share, without the sum over ranks and without synchronizing.
+template <class Model, class Data>
+double accumulate_step(Model& model, Data const& data, bool share_only = false) {
+  auto const n = static_cast<std::size_t>(model.micro_batches());
+  auto const inputs = data.inputs.size() / n, rows = data.targets.size() / n;
+  double sum = 0;
+  model.clear_gradients();
+  for (std::size_t i = 0; i < n; ++i)
+    sum += model
+               .accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
+                           std::span(data.targets).subspan(i * rows, rows),
+                           static_cast<std::int64_t>(i))
+               .sum;
+  if (!share_only) {
+    model.synchronize();
+    MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  return sum / static_cast<double>(data.targets.size());
+}
+
+/// The largest difference between two lists of tensors, relative to each tensor's largest value.
+inline double difference(whole_parameters const& a, whole_parameters const& b) {
+  if (a.size() != b.size()) return 1e300;
+  double worst = 0;
+  for (std::size_t k = 0; k < a.size(); ++k) {
+    if (a[k].size() != b[k].size()) return 1e300;
+    double largest = 1e-3, apart = 0;
+    for (std::size_t i = 0; i < a[k].size(); ++i) {
+      largest = std::max(largest, std::abs(a[k][i]));
+      double const d = std::abs(a[k][i] - b[k][i]);
+      apart = d <= apart ? apart : d;  // a NaN stays
+    }
+    worst = apart / largest <= worst ? worst : apart / largest;
+  }
+  return worst;
+}
+
+inline bool near(double a, double b, double relative) {
+  return std::abs(a - b) <= relative * std::max({std::abs(a), std::abs(b), 1e-12});
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Plans for tests of placed nets: the one that keeps everything whole everywhere (so that each rank
+// computes what one process would), random legal ones, and what a step of a plan shall send.
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/placement/text.hpp>
+#include <ashlar/search/choices.hpp>
+#include <ashlar/search/cost.hpp>
+#include <ashlar/search/schedule.hpp>
+
+namespace ashlar_test {
+
+namespace search = ashlar::search;
+
+inline bool is_whole(search::layer_choice const& c) {
+  auto const whole = [](ashlar::placement const& p) {
+    return p == ashlar::placement::all_broadcast(p.axes());
+  };
+  bool all = whole(c.x) && whole(c.y) && whole(c.dy) && whole(c.dx);
+  for (auto const& p : c.parameters) all = all && whole(p.use) && whole(p.grad) && whole(p.store);
+  for (auto const& s : c.statistics) all = all && whole(s.from) && whole(s.to);
+  return all;
+}
+
+/// A problem whose length the compiler knows, as one of any length.
+template <int N>
+search::problem any_length(search::basic_problem<N> const& fixed) {
+  search::problem net;
+  net.layers.assign(fixed.layers.begin(), fixed.layers.end());
+  net.elements.assign(fixed.elements.begin(), fixed.elements.end());
+  net.element_size = fixed.element_size;
+  net.micro_batches = fixed.micro_batches;
+  net.optimizer_states = fixed.optimizer_states;
+  return net;
+}
+
+/// The plans of a problem on a mesh. Draws depend on the generator only, so ranks that seed it
+/// alike get one plan.
+class plan_source {
+ public:
+  plan_source(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m)
+      : net_(net), mesh_(t), machine_(m) {
+    for (auto const& spec : net_.layers)
+      choices_.push_back(search::layer_choices(spec, t, search::trivial_axes::all_rows));
+  }
+
+  search::plan whole() const {
+    return filled([&](int i) -> search::layer_choice const& {
+      auto const& list = choices(i);
+      return *std::find_if(list.begin(), list.end(), is_whole);
+    });
+  }
+
+  /// Each element takes any legal choice; pairs of a residual the same one.
+  search::plan random(std::mt19937& generator) const {
+    return filled([&](int i) -> search::layer_choice const& {
+      auto const& list = choices(i);
+      return list[std::uniform_int_distribution<std::size_t>(0, list.size() - 1)(generator)];
+    });
+  }
+
+  std::vector<search::layer_choice> const& choices(int element) const {
+    return choices_[static_cast<std::size_t>(net_[element].layer)];
+  }
+
+  /// The plan of these choices, with its predictions; a residual's end takes that of its begin.
+  template <class Choose>
+  search::plan filled(Choose choose) const {
+    search::plan plan;
+    plan.mesh = mesh_;
+    for (int i = 0; i < net_.size(); ++i) {
+      bool const end = net_[i].kind == search::element_kind::residual_end;
+      plan.choices.push_back(end ? search::layer_choice(plan[net_[i].partner]) : choose(i));
+    }
+    search::predict(plan, net_, machine_);
+    return plan;
+  }
+
+ private:
+  search::problem const& net_;
+  ashlar::topology mesh_;
+  ashlar::machine machine_;
+  std::vector<std::vector<search::layer_choice>> choices_;  // per layer of the problem
+};
+
+inline void append_records(std::vector<ashlar::collective_record>& records,
+                           search::scheduled_move const& move, ashlar::mesh const& m,
+                           int element_size) {
+  for (auto const& s : move.plan.steps)
+    if (communicates(s.kind))
+      records.push_back(
+          {s.kind, s.axes,
+           step_traffic(s, move.plan.extents, m.topology(), m.here()).elements * element_size});
+}
+
+/// What a training step shall record on this rank: the schedule, micro-batch by micro-batch, and
+/// the trainer's all-reduce of loss and norm.
+inline std::vector<ashlar::collective_record>
+expected_records(search::problem const& net, search::plan const& plan, ashlar::mesh const& m) {
+  auto const moves = search::schedule(net, plan, m.machine());
+  std::vector<ashlar::collective_record> records;
+  for (int batch = 0; batch < net.micro_batches; ++batch)
+    for (auto const& move : moves)
+      if (move.phase != search::phase::synchronize)
+        append_records(records, move, m, net.element_size);
+  for (auto const& move : moves)
+    if (move.phase == search::phase::synchronize)
+      append_records(records, move, m, net.element_size);
+
+  ashlar::collective_record totals;
+  totals.kind = ashlar::collective::all_reduce;
+  for (int a = 0; a < m.axes(); ++a) totals.axes.push_back(static_cast<signed char>(a));
+  std::int64_t const p = m.ranks(), r = m.rank();
+  std::int64_t const block = 2 / p + (r < 2 % p ? 1 : 0);  // of two doubles
+  totals.received_bytes = ((p - 1) * block + (2 - block)) * 8;
+  records.push_back(totals);
+  return records;
+}
+
+inline std::string describe(std::vector<ashlar::collective_record> const& records,
+                            ashlar::topology const& t) {
+  std::string text;
+  for (auto const& r : records)
+    text += std::string(to_string(r.kind)) + " along " + to_string(r.axes, t) + ", " +
+            std::to_string(r.received_bytes) + " B\n";
+  return text;
+}
+
+/// "linear: S(0),B -> … uses …", one line an element: to reproduce a failure by hand.
+inline std::string describe(search::problem const& net, search::plan const& plan) {
+  std::string text = to_string(plan.mesh) + '\n';
+  for (int i = 0; i < plan.size(); ++i) {
+    auto const& c = plan[i];
+    text += "  " + std::to_string(i) + ' ' + net.spec(i).name.text + ": x " + to_string(c.x) +
+            " y " + to_string(c.y) + " dy " + to_string(c.dy) + " dx " + to_string(c.dx);
+    for (auto const& p : c.parameters)
+      text += " | use " + to_string(p.use) + " grad " + to_string(p.grad) + " store " +
+              to_string(p.store);
+    text += '\n';
+  }
+  return text;
+}
+
+}  // namespace ashlar_test
