@@ -8,6 +8,7 @@
 #   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
 #   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
 #   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
+#   tests/programs/*.cpp        what those scripts run; no test of its own
 
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
@@ -152,6 +153,15 @@ function(ashlar_add_compile_fail_tests)
         -P "${PROJECT_SOURCE_DIR}/cmake/run_compile_fail.cmake")
       ashlar_test_properties(${test} compile_fail)
     endforeach()
+  endforeach()
+endfunction()
+
+# What scripts run: tests/programs/x.cpp becomes tests/program_x in the build tree.
+function(ashlar_add_test_programs)
+  ashlar_glob(sources programs *.cpp)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    ashlar_test_program(program_${name} "${source}")
   endforeach()
 endfunction()
 

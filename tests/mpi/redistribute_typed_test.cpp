@@ -126,19 +126,20 @@ TEST_CASE("placements that do not fit are refused before anything moves") {
   auto const m = two_axes();
   auto const x = placed<float, 2>(m, values({4, 4}), {ashlar::split(0), ashlar::broadcast()});
   ashlar::communication_log const log(m);
-  for (auto const& [text, part] : std::vector<std::pair<char const*, char const*>>{
-           {"S(0)", "wrong number of axes"},
-           {"S(0),B,B", "wrong number of axes"},
-           {"S(2),B", "split of a dimension the tensor does not have"},
-           {"S(0,1),B", "shard depths"},
-           {"S(0,0),S(0,0)", "two axes claim one shard depth"},
-           {"P,P(max)", "two kinds of reduction"}}) {
-    auto const p = ashlar::parse_placement(text);
-    auto const message = message_of([&] { redistribute(x, p); });
+  using ashlar::broadcast, ashlar::split, ashlar::partial;
+  for (auto const& [p, part] : std::vector<std::pair<placement, char const*>>{
+           {{split(0)}, "wrong number of axes"},
+           {{split(0), broadcast(), broadcast()}, "wrong number of axes"},
+           {{split(2), broadcast()}, "split of a dimension the tensor does not have"},
+           {{split(0, 1), broadcast()}, "shard depths"},
+           {{split(0, 0), split(0, 0)}, "two axes claim one shard depth"},
+           {{partial(), partial(ashlar::reduction::max)}, "two kinds of reduction"}}) {
+    auto const& target = p;
+    auto const message = message_of([&] { redistribute(x, target); });
     CHECK_MESSAGE(has(message, part), message);
     CHECK_MESSAGE(has(message, "tensor 4x4 [S(0),B]@node="), message);
-    CHECK(message_of([&] { plan_redistribution(x, p); }) == message);
-    CHECK(has(message_of([&] { ashlar::empty<float, 2>(m, {4, 4}, p); }), part));
+    CHECK(message_of([&] { plan_redistribution(x, target); }) == message);
+    CHECK(has(message_of([&] { ashlar::empty<float, 2>(m, {4, 4}, target); }), part));
   }
   CHECK(has(message_of([&] { redistribute(x, sbp<S<0>, B, B>{}); }), "wrong number of axes"));
   CHECK(has(message_of([&] { x.as_static<sbp<B, B>>(); }), "lies as [S(0),B], not as [B,B]"));

@@ -71,8 +71,10 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   auto const a_cost = graph.price(a_extents, element_size, machine);
   auto const b_cost = graph.price(b_extents, element_size, machine);
   auto const c_cost = graph.price(c_extents, element_size, machine);
-  auto const of_sums = [](placement const& p) {  // the graph knows no other reduction
-    return p.op() == reduction::sum ? p : detail::reduced(p);
+  auto const of_sums = [](placement p) {  // the graph knows no other reduction
+    for (auto& role : p.axis)
+      if (role.is_partial() && role.op != reduction::sum) role = broadcast();
+    return p;
   };
   auto const from_a = graph.shortest_from(graph.find(of_sums(a)), a_cost);
   auto const from_b = graph.shortest_from(graph.find(of_sums(b)), b_cost);

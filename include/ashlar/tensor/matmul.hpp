@@ -184,10 +184,12 @@ template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p) {
   auto const plan = plan_matmul(a, b, p);
-  auto const x = redistribute(detail::matmul_operand<A>::get(a), plan.a.to);
-  auto const w = redistribute(detail::matmul_operand<B>::get(b), plan.b.to);
+  auto const x = detail::run_plan(detail::matmul_operand<A>::get(a).as_dynamic(), plan.a);
+  auto const w = detail::run_plan(detail::matmul_operand<B>::get(b).as_dynamic(), plan.b);
   auto const local = detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
-  return redistribute(local, p);
+  auto const result = detail::run_plan(local, plan.c);
+  if constexpr (static_placement<Result>) return result.template as_static<Result>();
+  else return result;
 }
 template <static_placement Result, class A, class B>
 requires detail::matmul_operands<A, B>

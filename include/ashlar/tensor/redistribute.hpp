@@ -28,21 +28,16 @@ redistribution_plan const& plan_to(Tensor const& x, placement const& target) {
   return m.plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
-/// Runs the plan from `x` into a tensor of the target's type.
-template <class Result, distributed Tensor>
-Result run_plan(Tensor const& x, placement const& target) {
-  using T = typename Tensor::value_type;
+/// Runs the plan's steps from `x`, which lies as plan.from.
+template <class T, int Rank>
+tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan const& plan) {
   auto const& m = x.mesh();
-  auto const& plan = plan_to(x, target);
-  tensor<T, Tensor::rank, dynamic> current = x.as_dynamic();
-  for (int i = 0; i < plan.steps.size(); ++i) {
-    tensor<T, Tensor::rank, dynamic> next(m, x.extents(), plan.steps[i].to);
-    run_step(m, x.extents(), plan.steps[i], static_cast<T const*>(current.data()), next.data());
-    current = next;
+  for (auto const& s : plan.steps) {
+    tensor<T, Rank> next(m, x.extents(), s.to);
+    run_step(m, x.extents(), s, static_cast<T const*>(x.data()), next.data());
+    x = next;
   }
-  if constexpr (Result::is_static)
-    return current.template as_static<typename Result::placement_type>();
-  else return current;
+  return x;
 }
 
 }  // namespace detail
@@ -52,7 +47,6 @@ Result run_plan(Tensor const& x, placement const& target) {
 /// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {
-  using T = typename Tensor::value_type;
   if constexpr (Tensor::is_static && static_placement<Target>)
     static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
   if constexpr (static_placement<Target>) {
@@ -60,8 +54,9 @@ auto redistribute(Tensor const& x, Target const& target) {
     static_assert(check(value, Tensor::rank, Target::axes) == nullptr,
                   "redistribute: " ASHLAR_SAYS_PLACEMENT);
   }
-  using result = tensor_for<T, Tensor::rank, Target>;
-  return detail::run_plan<result>(x, as_value(target));
+  auto const result = detail::run_plan(x.as_dynamic(), detail::plan_to(x, as_value(target)));
+  if constexpr (static_placement<Target>) return result.template as_static<Target>();
+  else return result;
 }
 
 /// x | to<S<0>, B>: the pipe form of redistribute.

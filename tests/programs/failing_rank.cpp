@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A program that fails as its argument says, for tests/scripts/failing_rank.sh:
+//
+//   mesh     a mesh of 12 ranks, whatever the world is
+//   one      the last rank throws while the others wait for it in a collective
+//   all      every rank throws the same
+//   foreign  the last rank throws something that is no std::exception
+//   caught   the last rank throws out of the environment's scope into main's own handler
+//   none     nothing fails
+
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include <ashlar/ashlar.hpp>
+
+namespace {
+
+using namespace ashlar::placements;
+
+void work(ashlar::mpi::environment const& env, std::string const& how) {
+  ashlar::mesh const m(env.world(), {{"gpu", how == "mesh" ? 12 : env.size()}});
+  auto const x = ashlar::full<float>(m, {64, 64}, ashlar::sbp<S<0>>{}, 1);
+  bool const last = env.rank() == env.size() - 1;
+  if (how == "all") throw std::runtime_error("no rank can go on");
+  if (how == "foreign" && last) throw 42;
+  if ((how == "one" || how == "caught") && last)
+    throw ashlar::error("work", "disk full on this rank only");
+  auto const y = x | ashlar::to<B>;
+  m.barrier();
+  std::printf("done %g\n", double(y.data()[0]));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::string const how = argc > 1 ? argv[1] : "none";
+  if (how != "caught") {
+    ashlar::mpi::environment env(argc, argv);
+    work(env, how);
+    return 0;
+  }
+  try {
+    ashlar::mpi::environment env(argc, argv);
+    work(env, how);
+  } catch (std::exception const& e) {
+    std::fprintf(stderr, "main says: %s\n", e.what());
+  }
+  return 0;
+}
