@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ashlar/ashlar.hpp>
+#include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Reading and writing a JSON file safely: what is wrong with a file is one ashlar::error that names
+// it, and a file is written whole or not at all (to a temporary beside it, then renamed).
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::io {
+namespace detail {
+
+/// Parses a file. Throws ashlar::error(operation) naming the file.
+inline nlohmann::json read_json(std::string const& path, std::string const& operation) {
+  std::ifstream in(path);
+  if (!in) throw error(operation, path + " cannot be read.");
+  try {
+    return nlohmann::json::parse(in);
+  } catch (nlohmann::json::exception const& e) {
+    throw error(operation, path + " is not JSON: " + e.what());
+  }
+}
+
+/// Runs `read` on parsed content; missing or mistyped entries become an error that names the file.
+template <class Read>
+auto interpret(std::string const& path, std::string const& operation, Read read) {
+  try {
+    return read();
+  } catch (nlohmann::json::exception const& e) {
+    throw error(operation, path + " lacks an entry or has one of the wrong type: " + e.what());
+  } catch (error const& e) {
+    std::string const what = e.what();
+    throw error(operation, path + ": " + what);
+  }
+}
+
+/// Checks "format" and "version". Throws ashlar::error.
+inline void check_format(nlohmann::json const& j, std::string const& format, int version) {
+  auto const found = j.at("format").get<std::string>();
+  if (found != format)
+    throw error("format", "this is a file of \"" + found + "\", not of \"" + format + "\".");
+  int const number = j.at("version").get<int>();
+  if (number != version)
+    throw error("version", std::to_string(number) + " is unknown; this program reads version " +
+                               std::to_string(version) + ".");
+}
+
+inline void write_json(std::string const& path, nlohmann::json const& j,
+                       std::string const& operation) {
+  std::string const temporary = path + ".tmp";
+  {
+    std::ofstream out(temporary, std::ios::trunc);
+    out << j.dump(1) << '\n';
+    out.flush();
+    if (!out) {
+      std::remove(temporary.c_str());
+      throw error(operation, temporary + " cannot be written.");
+    }
+  }
+  std::error_code failed;
+  std::filesystem::rename(temporary, path, failed);
+  if (failed) {
+    std::remove(temporary.c_str());
+    throw error(operation, path + " cannot be written: " + failed.message() + ".");
+  }
+}
+
+}  // namespace detail
+}  // namespace ashlar::io

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans as JSON files that a person can read and write:
+//
+//   { "format": "ashlar plan", "version": 1, "mesh": "node=2,gpu=2", "input": [8, 256],
+//     "micro_batches": 1,
+//     "elements": [
+//       { "name": "linear", "x": "[S(0),B]", "y": "[S(0),S(2)]", "dy": …, "dx": …,
+//         "parameters": [ { "name": "weight", "use": …, "grad": …, "store": … } ],
+//         "statistics": [ { "from": …, "to": … } ] }, … ] }
+//
+// A file is accepted only if it is for this mesh and net and every element is a choice that the
+// rule tables allow. Costs are not stored; they are worked out anew for the machine at hand.
+
+#include <ashlar/io/json/json_file.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/choices.hpp>
+#include <ashlar/search/cost.hpp>
+
+namespace ashlar::io {
+
+inline constexpr int plan_version = 1;
+
+/// Writes a plan of `net`. Throws ashlar::error if the file cannot be written.
+template <int N>
+void save_plan(std::string const& path, search::basic_problem<N> const& net,
+               search::basic_plan<N> const& plan) {
+  nlohmann::ordered_json j;
+  j["format"] = "ashlar plan";
+  j["version"] = plan_version;
+  j["mesh"] = to_string(plan.mesh);
+  for (auto const n : plan.input.extent) j["input"].push_back(n);
+  j["micro_batches"] = plan.micro_batches;
+  for (int i = 0; i < plan.size(); ++i) {
+    auto const& c = plan[i];
+    nlohmann::ordered_json element;
+    element["name"] = net.spec(i).name.text;
+    element["x"] = to_string(c.x);
+    element["y"] = to_string(c.y);
+    element["dy"] = to_string(c.dy);
+    element["dx"] = to_string(c.dx);
+    for (int k = 0; k < c.parameters.size(); ++k)
+      element["parameters"].push_back({{"name", net.spec(i).parameters[k].name.text},
+                                       {"use", to_string(c.parameters[k].use)},
+                                       {"grad", to_string(c.parameters[k].grad)},
+                                       {"store", to_string(c.parameters[k].store)}});
+    for (auto const& s : c.statistics)
+      element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
+    j["elements"].push_back(element);
+  }
+  detail::write_json(path, j, "save_plan");
+}
+
+namespace detail {
+
+inline placement placement_of(nlohmann::json const& j, char const* key, int rank, int axes) {
+  auto const text = j.at(key).get<std::string>();
+  placement const p = parse_placement(text);
+  if (char const* const wrong = check(p, rank, axes))
+    throw error(key, "\"" + text + "\": " + wrong);
+  return p;
+}
+
+/// One element of the file, checked against its layer.
+inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
+                                      topology const& t) {
+  int const axes = t.axes();
+  if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
+    throw error("name", "is \"" + name + "\" where the net has \"" + spec.name.text +
+                            "\": the plan is for another net.");
+  search::layer_choice c;
+  c.x = placement_of(j, "x", spec.x.rank(), axes);
+  c.y = placement_of(j, "y", spec.y.rank(), axes);
+  c.dy = placement_of(j, "dy", spec.y.rank(), axes);
+  c.dx = placement_of(j, "dx", spec.x.rank(), axes);
+  auto const entries = [&](char const* key) {
+    return j.contains(key) ? j.at(key) : nlohmann::json::array();
+  };
+  auto const parameters = entries("parameters"), statistics = entries("statistics");
+  if (static_cast<int>(parameters.size()) != spec.parameters.size() ||
+      static_cast<int>(statistics.size()) != spec.statistics.size())
+    throw error("parameters", "the layer has " + std::to_string(spec.parameters.size()) +
+                                  " parameters and " + std::to_string(spec.statistics.size()) +
+                                  " statistics, the file " + std::to_string(parameters.size()) +
+                                  " and " + std::to_string(statistics.size()) + ".");
+  for (int k = 0; k < spec.parameters.size(); ++k) {
+    auto const& p = parameters[static_cast<std::size_t>(k)];
+    int const rank = spec.parameters[k].extents.rank();
+    search::parameter_choice choice{placement_of(p, "use", rank, axes),
+                                    placement_of(p, "grad", rank, axes),
+                                    placement_of(p, "store", rank, axes)};
+    if (choice.store.has_partial()) throw error("store", "a parameter cannot be stored partial.");
+    c.parameters.push_back(choice);
+  }
+  for (int k = 0; k < spec.statistics.size(); ++k) {
+    auto const& s = statistics[static_cast<std::size_t>(k)];
+    int const rank = spec.statistics[k].rank();
+    c.statistics.push_back(
+        {placement_of(s, "from", rank, axes), placement_of(s, "to", rank, axes)});
+  }
+  for (auto legal : search::layer_choices(spec, t, search::trivial_axes::all_rows)) {
+    for (int k = 0; k < c.parameters.size(); ++k)  // any storage will do
+      legal.parameters[k].store = c.parameters[k].store;
+    if (legal == c) return c;
+  }
+  throw error("element", "these placements are no row of the layer's rule table on every axis: x " +
+                             to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) +
+                             ", dx " + to_string(c.dx) + ".");
+}
+
+}  // namespace detail
+
+/// Reads a plan for `net` on mesh `t`, with predictions for machine `m`. Throws ashlar::error naming
+/// the file, the element and what is wrong with it.
+template <int N>
+search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N> const& net,
+                                topology const& t, machine const& m) {
+  auto const j = detail::read_json(path, "load_plan");
+  return detail::interpret(path, "load_plan", [&] {
+    detail::check_format(j, "ashlar plan", plan_version);
+    if (auto const mesh = parse_topology(j.at("mesh").get<std::string>()); !(mesh == t))
+      throw error("mesh",
+                  "the plan is for " + to_string(mesh) + ", but the mesh is " + to_string(t) + ".");
+    auto const& elements = j.at("elements");
+    if (static_cast<int>(elements.size()) != net.size())
+      throw error("elements", "the plan has " + std::to_string(elements.size()) +
+                                  ", but the net has " + std::to_string(net.size()) +
+                                  ": it is for another net.");
+    shape input;
+    for (auto const& n : j.at("input")) input.extent.push_back(n.get<std::int64_t>());
+    if (!(input == net.spec(0).x))
+      throw error("input", "the plan is for batches of " + to_string(input) + ", but they are " +
+                               to_string(net.spec(0).x) + ".");
+    search::basic_plan<N> plan;
+    plan.mesh = t;
+    for (int i = 0; i < net.size(); ++i) {
+      try {
+        plan.choices.push_back(
+            detail::choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t));
+      } catch (error const& e) {
+        throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
+      }
+      if (net[i].kind == search::element_kind::residual_end && !(plan[i] == plan[net[i].partner]))
+        throw error("element " + std::to_string(i),
+                    "a residual must end with the placements it begins with, those of element " +
+                        std::to_string(net[i].partner) + ".");
+    }
+    search::predict(plan, net, m);
+    return plan;
+  });
+}
+
+}  // namespace ashlar::io
