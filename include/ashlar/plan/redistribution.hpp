@@ -69,6 +69,13 @@ constexpr void append_path(redistribution_plan& plan, placement_graph const& gra
   for (int i = reversed.size() - 1; i >= 0; --i) plan.steps.push_back(graph.step_of(reversed[i]));
 }
 
+/// `p` without its partial axes.
+constexpr placement reduced(placement p) {
+  for (auto& a : p.axis)
+    if (a.is_partial()) a = broadcast();
+  return p;
+}
+
 /// The dims that intermediate placements may split, as a bit set: all of them where that is cheap,
 /// else those of either end and the first.
 constexpr unsigned dims_to_consider(shape const& extents, placement const& from,
