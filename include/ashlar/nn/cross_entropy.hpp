@@ -33,8 +33,10 @@ class placed_cross_entropy {
   explicit placed_cross_entropy(At const& at) : at_(at) {}
 
   /// `targets` lie whole on every rank; `scale` multiplies the gradient (1 / rows of the step).
+  /// Throws ashlar::error on every rank if a target is not below the number of classes.
   template <distributed Logits, distributed Targets>
   loss_share forward(Logits const& logits, Targets const& targets, double scale) {
+    check_targets(targets.local(), logits.extents()[XRank - 1]);
     x_ = redistribute(logits, at_.x());
     targets_ = redistribute(targets.as_dynamic(), rows_placement());
     scale_ = scale;
@@ -100,6 +102,14 @@ class placed_cross_entropy {
   }
 
  private:
+  static void check_targets(std::span<std::int32_t const> targets, std::int64_t classes) {
+    for (auto const target : targets)
+      if (target >= classes)
+        throw error("nn::softmax_cross_entropy", "target " + std::to_string(target) +
+                                                     " is none of the " + std::to_string(classes) +
+                                                     " classes.");
+  }
+
   /// Where the targets of the local rows are: as the logits, the class dim aside.
   placement rows_placement() const {
     placement p = as_value(at_.x());

@@ -30,13 +30,20 @@ class placed_embedding {
                    std::optional<positions_type> positions)
       : at_(at), features_(features), table_(std::move(table)), positions_(std::move(positions)) {}
 
-  auto forward(input const& ids, pass const& p) {
-    auto const table = table_.use();
+  /// Throws ashlar::error if an id is outside the vocabulary. The input of a model is whole on every
+  /// rank, so each of them throws.
+  template <distributed Ids>
+  void check(Ids const& ids) const {
+    auto const vocabulary = table_.value().extents()[0];
     for (auto const id : ids.local())
-      if (id < 0 || id >= table.extents()[0])
+      if (id < 0 || id >= vocabulary)
         throw error("nn::embedding", "token " + std::to_string(id) +
                                          " is outside the vocabulary of " +
-                                         std::to_string(table.extents()[0]) + ".");
+                                         std::to_string(vocabulary) + ".");
+  }
+
+  auto forward(input const& ids, pass const& p) {
+    auto const table = table_.use();
     auto y = empty<T, 3>(ids.mesh(), shape{ids.extents()[0], ids.extents()[1], features_}, at_.y());
     auto const& rows = table.local_box()[0];
     std::int64_t const columns = y.local_size(2), tokens = ids.local_elements();

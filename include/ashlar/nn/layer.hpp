@@ -17,6 +17,7 @@
 //   forward(x, pass)            x lies as at.x(); returns y as at.y()
 //   backward(dy)                dy lies as at.dy(); returns dx as at.dx(); adds to parameters' pending()
 //   for_each_parameter(f)
+//   check(x)                    optional: refuses an x before it is redistributed
 //
 // leaf adds what is the same for all: entering from wherever the neighbour left the tensor. The
 // order of redistributions is that of search/schedule.hpp.
@@ -42,6 +43,7 @@ class leaf {
 
   template <distributed X>
   auto forward(X const& x, pass const& p) {
+    if constexpr (requires { placed_.check(x); }) placed_.check(x);  // where all ranks see it
     return placed_.forward(redistribute(x, at_.x()), p);
   }
   template <distributed DY>

@@ -25,13 +25,15 @@ class parameter {
   using used = tensor_for<T, Rank, Use>;
   using raw = tensor_for<T, Rank, Grad>;
 
-  parameter(char const* name, stored value, Use const& use, Grad const& grad)
-      : name_(name), value_(std::move(value)), use_(use),
+  parameter(char const* name, stored value, Use const& use, Grad const& grad, bool decays)
+      : name_(name), decays_(decays), value_(std::move(value)), use_(use),
         pending_(value_.mesh(), value_.extents(), as_value(grad)) {
     clear();
   }
 
   char const* name() const { return name_; }
+  /// Whether weight decay applies: to weights and tables, not to biases and gains of any shape.
+  bool decays() const { return decays_; }
   stored const& value() const { return value_; }
   used use() const { return redistribute(value_, use_); }
   raw& pending() { return pending_; }
@@ -48,13 +50,15 @@ class parameter {
   }
 
   char const* name_;
+  bool decays_;
   stored value_;
   Use use_;
   raw pending_;
   stored gradient_;
 };
 
-/// Parameter K of a layer: made where the plan stores it, from normal deviates or one value.
+/// Parameter K of a layer: made where the plan stores it, from normal deviates (weights and tables,
+/// which decay) or from one value (biases and gains, which do not).
 template <class T, int Rank, int K, class At>
 using parameter_of = parameter<T, Rank, decltype(std::declval<At>().template store<K>()),
                                decltype(std::declval<At>().template use<K>()),
@@ -69,7 +73,7 @@ auto random_parameter(char const* name, mesh const& m, shape const& extents, At 
   options.deviation = deviation;
   return parameter_of<T, Rank, K, At>(name,
                                       normal<T, Rank>(m, extents, at.template store<K>(), options),
-                                      at.template use<K>(), at.template grad<K>());
+                                      at.template use<K>(), at.template grad<K>(), true);
 }
 
 template <class T, int Rank, int K, class At>
@@ -78,7 +82,7 @@ auto constant_parameter(char const* name, mesh const& m, shape const& extents, A
   auto stored = empty<T, Rank>(m, extents, at.template store<K>());
   std::fill_n(stored.data(), stored.local_elements(), value);
   return parameter_of<T, Rank, K, At>(name, std::move(stored), at.template use<K>(),
-                                      at.template grad<K>());
+                                      at.template grad<K>(), false);
 }
 
 }  // namespace ashlar::nn

@@ -10,8 +10,8 @@
 //
 // It works on the shards as stored, element by element, so where a tensor lies does not matter and
 // nothing is communicated; a sharded parameter has sharded state. `decays` is true for weights and
-// tables (two dims or more), not for biases and gains. `index` names the parameter, the same one at
-// every step; `step` counts from 1. Optimizers: adam_w.hpp, sgd.hpp.
+// tables, not for biases and gains. `index` names the parameter, the same one at every step; `step`
+// counts from 1. Optimizers: adam_w.hpp, sgd.hpp.
 
 namespace ashlar::train {
 

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Gradient descent with momentum and decoupled weight decay: sgd{.lr = 0.1, .momentum = 0.9}.
+// Gradient descent with momentum: sgd{.lr = 0.1, .momentum = 0.9}. Weight decay adds to the gradient,
+// and so to the momentum (an L2 penalty; adam_w.hpp decouples it). One value is kept per element.
 
 #include <cstdint>
 #include <span>

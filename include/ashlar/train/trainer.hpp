@@ -97,8 +97,8 @@ class trainer {
     ++step_;
     model_->for_each_parameter([&](auto& p) {
       auto const& g = p.gradient();
-      state_.update(index++, step_, p.value().local(), std::span<T const>(g.local()),
-                    p.value().extents().rank() > 1, scale);
+      state_.update(index++, step_, p.value().local(), std::span<T const>(g.local()), p.decays(),
+                    scale);
     });
 
     report.seconds =

@@ -1,0 +1,234 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// The trainer around the update: micro-batches add up, equal runs give equal bits, copies of a
+// parameter stay equal, and bad data changes nothing and is told on every rank.
+
+#include <cstring>
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+
+auto gpt(double dropout) {
+  return nn::chain(nn::embedding(7, 6), nn::repeat(1, nn::gpt_block(6, 3, dropout)),
+                   nn::linear(6, 7));
+}
+auto const perceptron = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5));
+
+/// Calls f(mesh, plans) for each mesh of the world.
+template <class Net, class Batch, class F>
+void on_meshes(Net const& net, Batch const& batch, F f) {
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    f(m, plan_source(problem, t, m.machine()));
+  }
+}
+
+template <class T, class Model>
+std::vector<T> local_values(Model& model) {
+  std::vector<T> all;
+  model.for_each_parameter([&](auto const& p) {
+    all.insert(all.end(), p.value().local().begin(), p.value().local().end());
+  });
+  return all;
+}
+
+/// Whether ranks that hold the same part of a parameter hold the same bits.
+template <class Tensor>
+bool copies_agree(Tensor const& t) {
+  bool agree = true;
+  auto const p = t.placement();
+  for (int a = 0; a < p.axes(); ++a) {
+    if (!p[a].is_broadcast()) continue;
+    auto const& topology = t.mesh().topology();
+    int colour = 0;  // the ranks that differ from this one along axis a
+    for (int b = 0; b < p.axes(); ++b)
+      colour = colour * topology.extent(b) +
+               (b == a ? 0 : t.mesh().here()[static_cast<std::size_t>(b)]);
+    MPI_Comm axis;
+    MPI_Comm_split(MPI_COMM_WORLD, colour, world_rank(), &axis);
+    auto const bytes = static_cast<int>(t.local().size_bytes());
+    std::vector<char> first(static_cast<std::size_t>(bytes));
+    if (bytes > 0) std::memcpy(first.data(), t.data(), first.size());
+    MPI_Bcast(first.data(), bytes, MPI_BYTE, 0, axis);
+    agree = agree && (bytes == 0 || std::memcmp(first.data(), t.data(), first.size()) == 0);
+    MPI_Comm_free(&axis);
+  }
+  return agree;
+}
+
+}  // namespace
+
+TEST_CASE("four micro-batches are one batch of four times the rows") {
+  nn::token_batch const small{3, 4, 4}, large{12, 4, 1};
+  auto const net = gpt(0);
+  auto const large_problem = any_length(nn::describe<double>(net, large));
+  on_meshes(net, small, [&](ashlar::mesh const& m, plan_source const& plans) {
+    plan_source const large_plans(large_problem, m.topology(), m.machine());
+    std::mt19937 random(4);
+    for (int turn = 0; turn < 3; ++turn) {
+      auto a = nn::place<double>(net, m, plans.random(random), 1);
+      auto b = nn::place<double>(net, m, large_plans.random(random), 1);
+      train::trainer in_parts(a, train::sgd{.lr = 0.3, .momentum = 0.9});
+      train::trainer at_once(b, train::sgd{.lr = 0.3, .momentum = 0.9});
+      for (unsigned step = 0; step < 3; ++step) {
+        auto const data = random_batch<std::int32_t>(small, 7, 7, step, 4);
+        auto const x = in_parts.step(data), y = at_once.step(data);
+        CHECK(near(x.loss, y.loss, 1e-10));
+        CHECK(near(x.gradient_norm, y.gradient_norm, 1e-10));
+      }
+      CHECK(difference(values_of(a), values_of(b)) < 1e-10);
+    }
+  });
+}
+
+TEST_CASE("equal runs give equal bits, and copies of a parameter stay equal") {
+  nn::token_batch const batch{3, 4, 2};
+  auto const net = gpt(0.2);
+  on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    std::mt19937 random(9);
+    for (int turn = 0; turn < 3; ++turn) {
+      auto const plan = plans.random(random);
+      std::vector<double> losses[2];
+      std::vector<float> values[2];
+      for (int run = 0; run < 2; ++run) {
+        auto model = nn::place<float>(net, m, plan, 3);
+        train::trainer trainer(model, train::adam_w{.lr = 0.01}, {.clip = 0.5});
+        for (unsigned step = 0; step < 4; ++step)
+          losses[run].push_back(trainer.step(random_batch<std::int32_t>(batch, 7, 7, step)).loss);
+        values[run] = local_values<float>(model);
+        model.for_each_parameter([&](auto const& p) { CHECK(copies_agree(p.value())); });
+      }
+      CHECK(losses[0] == losses[1]);
+      CHECK(values[0] == values[1]);
+    }
+  });
+}
+
+TEST_CASE("another seed gives other parameters; dropout differs from pass to pass") {
+  nn::token_batch const batch{3, 4};
+  auto const net = gpt(0.5);
+  on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    auto const plan = plans.whole();
+    auto a = nn::place<double>(net, m, plan, 1), b = nn::place<double>(net, m, plan, 2);
+    CHECK(values_of(a) != values_of(b));
+    train::trainer still(a, train::sgd{.lr = 0});
+    auto const data = random_batch<std::int32_t>(batch, 7, 7, 1);
+    CHECK(still.step(data).loss != still.step(data).loss);
+  });
+}
+
+TEST_CASE("evaluate and predict: without dropout, without touching gradients, under any plan") {
+  nn::token_batch const batch{3, 4};
+  auto const net = gpt(0.5);
+  auto const data = random_batch<std::int32_t>(batch, 7, 7, 1, 4);
+  auto const total = [](nn::loss_share share) {
+    MPI_Allreduce(MPI_IN_PLACE, &share.sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    return share.sum;
+  };
+  on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    auto reference = nn::place<double>(net, m, plans.whole(), 1);
+    auto const logits = reference.predict(data.inputs);
+    double const loss = total(reference.evaluate(data.inputs, data.targets));
+    std::mt19937 random(2);
+    for (int turn = 0; turn < 4; ++turn) {
+      auto model = nn::place<double>(net, m, plans.random(random), 1);
+      accumulate_step(model, data);
+      auto const before = gradients_of(model);
+      CHECK(difference({model.predict(data.inputs)}, {logits}) < 1e-12);
+      CHECK(near(total(model.evaluate(data.inputs, data.targets)), loss, 1e-12));
+      CHECK(gradients_of(model) == before);
+      double const zero_rate_loss = [&] {
+        train::trainer trainer(model, train::sgd{.lr = 0});
+        return trainer.step(data).loss;
+      }();
+      CHECK(zero_rate_loss != doctest::Approx(loss / 12));  // there, dropout acts
+    }
+    double sum = 0;  // of the losses, from the logits by hand
+    for (std::size_t r = 0; r < data.targets.size(); ++r) {
+      if (data.targets[r] < 0) continue;
+      double exponentials = 0;
+      for (std::size_t c = 0; c < 7; ++c) exponentials += std::exp(logits[7 * r + c]);
+      sum += std::log(exponentials) - logits[7 * r + static_cast<std::size_t>(data.targets[r])];
+    }
+    CHECK(near(loss, sum, 1e-12));
+  });
+}
+
+TEST_CASE("a loss or gradient that is not finite is told everywhere, and changes nothing") {
+  nn::feature_batch const batch{5, 4, 2};
+  auto const good = random_batch<double>(batch, 0, 5, 1);
+  auto bad = good;
+  bad.inputs[4 * 9 + 1] = std::numeric_limits<double>::quiet_NaN();  // last row of the second
+  on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    std::mt19937 random(5);
+    for (int turn = 0; turn < 4; ++turn) {
+      auto const plan = plans.random(random);
+      auto model = nn::place<double>(perceptron, m, plan, 1);
+      auto other = nn::place<double>(perceptron, m, plan, 1);
+      train::trainer trainer(model, train::adam_w{}), undisturbed(other, train::adam_w{});
+      CHECK(trainer.step(good).loss == undisturbed.step(good).loss);
+      auto const before = local_values<double>(model);
+      for (double worst : {std::numeric_limits<double>::quiet_NaN(),
+                           std::numeric_limits<double>::infinity(), 1e300}) {
+        bad.inputs[4 * 9 + 1] = worst;
+        auto const message = message_of([&] { trainer.step(bad); });
+        CHECK_MESSAGE(has(message, "trainer: at step 1 the loss is "), message);
+        CHECK_MESSAGE(has(message, "Parameters are as before this step"), message);
+        CHECK(local_values<double>(model) == before);
+        CHECK(trainer.steps_done() == 1);
+      }
+      CHECK(trainer.step(good).loss == undisturbed.step(good).loss);
+      CHECK(local_values<double>(model) == local_values<double>(other));
+    }
+  });
+}
+
+TEST_CASE("data of the wrong size is refused before anything is sent") {
+  nn::feature_batch const batch{5, 4, 2};
+  auto const good = random_batch<double>(batch, 0, 5, 1);
+  on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    auto model = nn::place<double>(perceptron, m, plans.whole(), 1);
+    train::trainer trainer(model, train::adam_w{});
+    ashlar::no_communication const forbidden(m);
+    auto one_row_less = good, one_target_more = good;
+    one_row_less.inputs.resize(36);
+    one_target_more.targets.push_back(0);
+    CHECK(message_of([&] { trainer.step(one_row_less); }) ==
+          "trainer: a step takes 40 inputs and 10 targets, but was given 36 and 10.");
+    CHECK(message_of([&] { trainer.step(one_target_more); }) ==
+          "trainer: a step takes 40 inputs and 10 targets, but was given 40 and 11.");
+    CHECK(has(message_of([&] { trainer.step({}); }), "but was given 0 and 0."));
+  });
+}
+
+TEST_CASE("a target that is no class is refused on every rank") {
+  nn::feature_batch const batch{5, 4};
+  auto data = random_batch<double>(batch, 0, 5, 1);
+  data.targets[3] = 5;
+  on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
+    std::mt19937 random(6);
+    for (int turn = 0; turn < 3; ++turn) {
+      auto model = nn::place<double>(perceptron, m, plans.random(random), 1);
+      train::trainer trainer(model, train::adam_w{});
+      auto const message = message_of([&] { trainer.step(data); });
+      CHECK(message == "nn::softmax_cross_entropy: target 5 is none of the 5 classes.");
+    }
+  });
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Learning-rate factors and the progress line.
+
+#include <cmath>
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/train/schedule.hpp>
+#include <ashlar/train/step_report.hpp>
+
+namespace ashlar_test {
+
+using ashlar::train::warmup_cosine;
+using doctest::Approx;
+
+TEST_CASE("a constant rate is 1") {
+  CHECK(ashlar::train::constant_rate{}(0) == 1);
+  CHECK(ashlar::train::constant_rate{}(1000000) == 1);
+}
+
+TEST_CASE("warm-up is linear, ends at 1, and no step of it is lost") {
+  warmup_cosine const rate{4, 20, 0.1};
+  CHECK(rate(0) == Approx(0.25));
+  CHECK(rate(1) == Approx(0.5));
+  CHECK(rate(3) == Approx(1.0));
+  CHECK(rate(4) == Approx(1.0));
+}
+
+TEST_CASE("after it half a cosine falls to the floor") {
+  warmup_cosine const rate{4, 20, 0.1};
+  CHECK(rate(8) == Approx(0.1 + 0.9 * 0.5 * (1 + std::sqrt(0.5))));
+  CHECK(rate(12) == Approx(0.55));
+  CHECK(rate(16) == Approx(0.1 + 0.9 * 0.5 * (1 - std::sqrt(0.5))));
+  CHECK(rate(20) == Approx(0.1));
+  CHECK(rate(1000) == Approx(0.1));
+  for (int step = 4; step < 30; ++step) CHECK(rate(step + 1) <= rate(step));
+}
+
+TEST_CASE("no warm-up, warm-up to the end, and a floor of zero") {
+  CHECK(warmup_cosine{0, 10, 0}(0) == Approx(1));
+  CHECK(warmup_cosine{0, 10, 0}(5) == Approx(0.5));
+  CHECK(warmup_cosine{0, 10, 0}(10) == 0);
+  CHECK(warmup_cosine{5, 5, 0.2}(4) == Approx(1));
+  CHECK(warmup_cosine{5, 5, 0.2}(5) == Approx(0.2));
+  CHECK(warmup_cosine{10, 5, 0.2}(6) == Approx(0.7));  // longer than the training
+}
+
+TEST_CASE("the progress line says step, loss, norm, speed and share of communication") {
+  ashlar::train::step_report report;
+  report.step = 12;
+  report.loss = 2.34567;
+  report.gradient_norm = 0.5;
+  report.tokens_per_second = 12345.6;
+  report.communication_share = 0.125;
+  std::ostringstream out;
+  out << report;
+  CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 tokens/s   "
+                     "12.5 % communication");
+}
+
+}  // namespace ashlar_test
