@@ -47,16 +47,17 @@ tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan const& plan) {
 /// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {
-  if constexpr (Tensor::is_static && static_placement<Target>)
-    static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
   if constexpr (static_placement<Target>) {
-    constexpr placement value = value_of<Target>;
-    static_assert(check(value, Tensor::rank, Target::axes) == nullptr,
-                  "redistribute: " ASHLAR_SAYS_PLACEMENT);
+    constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
+    static_assert(fits, "redistribute: " ASHLAR_SAYS_PLACEMENT);
+    if constexpr (Tensor::is_static)
+      static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
+    if constexpr (fits)
+      return detail::run_plan(x.as_dynamic(), detail::plan_to(x, value_of<Target>))
+          .template as_static<Target>();
+  } else {
+    return detail::run_plan(x.as_dynamic(), detail::plan_to(x, target));
   }
-  auto const result = detail::run_plan(x.as_dynamic(), detail::plan_to(x, as_value(target)));
-  if constexpr (static_placement<Target>) return result.template as_static<Target>();
-  else return result;
 }
 
 /// x | to<S<0>, B>: the pipe form of redistribute.

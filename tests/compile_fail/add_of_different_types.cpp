@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: element-wise operators take two tensors of one element type and one number of dimensions.
+
+// Operands of two element types, and of two numbers of dimensions.
+
+#include <ashlar/tensor/elementwise.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<B>> const& x, tensor<float, 2, sbp<B>> const& y) { return x + y; }
+#else
+auto f(tensor<float, 2, sbp<B>> const& x, tensor<double, 2, sbp<B>> const& y) { return x + y; }
+auto g(tensor<float, 2, sbp<B>> const& x, tensor<float, 1, sbp<B>> const& y) { return x * y; }
+#endif

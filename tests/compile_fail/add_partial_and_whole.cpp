@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: add: the operands lie differently on one mesh axis (a whole operand added to a partial one would count once per rank). Bring them to one placement first, as in x + (y | to<...>).
+
+// A whole tensor added to a partial one would be counted once per rank.
+
+#include <ashlar/tensor/elementwise.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<P>> const& x, tensor<float, 2, sbp<P>> const& y) { return x + y; }
+#else
+auto f(tensor<float, 2, sbp<P>> const& x, tensor<float, 2, sbp<B>> const& y) { return x + y; }
+#endif

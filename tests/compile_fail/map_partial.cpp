@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in map(x | to<B, ...>, f).
+
+// A non-linear map of a partial tensor.
+
+#include <ashlar/tensor/elementwise.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return gelu(x); }
+#else
+auto f(tensor<float, 2, sbp<S<0>, P>> const& x) { return gelu(x); }
+#endif

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: matmul: the contracted dimension is split on one operand only, or by other axes or in another order on the other. Split it alike on both, or let ashlar plan it: matmul<sbp<...>>(x, w).
+
+// Both operands split the contracted dimension along both axes, but not in one shard order.
+
+#include <ashlar/tensor/matmul.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<1, 1>, S<1, 0>>> const& x,
+       tensor<float, 2, sbp<S<0, 1>, S<0, 0>>> const& w) {
+  return matmul(x, w);
+}
+#else
+auto f(tensor<float, 2, sbp<S<1, 1>, S<1, 0>>> const& x,
+       tensor<float, 2, sbp<S<0>, S<0>>> const& w) {
+  return matmul(x, w);
+}
+#endif

@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of the products. Reduce one of them first, as in matmul(x | to<...>, w).
+
+// A product of two partial operands on one mesh axis.
+
+#include <ashlar/tensor/matmul.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<B, P>> const& x, tensor<float, 2, sbp<S<1>, B>> const& w) {
+  return matmul(x, w);
+}
+#else
+auto f(tensor<float, 2, sbp<B, P>> const& x, tensor<float, 2, sbp<S<0>, P>> const& w) {
+  return matmul(x, w);
+}
+#endif

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: redistribute: the placement does not fit the tensor. Split only dimensions it has, number the shard depths of a dimension 0, 1, ..., each once, and use one kind of reduction.
+
+// Two axes that claim one place in the order of a dimension's shards.
+
+#include <ashlar/tensor/redistribute.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return x | ashlar::to<S<0, 1>, S<0, 0>>; }
+#else
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return x | ashlar::to<S<0, 1>, S<0, 1>>; }
+#endif

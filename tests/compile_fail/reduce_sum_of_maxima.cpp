@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: reduce: the operand is partial with another reduction than the one asked for, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
+
+// A sum over a dimension of a tensor that is a partial maximum.
+
+#include <ashlar/tensor/reduce.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<Pmax>> const& x) { return ashlar::max<0>(x); }
+#else
+auto f(tensor<float, 2, sbp<Pmax>> const& x) { return ashlar::sum<0>(x); }
+#endif

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: softmax: the last dimension is split, or the tensor partial, and a row's sum needs all of it. Gather it first, as in softmax(x | to<B, ...>).
+
+// Softmax where the last dimension is split.
+
+#include <ashlar/tensor/elementwise.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>>> const& x) { return softmax(x); }
+#else
+auto f(tensor<float, 2, sbp<S<1>>> const& x) { return softmax(x); }
+#endif
