@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/search/legal.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
@@ -129,18 +130,37 @@ void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
   if (!(plan.mesh == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
-  auto const problem = describe<T>(net, plan.input, plan.micro_batches);
+  auto const another = [](std::string const& why) {
+    return error("nn::place",
+                 "the plan was made for another net: " + why + " Search again for this net.");
+  };
+  auto const problem = [&] {
+    try {
+      return describe<T>(net, plan.input, plan.micro_batches);
+    } catch (error const& e) {
+      throw another("on its batches of " + to_string(plan.input) + ", " + e.what());
+    }
+  }();
   if (plan.size() != problem.size() || plan.problem_hash != search::hash(problem))
-    throw error("nn::place", "the plan was made for another net: it has " +
-                                 std::to_string(plan.size()) + " elements, this net has " +
-                                 std::to_string(problem.size()) + ". Search again for this net.");
+    throw another("it has " + std::to_string(plan.size()) + " elements, this net has " +
+                  std::to_string(problem.size()) + ".");
+  for (int i = 0; i < plan.size(); ++i) {
+    if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
+      throw error("nn::place", "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
+                                   ") of the plan lies as no rule of that layer permits.");
+    if (problem[i].kind == search::element_kind::residual_end &&
+        !(plan[i] == plan[problem[i].partner]))
+      throw error("nn::place", "the two ends of the residual, elements " +
+                                   std::to_string(problem[i].partner) + " and " +
+                                   std::to_string(i) + " of the plan, lie differently.");
+  }
 }
 
 }  // namespace detail
 
 /// Places `net` by a run-time plan. Parameters are drawn from (seed, global index), so they do not
 /// depend on the plan. Communicates nothing.
-/// Throws ashlar::error if the plan is for another mesh or net.
+/// Throws ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer>
 auto place(Layer const& net, mesh const& m, search::plan const& plan, std::uint64_t seed = 0) {
   detail::check_plan<T>(net, m, plan);

@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Whether a layer can be placed so: what a plan that a person wrote is held against.
+//
+//   rows      on every axis the roles are those of one row of the layer's table
+//   order     one order of the axes gives the shards of all its tensors
+//   storage   any placement without addends
+//
+// These are the points of choices.hpp and, besides, every storage. Found directly: the choices of a
+// layer need not be enumerated.
+
+#include <algorithm>
+
+#include <ashlar/search/choices.hpp>
+
+namespace ashlar::search {
+
+namespace detail {
+
+/// Whether the roles of a choice on one axis are those of a row.
+constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
+  bool same = same_role(c.x[a], r.x) && same_role(c.y[a], r.y) && same_role(c.dy[a], r.dy) &&
+              same_role(c.dx[a], r.dx);
+  for (int k = 0; k < c.parameters.size(); ++k)
+    same = same && same_role(c.parameters[k].use[a], r.use[k]) &&
+           same_role(c.parameters[k].grad[a], r.grad[k]);
+  for (int k = 0; k < c.statistics.size(); ++k)
+    same = same && same_role(c.statistics[k].from[a], r.stat[k].from) &&
+           same_role(c.statistics[k].to[a], r.stat[k].to);
+  return same;
+}
+
+}  // namespace detail
+
+/// Whether `c` is a way to place the layer on the mesh.
+constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
+  if (c.parameters.size() != spec.parameters.size() ||
+      c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t))
+    return false;
+  for (int k = 0; k < c.parameters.size(); ++k) {
+    auto const& store = c.parameters[k].store;
+    if (check(store, spec.parameters[k].extents.rank(), t.axes()) || store.has_partial())
+      return false;
+  }
+  detail::axis_rows rows;
+  detail::axis_order order;
+  for (int a = 0; a < t.axes(); ++a) {
+    int row = 0;
+    while (row < spec.rows.size() && !detail::has_roles(c, a, spec.rows[row])) ++row;
+    if (row == spec.rows.size()) return false;
+    rows.push_back(row);
+    order.push_back(static_cast<signed char>(a));
+  }
+  do {
+    layer_choice candidate = detail::assemble_choice(spec, rows, order);
+    for (int k = 0; k < c.parameters.size(); ++k)
+      candidate.parameters[k].store = c.parameters[k].store;
+    if (candidate == c) return true;
+  } while (std::next_permutation(order.begin(), order.end()));
+  return false;
+}
+
+}  // namespace ashlar::search

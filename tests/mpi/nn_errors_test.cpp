@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// What nn says when layers, batches, plans or data do not fit: one sentence, on every rank.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+template <class Net>
+std::string described(Net const& net, ashlar::shape const& input, int micro_batches = 1) {
+  return message_of([&] { nn::describe(net, input, micro_batches); });
+}
+
+}  // namespace
+
+TEST_CASE("layers that do not fit their input") {
+  CHECK(described(nn::chain(nn::linear(4, 6), nn::linear(5, 2)), {3, 4}) ==
+        "nn::linear: the input is 3x6 but the layer takes 5 in its last dims.");
+  CHECK(
+      described(nn::chain(nn::linear<1, 2>({4}, {2, 3}), nn::linear<2, 1>({3, 2}, {4})), {3, 4}) ==
+      "nn::linear: the input is 3x2x3 but the layer takes 3x2 in its last dims.");
+  CHECK(described(nn::linear<2, 1>({3, 4}, {2}), {3, 4}) ==
+        "nn::linear: the input is 3x4 but the layer takes 3x4 in its last dims.");
+  CHECK(described(nn::chain(nn::linear(4, 6), nn::layer_norm(4)), {3, 4}) ==
+        "nn::layer_norm: the input is 3x6 but the layer takes 4 in its last dim.");
+  CHECK(described(nn::layer_norm(4), {4}) ==
+        "nn::layer_norm: the input is 4 but the layer takes 4 in its last dim.");
+  CHECK(described(nn::repeat(3, nn::linear(4, 6)), {3, 4}) ==
+        "nn::repeat: the repeated net changes the extents 3x4 to 3x6.");
+  CHECK(
+      described(nn::residual(nn::chain(nn::linear(4, 6), nn::gelu())), {3, 4}) ==
+      "nn::residual: the net inside changes the extents 3x4 to 3x6, so its output cannot be added "
+      "to x.");
+  CHECK(described(nn::chain(nn::embedding(7, 4), nn::embedding(7, 4)), {3, 4}) ==
+        "nn::embedding: the input is 3x4x4 but must be [batch, seq].");
+  CHECK(described(nn::attention_core(), {3, 4, 6}) ==
+        "nn::attention_core: the input is 3x4x6 but must be [batch, seq, heads, 3 head_dim].");
+  CHECK(described(nn::attention_core(), {3, 4, 2, 5}) ==
+        "nn::attention_core: the input is 3x4x2x5 but must be [batch, seq, heads, 3 head_dim].");
+}
+
+TEST_CASE("layers that cannot be") {
+  CHECK(message_of([] { nn::repeat(0, nn::gelu()); }) ==
+        "nn::repeat: a net is repeated 1 time or more.");
+  CHECK(message_of([] { nn::self_attention(10, 4); }) ==
+        "nn::self_attention: 4 heads do not divide 10 features. Choose a number of heads that "
+        "does.");
+  CHECK(has(message_of([] { nn::gpt_block(10, 0); }), "0 heads do not divide 10 features."));
+  CHECK(has(message_of([] { nn::gpt_block(10, 3, 0.1); }), "3 heads do not divide 10 features."));
+  for (double p : {-0.1, 1.0, std::nan("")})
+    CHECK(message_of([p] { nn::dropout{p}; }) == "nn::dropout: the probability must be in [0, 1).");
+}
+
+TEST_CASE("batches that are empty") {
+  CHECK(described(nn::linear(4, 6), {0, 4}) == "nn::describe: the batch 0x4 has an empty dim.");
+  CHECK(message_of([] {
+          nn::describe(nn::embedding(7, 4), nn::token_batch{3, 0});
+        }) == "nn::describe: the batch 3x0 has an empty dim.");
+  CHECK(described(nn::linear(4, 6), {3, 4}, 0) ==
+        "nn::describe: a step has 0 micro-batches; it needs 1 or more.");
+}
+
+TEST_CASE("plans for another mesh, another net, or none") {
+  auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
+  auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const plan = plan_source(problem, m.topology(), m.machine()).whole();
+  CHECK(message_of([&] { nn::place<double>(net, m, plan); }) == "nothing was thrown");
+
+  ashlar::mesh const other(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
+  CHECK(message_of([&] { nn::place<double>(net, other, plan); }) ==
+        "nn::place: the plan is for mesh " + to_string(m.topology()) +
+            " but the model is placed on " + to_string(other.topology()) + ".");
+
+  auto const wider = nn::chain(nn::linear(4, 8), nn::gelu(), nn::linear(8, 3));
+  auto const longer = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3), nn::gelu());
+  auto const relu = nn::chain(nn::linear(4, 6), nn::relu(), nn::linear(6, 3));
+  CHECK(message_of([&] { nn::place<double>(wider, m, plan); }) ==
+        "nn::place: the plan was made for another net: it has 4 elements, this net has 4. Search "
+        "again for this net.");
+  CHECK(has(message_of([&] { nn::place<double>(longer, m, plan); }),
+            "it has 4 elements, this net has 5."));
+  CHECK(has(message_of([&] { nn::place<double>(relu, m, plan); }), "made for another net"));
+  auto const takes_five = nn::chain(nn::linear(5, 6), nn::gelu(), nn::linear(6, 3));
+  CHECK_MESSAGE(has(message_of([&] { nn::place<double>(takes_five, m, plan); }),
+                    "nn::place: the plan was made for another net: "),
+                message_of([&] { nn::place<double>(takes_five, m, plan); }));
+  CHECK(has(message_of([&] { nn::place<double>(nn::embedding(7, 4), m, plan); }),
+            "made for another net"));
+  CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
+}
+
+TEST_CASE("choices that no rule of the layer permits") {
+  auto const net = nn::chain(nn::linear(4, 6), nn::residual(nn::gelu()), nn::linear(6, 3));
+  auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const whole = plan_source(problem, m.topology(), m.machine()).whole();
+  auto const placed = [&](auto change) {
+    auto plan = whole;
+    change(plan);
+    return message_of([&] { nn::place<double>(net, m, plan); });
+  };
+  ashlar::placement const rows{ashlar::split(0)}, addends{ashlar::partial()};
+  auto const sentence = [](char const* element) {
+    return "nn::place: element " + std::string(element) +
+           " of the plan lies as no rule of that layer permits.";
+  };
+  CHECK(placed([&](auto& plan) { plan.choices[0].x = rows; }) == sentence("0 (linear)"));
+  CHECK(placed([&](auto& plan) { plan.choices[2].y = addends; }) == sentence("2 (gelu)"));
+  CHECK(placed([&](auto& plan) { plan.choices[4].parameters[1].use = rows; }) ==
+        sentence("4 (linear)"));
+  CHECK(placed([&](auto& plan) { plan.choices[4].parameters[0].grad = addends; }) ==
+        sentence("4 (linear)"));
+  CHECK(placed([&](auto& plan) { plan.choices[0].parameters[0].store = addends; }) ==
+        sentence("0 (linear)"));
+  CHECK(placed([&](auto& plan) { plan.choices[0].parameters.pop_back(); }) ==
+        sentence("0 (linear)"));
+  CHECK(placed([&](auto& plan) { plan.choices[5].statistics.clear(); }) ==
+        sentence("5 (cross_entropy)"));
+  CHECK(placed([&](auto& plan) {
+          plan.choices[0].dx = {ashlar::broadcast(), ashlar::broadcast()};
+        }) == sentence("0 (linear)"));
+  CHECK(placed([&](auto& plan) { plan.choices[1].x = plan.choices[1].y = rows; }) ==
+        sentence("1 (residual)"));
+  CHECK(has(placed([&](auto& plan) {
+              auto& c = plan.choices[1];
+              c.x = c.y = c.dy = c.dx = rows;
+            }),
+            "the two ends of the residual"));
+}
+
+TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the plan") {
+  auto const net = nn::chain(nn::embedding(7, 4), nn::linear(4, 5));
+  nn::token_batch const batch{4, 3};
+  auto const problem = any_length(nn::describe<float>(net, batch));
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    plan_source const plans(problem, t, m.machine());
+    std::mt19937 random(1);
+    for (int turn = 0; turn < 4; ++turn) {
+      auto model = nn::place<float>(net, m, plans.random(random));
+      ashlar::train::trainer trainer(model, ashlar::train::sgd{});
+      auto data = random_batch<std::int32_t>(batch, 7, 5, 1);
+      for (int token : {7, -1}) {
+        data.inputs[11] = token;
+        CHECK(message_of([&] { trainer.step(data); }) ==
+              "nn::embedding: token " + std::to_string(token) + " is outside the vocabulary of 7.");
+      }
+    }
+  }
+}
+
+}  // namespace ashlar_test
