@@ -125,15 +125,30 @@ class chain_model {
       boundary_matrix const& it = boundaries_.data()[k];
       if (it.left == a && it.right == b && it.extents == extents) return it.weight.data();
     }
-    boundaries_.push_back({a, b, extents, make_boundary(i, extents)});
+    boundaries_.push_back({a, b, extents, make_boundary(i, extents), {}});
     return boundaries_.data()[n].weight.data();
+  }
+
+  /// The same, transposed: [choice of i + 1][choice of i].
+  constexpr double const* boundary_from_right(int i) {
+    double const* const straight = boundary(i);
+    boundary_matrix* it = boundaries_.data();
+    while (it->weight.data() != straight) ++it;
+    if (it->transposed.size() == 0) {
+      it->transposed = scratch<double>(it->weight.size());
+      double* out = it->transposed.data();
+      int const n = choices(i).size(), k = choices(i + 1).size();
+      for (int b = 0; b < k; ++b)
+        for (int a = 0; a < n; ++a) *out++ = straight[a * k + b];
+    }
+    return it->transposed.data();
   }
 
  private:
   struct boundary_matrix {
     int left, right;
     shape extents;
-    scratch<double> weight;
+    scratch<double> weight, transposed;
   };
 
   [[noreturn]] void refuse(int i) const {

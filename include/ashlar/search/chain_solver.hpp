@@ -7,7 +7,8 @@
 //
 //   chain       V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
 //   residual    begin and end choose alike: V_end[r] = V_begin[r] + inside[r], where inside[r] is
-//               the optimum of the chain between them that starts and ends in choice r
+//               the optimum of the chain between them that starts and ends in choice r: the
+//               diagonal of a product of matrices, formed outwards from where they are narrowest
 //
 // inside[] depends on the block alone, so equal blocks (repeat) are solved once. The optimum is
 // then traced back by values, from the end, solving again only the insides that it goes through.
@@ -39,18 +40,6 @@ class chain_solver {
     }
   }
 
-  /// Minimizes kept memory alone.
-  struct memory_only {};
-  constexpr chain_solver(memory_only, chain_model<N>& model, std::int64_t gathered)
-      : chain_solver(model, 0, gathered) {
-    boundaries_ = 0;
-    for (auto& s : start_) s = 0;
-    for (int k = 0; k < model.classes(); ++k)
-      for (int j = 0; j < model.class_at(k).size(); ++j)
-        if (own_.data()[k].data()[j] < unreachable)
-          own_.data()[k].data()[j] = double(model.class_at(k).memory.data()[j].kept);
-  }
-
   /// The minimum; `unreachable` or more if no choices are left.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
@@ -68,12 +57,25 @@ class chain_solver {
     for (int b = 0; b < known; ++b)
       if (equal(blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
     int const n = model_.choices(begin).size();
-    scratch<double> value(static_cast<std::size_t>(n));
-    for (int r = 0; r < n; ++r) {
-      if (end == begin + 1) value.data()[r] = between(begin, r, r);
-      else
-        value.data()[r] = minimum_into(forward(begin + 1, end - 1, leaving(begin, r), nullptr),
-                                       arriving(end, r));
+    scratch<double> value(static_cast<std::size_t>(n), unreachable);
+    double* const out = value.data();
+    if (end == begin + 1)
+      for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
+    // All r at once: both ways out of each choice of the element that has fewest.
+    int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
+    int const width = cut < 0 ? 0 : model_.choices(cut).size();
+    for (int k = 0; k < width; ++k) {
+      if (own(cut, k) >= unreachable) continue;
+      scratch<double> one(static_cast<std::size_t>(width), unreachable);
+      one.data()[k] = 0;
+      scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
+      backward(begin + 1, cut, one, rest);
+      add_own(begin + 1, rest.data()[begin + 1]);
+      auto const left = retreat(begin, rest.data()[begin + 1]);
+      one.data()[k] = -own(cut, k);  // counted on the left
+      auto const right = advance(end - 1, forward(cut, end - 1, one, nullptr));
+      double const *const l = left.data(), *const r = right.data();
+      for (int j = 0; j < n; ++j) out[j] = l[j] + r[j] < out[j] ? l[j] + r[j] : out[j];
     }
     blocks_.push_back({begin, static_cast<scratch<double>&&>(value)});
     return blocks_.data()[blocks_.size() - 1].value.data();
@@ -85,7 +87,7 @@ class chain_solver {
 
   /// The boundary between i and i + 1, for one pair of choices.
   constexpr double between(int i, int left, int right) {
-    return boundaries_ * model_.boundary(i)[left * model_.choices(i + 1).size() + right];
+    return model_.boundary(i)[left * model_.choices(i + 1).size() + right];
   }
 
   /// The boundary from choice r of element i to every choice of the next.
@@ -93,7 +95,7 @@ class chain_solver {
     int const n = model_.choices(i + 1).size();
     scratch<double> row(static_cast<std::size_t>(n));
     double const* const from = model_.boundary(i) + r * n;
-    for (int k = 0; k < n; ++k) row.data()[k] = boundaries_ * from[k];
+    for (int k = 0; k < n; ++k) row.data()[k] = from[k];
     return row;
   }
 
@@ -102,7 +104,7 @@ class chain_solver {
     int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
     scratch<double> column(static_cast<std::size_t>(before));
     double const* const from = model_.boundary(i - 1);
-    for (int j = 0; j < before; ++j) column.data()[j] = boundaries_ * from[j * n + r];
+    for (int j = 0; j < before; ++j) column.data()[j] = from[j * n + r];
     return column;
   }
 
@@ -145,16 +147,8 @@ class chain_solver {
         all.data()[i] = value;
       }
       if (i <= first) return;
-      int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
       add_own(i, value);
-      scratch<double> earlier(static_cast<std::size_t>(before), unreachable);
-      double const* way = model_.boundary(i - 1);
-      for (int j = 0; j < before; ++j)
-        for (int k = 0; k < n; ++k, ++way) {
-          double const through = boundaries_ * *way + value.data()[k];
-          if (through < earlier.data()[j]) earlier.data()[j] = through;
-        }
-      value = static_cast<scratch<double>&&>(earlier);
+      value = retreat(i - 1, value);
       --i;
     }
   }
@@ -171,11 +165,12 @@ class chain_solver {
     return least;
   }
 
-  static constexpr double minimum_into(scratch<double> const& value, scratch<double> const& end) {
-    double least = unreachable;
-    for (std::size_t i = 0; i < value.size(); ++i)
-      least = value.data()[i] + end.data()[i] < least ? value.data()[i] + end.data()[i] : least;
-    return least;
+  /// The element with the fewest choices on the level inside a residual.
+  constexpr int narrowest(int begin, int end) const {
+    int best = begin + 1;
+    for (int i = begin + 1; i < end; i = skip_inside(i) + 1)
+      if (model_.choices(i).size() < model_.choices(best).size()) best = i;
+    return best;
   }
 
   /// A residual's own costs count at its begin; at its end they are done.
@@ -189,17 +184,24 @@ class chain_solver {
 
   /// The step of the recurrence from element i to i + 1, without own costs.
   constexpr scratch<double> advance(int i, scratch<double> const& value) {
-    int const n = static_cast<int>(value.size()), next = model_.choices(i + 1).size();
-    scratch<double> result(static_cast<std::size_t>(next), unreachable);
+    return product(value, model_.boundary(i), model_.choices(i + 1).size());
+  }
+
+  /// The same from element i + 1 to i.
+  constexpr scratch<double> retreat(int i, scratch<double> const& value) {
+    return product(value, model_.boundary_from_right(i), model_.choices(i).size());
+  }
+
+  /// result[k] = min_j ( value[j] + way[j][k] )
+  static constexpr scratch<double> product(scratch<double> const& value, double const* way,
+                                           int width) {
+    scratch<double> result(static_cast<std::size_t>(width), unreachable);
     double* const out = result.data();
-    double const* way = model_.boundary(i);
-    for (int j = 0; j < n; ++j, way += next) {
+    int const n = static_cast<int>(value.size());
+    for (int j = 0; j < n; ++j, way += width) {
       double const v = value.data()[j];
       if (v >= unreachable) continue;
-      if (boundaries_ == 0)
-        for (int k = 0; k < next; ++k) out[k] = v < out[k] ? v : out[k];
-      else
-        for (int k = 0; k < next; ++k) out[k] = v + way[k] < out[k] ? v + way[k] : out[k];
+      for (int k = 0; k < width; ++k) out[k] = v + way[k] < out[k] ? v + way[k] : out[k];
     }
     return result;
   }
@@ -241,7 +243,7 @@ class chain_solver {
       int from = 0;
       least = 2 * unreachable;
       for (int j = 0; j < model_.choices(i - 1).size(); ++j) {
-        double const v = before[j] + boundaries_ * way[j * n + best];
+        double const v = before[j] + way[j * n + best];
         if (v < least) least = v, from = j;
       }
       best = from;
@@ -252,7 +254,6 @@ class chain_solver {
   chain_model<N>& model_;
   scratch<double> start_;
   scratch<scratch<double>> own_;
-  double boundaries_ = 1;  ///< 0 leaves the boundaries out
   std::vector<block> blocks_;
 };
 

@@ -41,7 +41,8 @@ struct basic_plan {
   double seconds = 0;                ///< predicted, of one step
   double communication_seconds = 0;  ///< the part of it in collectives
   std::int64_t memory = 0;           ///< predicted bytes per rank
-  std::uint64_t problem_hash = 0;    ///< of the extents it was made for
+  double gap = 0;  ///< the optimum is at most this share faster; 0: this is the optimum
+  std::uint64_t problem_hash = 0;  ///< of the extents it was made for
 
   constexpr int size() const { return length(choices); }
   constexpr layer_choice const& operator[](int i) const {

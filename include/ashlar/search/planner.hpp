@@ -11,6 +11,9 @@
 //   weight    seconds + tie · collectives, what an algorithm minimizes: of plans that take equally
 //             long it then finds one with fewest collectives. `tie` is to be chosen so small that
 //             no real difference is hidden (see tie_weight in chain_model.hpp).
+//
+// On meshes of more than three axes plan_redistribution splits fewer dims on the way. Then single
+// moves are asked of it, while the rows of a table hold the lower costs of the whole graph.
 
 #include <type_traits>
 #include <vector>
@@ -64,10 +67,11 @@ class planner {
   /// The cost of one redistribution.
   constexpr cost move(shape const& extents, placement const& from, placement const& to) {
     if (from == to) return {};
-    if (mixes_reductions(from, to)) {
-      placement const middle = ashlar::detail::reduced(to);
-      cost const a = move(extents, from, middle), b = move(extents, middle, to);
-      return {a.seconds + b.seconds, a.weight + b.weight};
+    if (untabulated(extents, from, to)) {
+      auto const path = plan_redistribution(extents, element_size_, from, to, topology_, machine_);
+      int collectives = 0;
+      for (auto const& s : path.steps) collectives += communicates(s.kind);
+      return {path.seconds, path.seconds + tie_ * collectives};
     }
     int const t = table(extents, from.has_partial() ? from.op() : to.op());
     row const& r = tree(t, state(t, from));
@@ -78,7 +82,7 @@ class planner {
   /// The plan of one redistribution, equal to that of plan_redistribution.
   constexpr redistribution_plan plan(shape const& extents, placement const& from,
                                      placement const& to) {
-    if (from == to || mixes_reductions(from, to))
+    if (from == to || untabulated(extents, from, to))
       return plan_redistribution(extents, element_size_, from, to, topology_, machine_);
     int const t = table(extents, from.has_partial() ? from.op() : to.op());
     extents_table const& it = tables_.data()[t];
@@ -101,8 +105,11 @@ class planner {
   // Pointers to rows are handed out: growing the list of tables must not copy them.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  static constexpr bool mixes_reductions(placement const& from, placement const& to) {
-    return from.has_partial() && to.has_partial() && from.op() != to.op();
+  /// Whether plan_redistribution would not search the graph of all placements of one reduction.
+  static constexpr bool untabulated(shape const& extents, placement const& from,
+                                    placement const& to) {
+    if (from.has_partial() && to.has_partial() && from.op() != to.op()) return true;
+    return ashlar::detail::dims_to_consider(extents, from, to) != ~0u;
   }
 
   constexpr int graph(int rank, reduction op) {

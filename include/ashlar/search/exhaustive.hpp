@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The cheapest plan by trying all of them, every choice of every element: what `optimal` is tested
+// against, and a baseline. It knows no dominance and no dynamic programming; it only leaves a
+// branch that already costs (or keeps) more than is allowed, as costs never sink. Exponential: for
+// nets of a few layers.
+
+#include <ashlar/search/chain_solver.hpp>
+#include <ashlar/search/make_plan.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+template <int N>
+class enumeration {
+ public:
+  constexpr enumeration(chain_model<N>& model, std::int64_t limit)
+      : model_(model), limit_(limit), start_(model.from_source()),
+        now_(static_cast<std::size_t>(model.size())), best_(now_) {}
+
+  constexpr void extend(int i, double weight, std::int64_t kept, std::int64_t gathered) {
+    if (weight >= least_ || (limit_ > 0 && kept + gathered > limit_)) return;
+    if (i == model_.size()) {
+      least_ = weight;
+      best_ = now_;
+      return;
+    }
+    choice_class const& c = model_.choices(i);
+    bool const end = model_.kind(i) == element_kind::residual_end;
+    int const tied = end ? now_[static_cast<std::size_t>(model_.partner(i))] : -1;
+    for (int k = end ? tied : 0; k < (end ? tied + 1 : c.size()); ++k) {
+      now_.data()[i] = k;
+      double const way = i == 0 ? start_.data()[k]
+                                : model_.boundary(i - 1)[now_.data()[i - 1] * c.size() + k];
+      auto const& bytes = c.memory.data()[k];
+      extend(i + 1, weight + way + (end ? 0 : c.weight.data()[k]), kept + (end ? 0 : bytes.kept),
+             bytes.gathered > gathered ? bytes.gathered : gathered);
+    }
+  }
+
+  constexpr bool found() const { return least_ < unreachable; }
+  constexpr scratch<int> const& best() const { return best_; }
+
+ private:
+  chain_model<N>& model_;
+  std::int64_t limit_;
+  scratch<double> start_;
+  scratch<int> now_, best_;
+  double least_ = unreachable;
+};
+
+}  // namespace detail
+
+/// The same plan cost as `optimal`, by enumeration. Arguments and errors as there.
+template <int N, class Filter = any_choice>
+constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
+                                   Filter const& filter = {}) {
+  if (net.size() == 0) return empty_plan(net, t);
+  chain_model<N> model(net, t, m, filter, pruning::keep_all);
+  detail::enumeration<N> all(model, m.memory);
+  all.extend(0, 0, 0, 0);
+  if (!all.found())
+    throw error("search::exhaustive", "no plan fits in the machine's memory per rank.");
+  return make_plan(model, all.best());
+}
+
+}  // namespace ashlar::search
