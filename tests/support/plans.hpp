@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <support/naive_placement.hpp>
+
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/choices.hpp>
@@ -53,17 +55,27 @@ class plan_source {
   }
 
   search::plan whole() const {
-    return filled([&](int i) -> search::layer_choice const& {
+    return filled([&](int i) {
       auto const& list = choices(i);
       return *std::find_if(list.begin(), list.end(), is_whole);
     });
   }
 
-  /// Each element takes any legal choice; pairs of a residual the same one.
+  /// Each element takes any legal choice, now and then with parameters stored in any other way;
+  /// pairs of a residual the same one.
   search::plan random(std::mt19937& generator) const {
-    return filled([&](int i) -> search::layer_choice const& {
-      auto const& list = choices(i);
-      return list[std::uniform_int_distribution<std::size_t>(0, list.size() - 1)(generator)];
+    auto const below = [&](std::size_t n) {
+      return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);
+    };
+    return filled([&](int i) {
+      auto choice = choices(i)[below(choices(i).size())];
+      if (below(4) == 0)
+        for (int k = 0; k < choice.parameters.size(); ++k) {
+          auto const all = all_placements(net_.spec(i).parameters[k].extents.rank(), mesh_.axes(),
+                                          {});
+          choice.parameters[k].store = all[below(all.size())];
+        }
+      return choice;
     });
   }
 

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Three training steps of a net under a plan, held against those of the plan that keeps everything
+// whole: the losses, and what each step sent, collective by collective.
+
+#include <support/nets.hpp>
+#include <support/plans.hpp>
+
+namespace ashlar_test {
+
+/// A net with its data and the losses of the whole plan, and what is wrong with other plans of it.
+template <class Net, class Batch>
+class training_trial {
+ public:
+  using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, double>;
+
+  training_trial(Net const& net, Batch const& batch, ashlar::mesh const& m, int vocabulary,
+                 int classes)
+      : net_(net), mesh_(m), problem_(any_length(ashlar::nn::describe<double>(net, batch))),
+        plans_(problem_, m.topology(), m.machine()) {
+    for (unsigned step = 0; step < 3; ++step)
+      data_.push_back(random_batch<input>(batch, vocabulary, classes, step, 5));
+    losses_ = run(plans_.whole());
+  }
+
+  search::problem const& problem() const { return problem_; }
+  plan_source const& plans() const { return plans_; }
+
+  std::string wrong_with(search::plan const& plan) {
+    auto const losses = run(plan);
+    std::string text;
+    for (std::size_t i = 0; i < losses.size(); ++i)
+      if (!near(losses[i], losses_[i], 1e-9))
+        text += "loss " + std::to_string(losses[i]) + " at step " + std::to_string(i) + ", not " +
+                std::to_string(losses_[i]) + '\n';
+    auto const expected = expected_records(problem_, plan, mesh_);
+    for (auto const& records : records_)
+      if (!(records == expected)) {
+        text += "sent\n" + describe(records, mesh_.topology()) + "but planned\n" +
+                describe(expected, mesh_.topology());
+        break;
+      }
+    return text.empty() ? text : text + describe(problem_, plan);
+  }
+
+ private:
+  std::vector<double> run(search::plan const& plan) {
+    auto model = ashlar::nn::place<double>(net_, mesh_, plan, 7);
+    ashlar::train::trainer trainer(
+        model, ashlar::train::sgd{.lr = 0.3, .momentum = 0.5, .weight_decay = 0.01}, {.clip = 0.8});
+    std::vector<double> losses;
+    records_.clear();
+    for (auto const& data : data_) {
+      ashlar::communication_log const log(mesh_);
+      losses.push_back(trainer.step(data).loss);
+      records_.push_back(log.records());
+    }
+    return losses;
+  }
+
+  Net net_;
+  ashlar::mesh mesh_;
+  search::problem problem_;
+  plan_source plans_;
+  std::vector<ashlar::train::batch_data<input>> data_;
+  std::vector<double> losses_;
+  std::vector<std::vector<ashlar::collective_record>> records_;
+};
+
+}  // namespace ashlar_test
