@@ -95,12 +95,13 @@ int stride_for(ashlar::mesh const& m, int limit) {
 
 }  // namespace
 
-TEST_CASE("vectors: every pair of placements") {
+TEST_CASE("vectors: every pair of placements, each with every extent") {
   int const n = world_size();
   for (auto const& t : topologies(n))
     for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
       ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      try_pairs<float, 1>(m, {{n}, {n + 1}, {2 * n + 3}, {n - 1}, {1}, {0}}, stride_for<1>(m, 500));
+      for (int const extent : {n, n + 1, 2 * n + 3, 4 * n + 3, n - 1, 1, 0})
+        try_pairs<float, 1>(m, {{extent}}, stride_for<1>(m, 120));
     }
 }
 
@@ -110,7 +111,7 @@ TEST_CASE("matrices: every pair of placements") {
     for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
       ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
       try_pairs<float, 2>(m, {{n + 1, n + 2}, {n, n - 1}, {2 * n + 1, 2}, {0, n}},
-                          stride_for<2>(m, 1000));
+                          stride_for<2>(m, 600));
     }
 }
 
