@@ -99,11 +99,9 @@ int main(int argc, char** argv) {
 
   auto const net = nn::chain(nn::linear(64, 256), gain(256), nn::relu(), nn::linear(256, 10));
   auto const problem = nn::describe(net, nn::feature_batch{128, 64});
-  ashlar::search::plan const plan = [&] {
-    auto const found = ashlar::search::optimal(problem, mesh.topology(), mesh.machine());
-    return ashlar::search::to_run_time(found);
-  }();
+  auto const plan = ashlar::search::optimal(problem, mesh.topology(), mesh.machine());
   auto model = nn::place<float>(net, mesh, plan, 1);
+  if (mesh.rank() == 0) std::cout << ashlar::search::explain(problem, plan, mesh.machine()) << '\n';
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 3e-3});
 
   // Ten classes: the class of a row is the position of the largest of its first ten features.

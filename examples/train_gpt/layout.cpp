@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "layout.hpp"
+
+#include <sstream>
+
+#include <ashlar/io/json/machine_file.hpp>
+#include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace search = ashlar::search;
+
+namespace example {
+
+ashlar::machine choose_machine(options const& o) {
+  auto machine = o.machine.empty() ? ashlar::machines::workstation
+                                   : ashlar::io::load_machine(o.machine);
+  if (!o.memory_limit.empty()) machine.memory = parse_bytes(o.memory_limit);
+  return machine;
+}
+
+search::plan choose_layout(options const& o, search::problem const& problem,
+                           ashlar::topology const& mesh, ashlar::machine const& machine) {
+  if (o.layout == "auto") return search::optimal(problem, mesh, machine);
+  if (o.layout == "data") return search::data_parallel(problem, mesh, machine);
+  if (o.layout == "tensor") return search::tensor_parallel(problem, mesh, machine);
+  return ashlar::io::load_plan(o.layout, problem, mesh, machine);
+}
+
+std::string report_layout(options const& o, search::problem const& problem,
+                          search::plan const& plan, ashlar::machine const& machine) {
+  if (!o.save_layout.empty()) ashlar::io::save_plan(o.save_layout, problem, plan);
+  std::ostringstream text;
+  text << search::explain(problem, plan, machine);
+  return text.str();
+}
+
+}  // namespace example

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "options.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+
+#include <ashlar/support/error.hpp>
+
+namespace example {
+
+options parse_options(int argc, char** argv, bool speaks, std::optional<int>& exit_code) {
+  options o;
+  CLI::App app("Trains a byte-level GPT on a mesh of MPI ranks.");
+  auto const number = [&](char const* name, int& value, int least, char const* help) {
+    app.add_option(name, value, help)->check(CLI::Range(least, 1 << 30))->capture_default_str();
+  };
+  number("--layers", o.layers, 1, "transformer blocks");
+  number("--d-model", o.d_model, 1, "features of a token");
+  number("--heads", o.heads, 1, "attention heads; must divide --d-model");
+  number("--context", o.context, 1, "bytes in a sequence");
+  number("--batch", o.batch, 1, "sequences in a micro-batch, all ranks together");
+  number("--micro-batches", o.micro_batches, 1, "micro-batches in a step (gradient accumulation)");
+  number("--steps", o.steps, 1, "training steps");
+  number("--warmup", o.warmup, 0, "steps of linear warm-up");
+  number("--every", o.every, 1, "steps between progress lines");
+  number("--sample", o.sample, 0, "bytes of text to generate at the end");
+  auto const real = [&](char const* name, double& value, CLI::Validator const& valid,
+                        char const* help) {
+    app.add_option(name, value, help)->check(valid)->capture_default_str();
+  };
+  real("--lr", o.lr, CLI::NonNegativeNumber, "peak learning rate");
+  real("--clip", o.clip, CLI::PositiveNumber, "largest global gradient norm");
+  real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber, "of weights and tables");
+  real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "probability");
+  real("--temperature", o.temperature, CLI::PositiveNumber, "of the sample");
+  app.add_option("--seed", o.seed, "of parameters, data and dropout")->capture_default_str();
+  app.add_option("--text", o.text, "file to learn from (default: the project's own sources)");
+  app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
+  app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
+      ->capture_default_str();
+  app.add_option("--save-layout", o.save_layout, "write the plan to this file");
+  app.add_option("--machine", o.machine, "machine file that plans are priced with");
+  app.add_option("--memory-limit", o.memory_limit,
+                 "bytes per rank, such as 512MB: restricts --layout auto");
+  app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    exit_code = speaks ? app.exit(e) : (e.get_exit_code() == 0 ? 0 : 1);
+  }
+  return o;
+}
+
+std::int64_t parse_bytes(std::string const& text) {
+  char* end = nullptr;
+  double const number = std::strtod(text.c_str(), &end);
+  std::string unit(end);
+  unit.erase(std::remove(unit.begin(), unit.end(), ' '), unit.end());
+  double factor = 0;
+  for (auto const& [name, value] : {std::pair{"", 1.0},
+                                    {"B", 1.0},
+                                    {"KB", 1e3},
+                                    {"MB", 1e6},
+                                    {"GB", 1e9},
+                                    {"KiB", 1024.0},
+                                    {"MiB", 1048576.0},
+                                    {"GiB", 1073741824.0}})
+    if (unit == name) factor = value;
+  if (end == text.c_str() || factor == 0 || !(number > 0) || number * factor > 9e18)
+    throw ashlar::error("--memory-limit",
+                        "\"" + text + "\" is no size. Write it as 512MB, 2GiB or in bytes.");
+  return static_cast<std::int64_t>(number * factor);
+}
+
+}  // namespace example
