@@ -1,0 +1,173 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Plans that people use, held like the random ones of nn_plan_test: what the search finds, with
+// replicated and sharded storage and below memory limits, data and tensor parallel, and written by
+// hand with rows, columns and the inner dimension split on two and three axes.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/training_trial.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+auto const gpt = nn::chain(nn::embedding(11, 6), nn::repeat(1, nn::gpt_block(6, 3)),
+                           nn::layer_norm(6), nn::linear(6, 11));
+nn::token_batch const batch{5, 4, 2};
+
+using gpt_trial = training_trial<std::remove_const_t<decltype(gpt)>, nn::token_batch>;
+
+/// Where x and y of each element of the GPT above lie; gradients as the first choice that fits.
+using hand_written = std::vector<std::pair<char const*, char const*>>;
+
+search::plan plan_of(plan_source const& plans, hand_written const& lies) {
+  return plans.filled([&](int i) {
+    auto const& [x, y] = lies[static_cast<std::size_t>(i)];
+    for (auto const& c : plans.choices(i))
+      if (c.x == ashlar::parse_placement(x) && c.y == ashlar::parse_placement(y)) return c;
+    throw std::logic_error("element " + std::to_string(i) + ": no choice from " + x + " to " + y);
+  });
+}
+
+void try_hand_written(ashlar::topology const& t, std::vector<hand_written> const& plans) {
+  if (t.ranks() != world_size()) return;
+  for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+    gpt_trial it(gpt, batch, m, 11, 11);
+    for (auto const& lies : plans) {
+      auto const wrong = it.wrong_with(plan_of(it.plans(), lies));
+      CHECK_MESSAGE(wrong == "", wrong);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("what the search finds, and data and tensor parallel") {
+  for (auto const& t : topologies(world_size()))
+    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      gpt_trial it(gpt, batch, m, 11, 11);
+      auto const sharded = [&](int, search::layer_choice const& c) {
+        for (auto const& p : c.parameters)
+          for (int a = 0; a < t.axes(); ++a)
+            if (t.extent(a) > 1 && !p.store[a].is_split() && !p.grad[a].is_broadcast())
+              return false;
+        return true;
+      };
+      for (auto const& plan : {search::optimal(it.problem(), t, machine),
+                               search::data_parallel(it.problem(), t, machine),
+                               search::tensor_parallel(it.problem(), t, machine),
+                               search::optimal(it.problem(), t, machine, sharded)}) {
+        auto const wrong = it.wrong_with(plan);
+        CHECK_MESSAGE(wrong == "", wrong);
+      }
+    }
+}
+
+TEST_CASE("below a memory limit") {
+  for (auto const& t : topologies(world_size())) {
+    if (t.axes() > 2) continue;  // a search of seconds, on every rank
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    gpt_trial it(gpt, batch, m, 11, 11);
+    auto machine = m.machine();
+    auto const fastest = search::data_parallel(it.problem(), t, machine);
+    int fitting = 0;
+    for (double part : {0.9, 0.6}) {
+      machine.memory = static_cast<std::int64_t>(part * static_cast<double>(fastest.memory));
+      search::plan plan;
+      if (message_of([&] { plan = search::optimal(it.problem(), t, machine); }) !=
+          "nothing was thrown")
+        continue;
+      ++fitting;
+      CHECK(plan.memory <= machine.memory);
+      auto const wrong = it.wrong_with(plan);
+      CHECK_MESSAGE(wrong == "", wrong);
+    }
+    CHECK((fitting > 0 || world_size() == 1));
+  }
+}
+
+TEST_CASE("rows, columns and inner dimension on two axes") {
+  hand_written const rows_and_columns{
+      {"S(0),B", "S(0),P"},  // vocabulary split
+      {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
+      {"S(0),B", "S(0),S(2)"},                              // columns: heads
+      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner: heads
+      {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
+      {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),S(2)"},
+      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},
+      {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
+      {"S(0),B", "S(0),S(2)"},  // classes
+      {"S(0),S(2)", "P,B"}};
+  hand_written const inner_and_columns{
+      {"S(1),B", "S(1),S(2)"},  // places, features
+      {"S(1),S(0)", "S(1),S(0)"}, {"S(0),S(1)", "S(0),S(1)"},
+      {"S(2),B", "P,S(2)"},                              // inner, columns
+      {"S(2),S(0)", "S(2),S(0)"}, {"S(3),S(2)", "P,P"},  // both inner: in heads, heads
+      {"S(1),S(0)", "S(1),S(0)"}, {"S(0),S(0)", "S(0),S(0)"},
+      {"S(0),S(0)", "S(0),S(0)"}, {"S(2),S(1)", "P,S(1)"},
+      {"S(2),S(0)", "S(2),S(0)"}, {"S(2),S(2)", "P,P"},
+      {"S(0),S(0)", "S(0),S(0)"}, {"B,S(1)", "B,S(1)"},
+      {"S(2),S(1)", "P,S(1)"},    {"S(2),S(2)", "B,B"}};
+  hand_written const columns_twice{{"S(0),S(1)", "S(0),S(1)"},
+                                   {"P,P", "P,P"},
+                                   {"S(0,1),S(0,0)", "S(0,1),S(0,0)"},
+                                   {"B,B", "S(2,1),S(2,0)"},  // heads, order turned
+                                   {"S(2,1),S(2,0)", "S(2,1),S(2,0)"},
+                                   {"S(2,1),S(2,0)", "P,P"},
+                                   {"P,P", "P,P"},
+                                   {"P,S(2)", "P,S(2)"},
+                                   {"B,B", "B,B"},
+                                   {"S(1),B", "S(1),S(2)"},
+                                   {"S(1),S(2)", "S(1),S(2)"},
+                                   {"S(2),S(1)", "P,S(1)"},
+                                   {"P,S(2)", "P,S(2)"},
+                                   {"S(1),S(0)", "S(1),S(0)"},
+                                   {"B,B", "S(2),S(2)"},
+                                   {"S(1),S(0)", "P,P"}};
+  for (auto const& t :
+       {ashlar::topology{{"node", 2}, {"gpu", 2}}, ashlar::topology{{"node", 2}, {"gpu", 3}},
+        ashlar::topology{{"node", 4}, {"gpu", 2}}})
+    try_hand_written(t, {rows_and_columns, inner_and_columns, columns_twice});
+}
+
+TEST_CASE("rows, columns and inner dimension on three axes") {
+  hand_written const one_each{
+      {"S(0),B,B", "S(0),P,S(2)"},          {"S(0),B,S(1)", "S(0),B,S(1)"},
+      {"S(0),S(1),S(1)", "S(0),S(1),S(1)"}, {"S(0),S(2),B", "S(0),P,S(2)"},
+      {"S(0),S(0),S(2)", "S(0),S(0),S(2)"}, {"S(0),S(3),S(2)", "S(0),P,P"},
+      {"S(0),B,S(1)", "S(0),B,S(1)"},       {"S(0),P,S(2)", "S(0),P,S(2)"},
+      {"S(0),B,S(1)", "S(0),B,S(1)"},       {"S(0),S(2),B", "S(0),P,S(2)"},
+      {"S(0),S(1),S(2)", "S(0),S(1),S(2)"}, {"S(0),B,S(2)", "S(0),S(2),P"},
+      {"S(0),P,S(2)", "S(0),P,S(2)"},       {"S(0),S(0),S(0)", "S(0),S(0),S(0)"},
+      {"S(2),S(0),B", "P,S(0),S(2)"},       {"S(1),S(0),S(2)", "P,P,B"}};
+  hand_written const nested{{"S(0),S(0),S(1)", "S(0),S(0),S(1)"},
+                            {"P,S(1),S(1)", "P,S(1),S(1)"},
+                            {"S(0,2),S(0,0),S(0,1)", "S(0,2),S(0,0),S(0,1)"},
+                            {"B,B,S(0)", "S(2),S(2),S(0)"},
+                            {"S(2,1),B,S(2,0)", "S(2,1),B,S(2,0)"},
+                            {"S(2),S(2),S(2)", "P,P,P"},
+                            {"P,S(1),S(1)", "P,S(1),S(1)"},
+                            {"B,S(2),P", "B,S(2),P"},
+                            {"B,S(1),B", "B,S(1),B"},
+                            {"S(2,1),S(2,0),B", "P,P,S(2)"},
+                            {"S(2),S(2),S(2)", "S(2),S(2),S(2)"},
+                            {"S(2),S(2),S(2)", "P,P,P"},
+                            {"B,S(2),P", "B,S(2),P"},
+                            {"S(1),S(1),B", "S(1),S(1),B"},
+                            {"B,B,B", "S(2),S(2),S(2)"},
+                            {"S(2),S(2),S(2)", "B,B,B"}};
+  try_hand_written({{"node", 2}, {"gpu", 2}, {"core", 2}}, {one_each, nested});
+}
+
+}  // namespace ashlar_test
