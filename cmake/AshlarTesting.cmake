@@ -171,7 +171,10 @@ function(ashlar_add_script_tests)
     cmake_path(GET script STEM name)
     add_test(NAME script/${name} COMMAND bash "${script}")
     ashlar_test_properties(script/${name} script)
-    set_tests_properties(script/${name} PROPERTIES SKIP_RETURN_CODE 77)
+    # Scripts start many jobs, each of several ranks.
+    math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+    set_tests_properties(script/${name} PROPERTIES
+      SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS 2)
     set_property(TEST script/${name} APPEND PROPERTY ENVIRONMENT
       "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}")
   endforeach()

@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Bad input to train_gpt: each gives its sentence once and a non-zero exit on all ranks, soon.
+set -uo pipefail
+
+program="$ASHLAR_BINARY_DIR/examples/train_gpt"
+[ -x "$program" ] || { echo "no train_gpt was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+plans="$ASHLAR_SOURCE_DIR/tests/plans"
+net=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6)
+failed=0
+
+refused() {  # sentence, then options
+  local sentence="$1" status=0
+  shift
+  timeout 60 mpirun -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?
+  local times
+  times="$(grep -cF -- "$sentence" "$work/out")"
+  if [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || [ "$times" -ne 1 ]; then
+    echo "FAILED: $* (exit $status, sentence seen $times times): expected \"$sentence\" in"
+    cat "$work/out"
+    failed=1
+  else
+    echo "refused: $(grep -F -- "$sentence" "$work/out" | cut -c1-200)"
+  fi
+}
+
+sed 's/\[S(0),B\]/[S(0),X]/' "$plans/gpt_2x2.json" >"$work/malformed.json"
+sed 's/"version": 1/"version": 9/' "$plans/gpt_2x2.json" >"$work/version.json"
+sed '0,/"y": "\[S(0),P\]"/s//"y": "[S(0),B]"/' "$plans/gpt_2x2.json" >"$work/illegal.json"
+head -c 500 "$plans/gpt_2x2.json" >"$work/cut.json"
+printf 'too short' >"$work/short.txt"
+
+refused "has 6 ranks but the program runs on 4" --mesh node=2,gpu=3
+refused "an axis lacks its name or '='" --mesh node=2,gpu
+refused "two axes share one name" --mesh gpu=2,gpu=2
+refused "an extent is not a number" --mesh gpu=0
+refused "nowhere.json cannot be read" --layout nowhere.json
+refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"
+refused "S, B or P was expected" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/malformed.json"
+refused "this program reads version 1" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/version.json"
+refused "no row of the layer's rule table" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/illegal.json"
+refused "the plan is for node=2,gpu=2" "${net[@]}" --mesh a=2,b=2 --layout "$plans/gpt_2x2.json"
+refused "it is for another net" --layers 3 --d-model 36 --heads 6 --context 16 --batch 6 \
+  --mesh node=2,gpu=2 --layout "$plans/gpt_2x2.json"
+refused "5 heads do not divide 36 features" --d-model 36 --heads 5
+refused "the text has 9 bytes" --text "$work/short.txt"
+refused "cannot read" --text "$work/missing.txt"
+refused "least possible" "${net[@]}" --memory-limit 1KB
+refused "is no size" --memory-limit many
+refused "the loss is" "${net[@]}" --lr 1e30 --steps 50 --warmup 0
+refused "--steps" --steps 0
+refused "--no-such-option" --no-such-option
+exit "$failed"
