@@ -4,7 +4,7 @@
 #pragma once
 
 // The one exception of the library. Its text names the operation, what is wrong, and what to do
-// instead; who catches it on a failing rank adds the rank and stops the others (comm/mpi/environment.hpp).
+// instead; comm/mpi/environment.hpp adds the rank of one that nobody catches and stops the others.
 // The sentence of a condition that is also checked at compile time is the same literal there.
 
 #include <stdexcept>
