@@ -22,7 +22,7 @@ namespace ashlar_test {
 
 namespace search = ashlar::search;
 
-inline bool is_whole(search::layer_choice const& c) {
+constexpr bool is_whole(search::layer_choice const& c) {
   auto const whole = [](ashlar::placement const& p) {
     return p == ashlar::placement::all_broadcast(p.axes());
   };

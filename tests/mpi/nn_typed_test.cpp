@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 2 4 6
+
+// A constexpr plan and the same plan at run time: the same bits. In the typed model every tensor has
+// its placement in its type; a layer of the test's own, put between the others, looks at them.
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+
+/// The identity, which compiles only between typed tensors if its plan is typed.
+template <class T, int Rank, class At>
+class placed_probe {
+ public:
+  explicit placed_probe(At const& at) : at_(at) {}
+  template <class X>
+  auto forward(X const& x, nn::pass const&) {
+    static_assert(X::is_static == ashlar::static_placement<decltype(at_.x())>);
+    return ashlar::redistribute(x, at_.y());
+  }
+  template <class DY>
+  auto backward(DY const& dy) {
+    static_assert(DY::is_static == ashlar::static_placement<decltype(at_.dy())>);
+    return ashlar::redistribute(dy, at_.dx());
+  }
+  template <class F>
+  void for_each_parameter(F) {}
+
+ private:
+  At at_;
+};
+
+class probe {
+ public:
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+  constexpr search::layer_spec spec(ashlar::shape const& x) const {
+    search::layer_spec s;
+    s.name = "probe";
+    s.x = s.y = x;
+    s.rows = ashlar::independent_training_rows(x.rank());
+    return s;
+  }
+  template <class T, int XRank, class At>
+  auto place(ashlar::mesh const&, ashlar::shape const&, At const& at, nn::stream_counter&) const {
+    return placed_probe<T, XRank, At>(at);
+  }
+};
+
+/// Takes choices of every element, far from each other in the list, so that much moves.
+template <int N>
+constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
+                                          ashlar::topology const& t, std::size_t seed) {
+  search::basic_plan<N> plan;
+  plan.mesh = t;
+  for (int i = 0; i < net.size(); ++i) {
+    if (net[i].kind == search::element_kind::residual_end) {
+      plan.choices.push_back(search::layer_choice(plan[net[i].partner]));
+      continue;
+    }
+    auto const all = search::layer_choices(net.spec(i), t, search::trivial_axes::all_rows);
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    plan.choices.push_back(all[seed / 65536 % all.size()]);
+  }
+  plan.micro_batches = net.micro_batches;
+  plan.input = net.spec(0).x;
+  plan.problem_hash = search::hash(net);
+  return plan;
+}
+
+/// Computing is dear and moving cheap: the best plans are split.
+constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
+
+constexpr auto features = nn::chain(probe(), nn::linear(6, 7), probe(), nn::gelu(),
+                                    nn::residual(nn::linear(7, 7)), nn::dropout(0.1), probe(),
+                                    nn::layer_norm(7), nn::linear(7, 5, false), probe());
+constexpr nn::feature_batch feature_rows{5, 6, 2};
+constexpr auto features_problem = nn::describe<double>(features, feature_rows);
+
+constexpr auto tokens = nn::chain(nn::embedding(9, 4), probe(), nn::repeat<1>(nn::gpt_block(4, 2)),
+                                  nn::linear(4, 9));
+constexpr nn::token_batch token_rows{3, 4};
+constexpr auto tokens_problem = nn::describe<double>(tokens, token_rows);
+
+constexpr ashlar::topology pair{{"gpu", 2}};
+constexpr ashlar::topology square{{"node", 2}, {"gpu", 2}};
+constexpr ashlar::topology oblong{{"node", 2}, {"gpu", 3}};
+
+template <class Net, class Batch, auto const& Plan>
+void compare(Net const& net, Batch const& batch, ashlar::machine const& machine) {
+  if (Plan.mesh.ranks() != world_size()) return;
+  using input = std::conditional_t<nn::takes_tokens<Net>(), std::int32_t, double>;
+  ashlar::mesh const m(MPI_COMM_WORLD, Plan.mesh, machine);
+  auto typed = nn::place<double>(net, m, nn::constant<Plan>, 3);
+  auto run_time = nn::place<double>(net, m, Plan, 3);
+  typed.for_each_parameter([](auto& p) {
+    static_assert(std::remove_cvref_t<decltype(p.value())>::is_static);
+    static_assert(std::remove_cvref_t<decltype(p.use())>::is_static);
+    static_assert(std::remove_cvref_t<decltype(p.pending())>::is_static);
+    static_assert(std::remove_cvref_t<decltype(p.gradient())>::is_static);
+  });
+  run_time.for_each_parameter(
+      [](auto& p) { static_assert(!std::remove_cvref_t<decltype(p.value())>::is_static); });
+
+  train::trainer a(typed, train::adam_w{.lr = 0.01}), b(run_time, train::adam_w{.lr = 0.01});
+  for (unsigned step = 0; step < 3; ++step) {
+    auto const data = random_batch<input>(batch, 9, 5, step, 4);
+    ashlar::communication_log log(m);
+    double const loss = a.step(data).loss;
+    auto const records = log.records();
+    log.clear();
+    CHECK(b.step(data).loss == loss);
+    CHECK(log.records() == records);
+  }
+  CHECK(values_of(typed) == values_of(run_time));
+}
+
+constexpr auto searched_pair = search::optimal(features_problem, pair, slow_ranks);
+constexpr auto searched_square = search::optimal(features_problem, square, slow_ranks);
+constexpr auto scattered_square = scattered(features_problem, square, 5);
+constexpr auto scattered_oblong = scattered(features_problem, oblong, 8);
+constexpr auto tokens_square = scattered(tokens_problem, square, 2);
+
+static_assert(!is_whole(searched_square[1]));
+
+}  // namespace
+
+TEST_CASE("plans found by the compiler") {
+  compare<decltype(features), nn::feature_batch, searched_pair>(features, feature_rows, slow_ranks);
+  compare<decltype(features), nn::feature_batch, searched_square>(features, feature_rows,
+                                                                  slow_ranks);
+}
+
+TEST_CASE("plans in which every layer lies otherwise") {
+  compare<decltype(features), nn::feature_batch, scattered_square>(features, feature_rows,
+                                                                   slow_ranks);
+  compare<decltype(features), nn::feature_batch, scattered_oblong>(features, feature_rows,
+                                                                   bandwidth_bound);
+}
+
+TEST_CASE("a GPT block") {
+  compare<decltype(tokens), nn::token_batch, tokens_square>(tokens, token_rows, bandwidth_bound);
+}
+
+}  // namespace ashlar_test
