@@ -8,8 +8,9 @@ set -euo pipefail
 
 ranks=4
 mesh=node=2,gpu=2
-steps=200
-sample=300
+model=(--layers 3 --d-model 128 --heads 4 --context 128 --batch 16)
+training=(--steps 1000 --lr 3e-3 --warmup 40 --every 50)
+sample=(--sample 400 --temperature 0.5)
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/install_packages.sh
@@ -26,4 +27,4 @@ export OMPI_MCA_hwloc_base_binding_policy=none
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
 exec mpirun -n "$ranks" build/default/examples/train_gpt \
-  --mesh "$mesh" --layout auto --steps "$steps" --sample "$sample" "$@"
+  --mesh "$mesh" --layout auto "${model[@]}" "${training[@]}" "${sample[@]}" "$@"

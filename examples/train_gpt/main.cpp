@@ -27,6 +27,7 @@ void run(example::options const& o, ashlar::mpi::environment const& env) {
   auto const machine = example::choose_machine(o);
   ashlar::mesh const mesh(env.world(), topology, machine);
   bool const speaks = mesh.rank() == 0;
+  if (o.prompt.empty()) throw ashlar::error("--prompt", "a sample needs a first byte to continue.");
 
   example::byte_batches const data(example::load_text(o.text, ASHLAR_PROJECT_DIR),
                                    std::int64_t{o.batch} * o.micro_batches, o.context, o.seed);
@@ -57,7 +58,7 @@ void run(example::options const& o, ashlar::mpi::environment const& env) {
   }
 
   if (o.sample > 0) {
-    auto const text = example::generate(model, "// ", o.sample, o.temperature, o.seed);
+    auto const text = example::generate(model, o.prompt, o.sample, o.temperature, o.seed);
     if (speaks) std::cout << "\n---- a sample of what it learned ----\n" << text << '\n';
   }
 }

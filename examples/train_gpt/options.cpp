@@ -40,6 +40,7 @@ options parse_options(int argc, char** argv, bool speaks, std::optional<int>& ex
   real("--temperature", o.temperature, CLI::PositiveNumber, "of the sample");
   app.add_option("--seed", o.seed, "of parameters, data and dropout")->capture_default_str();
   app.add_option("--text", o.text, "file to learn from (default: the project's own sources)");
+  app.add_option("--prompt", o.prompt, "what the sample continues")->capture_default_str();
   app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
   app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
       ->capture_default_str();

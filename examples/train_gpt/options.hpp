@@ -12,7 +12,7 @@
 namespace example {
 
 struct options {
-  std::string text, mesh, layout = "auto", save_layout, memory_limit, machine;
+  std::string text, prompt = "/// The ", mesh, layout = "auto", save_layout, memory_limit, machine;
   int layers = 2, d_model = 128, heads = 4, context = 128, batch = 8, micro_batches = 1;
   int steps = 100, warmup = 10, every = 10, sample = 0;
   double lr = 1e-3, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7;
