@@ -59,10 +59,11 @@ int main(int argc, char** argv) {
                              nn::repeat(layers, nn::gpt_block(d, heads)), nn::layer_norm(d),
                              nn::linear(d, vocabulary));
   search::problem const problem = nn::describe(net, nn::token_batch{batch, context});
-  auto const plan =
-      layout == "data"     ? search::data_parallel(problem, mesh.topology(), mesh.machine())
-      : layout == "tensor" ? search::tensor_parallel(problem, mesh.topology(), mesh.machine())
-                           : search::optimal(problem, mesh.topology(), mesh.machine());
+  auto const plan = layout == "data"
+                        ? search::data_parallel(problem, mesh.topology(), mesh.machine())
+                    : layout == "tensor"
+                        ? search::tensor_parallel(problem, mesh.topology(), mesh.machine())
+                        : search::optimal(problem, mesh.topology(), mesh.machine());
   auto model = nn::place<float>(net, mesh, plan, 1);
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 1e-4}, {.clip = 1.0});
 

@@ -8,20 +8,18 @@
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
-// Plans of redistributions are made once per (extents, type, placements) and kept. The time spent
-// in exchanges is summed up for progress reports.
+// Plans are made once and kept (plan_cache.hpp). The time spent in exchanges is summed up for
+// progress reports.
 
 #include <chrono>
-#include <map>
 #include <memory>
 #include <string>
-#include <tuple>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/counting.hpp>
 #include <ashlar/comm/mpi/communicator.hpp>
+#include <ashlar/comm/plan_cache.hpp>
 #include <ashlar/mesh/text.hpp>
-#include <ashlar/plan/redistribution.hpp>
 
 namespace ashlar {
 
@@ -82,32 +80,17 @@ class mesh {
   /// The plan of a redistribution, from the cache.
   redistribution_plan const& plan(shape const& extents, int element_size, placement const& from,
                                   placement const& to) const {
-    plan_key key{element_size, {}};
-    key.bytes.reserve(64);
-    for (int d = 0; d < extents.rank(); ++d) key.bytes += std::to_string(extents[d]) + 'x';
-    for (auto const* p : {&from, &to})
-      for (auto const& a : p->axis)
-        key.bytes.append({static_cast<char>('0' + static_cast<int>(a.kind)),
-                          static_cast<char>('0' + a.dim), static_cast<char>('0' + a.depth),
-                          static_cast<char>('0' + static_cast<int>(a.op))});
-    auto const found = state_->plans.find(key);
-    if (found != state_->plans.end()) return found->second;
-    return state_->plans
-        .emplace(key, plan_redistribution(extents, element_size, from, to, topology(), machine()))
-        .first->second;
+    return state_->plans.redistribution(extents, element_size, from, to, topology(), machine());
   }
+
+  /// The plans of this mesh; matmul keeps its own there.
+  plan_cache& plans() const { return state_->plans; }
 
   friend bool operator==(mesh const& a, mesh const& b) { return a.state_ == b.state_; }
 
  private:
   friend class communication_log;
   friend class no_communication;
-
-  struct plan_key {
-    int element_size;
-    std::string bytes;
-    friend auto operator<=>(plan_key const&, plan_key const&) = default;
-  };
 
   struct state {
     ashlar::topology shape;
@@ -116,7 +99,7 @@ class mesh {
     ashlar::machine priced_on;
     arena memory;
     std::shared_ptr<communicator> transport;
-    std::map<plan_key, redistribution_plan> plans;
+    plan_cache plans;
     double seconds = 0;
     bool forbidden = false;
   };

@@ -164,26 +164,26 @@ requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
 
 /// The plan that matmul(a, b, p) runs: what moves before and after the local product.
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B> matmul_plan plan_matmul(A const& a, B const& b,
-                                                               Result const& p) {
+requires detail::matmul_operands<A, B> matmul_plan const& plan_matmul(A const& a, B const& b,
+                                                                      Result const& p) {
   auto const& x = detail::matmul_operand<A>::get(a);
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
   detail::same_contraction(a, b);
   if (char const* const wrong = check(as_value(p), detail::matmul_tensor<A>::rank, x.mesh().axes()))
     throw error("matmul", "result " + to_string(as_value(p)) + ": " + wrong);
-  return plan_matmul(x.extents(), x.placement(), w.extents(), w.placement(),
-                     detail::matmul_operand<A>::is_transposed,
-                     detail::matmul_operand<B>::is_transposed, as_value(p),
-                     sizeof(typename detail::matmul_tensor<A>::value_type), x.mesh().topology(),
-                     x.mesh().machine());
+  return x.mesh().plans().product(x.extents(), x.placement(), w.extents(), w.placement(),
+                                  detail::matmul_operand<A>::is_transposed,
+                                  detail::matmul_operand<B>::is_transposed, as_value(p),
+                                  sizeof(typename detail::matmul_tensor<A>::value_type),
+                                  x.mesh().topology(), x.mesh().machine());
 }
 
 /// x · w, placed as asked, by the cheapest plan. Communicates: what plan_matmul says.
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p) {
-  auto const plan = plan_matmul(a, b, p);
+  auto const& plan = plan_matmul(a, b, p);
   auto const x = detail::run_plan(detail::matmul_operand<A>::get(a).as_dynamic(), plan.a);
   auto const w = detail::run_plan(detail::matmul_operand<B>::get(b).as_dynamic(), plan.b);
   auto const local = detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);

@@ -25,6 +25,7 @@ class communicator final : public ashlar::communicator {
   /// program's own.
   communicator(MPI_Comm comm, topology const& t) : topology_(t) {
     MPI_Comm_dup(comm, &world_);
+    MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);  // check() throws instead
     int rank = 0;
     MPI_Comm_rank(world_, &rank);
     here_ = t.coordinates_of(rank);
@@ -168,6 +169,7 @@ class communicator final : public ashlar::communicator {
     MPI_Comm comm = MPI_COMM_NULL;
     check(MPI_Comm_split(world_, topology_.rank_of(color), topology_.index_in_group(here_, axes),
                          &comm));
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     groups_.emplace(key, comm);
     return comm;
   }

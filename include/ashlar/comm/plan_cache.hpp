@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans that a mesh has made, so that each is made once: redistributions by (extents, element size,
+// both ends), matrix products by (both operands, transpositions, result). Plans depend on nothing
+// else but the mesh and the machine; the mesh clears the cache when its machine changes.
+
+#include <map>
+#include <string>
+
+#include <ashlar/plan/matmul.hpp>
+
+namespace ashlar {
+
+class plan_cache {
+ public:
+  redistribution_plan const& redistribution(shape const& extents, int element_size,
+                                            placement const& from, placement const& to,
+                                            topology const& t, machine const& m) {
+    key k;
+    k.add(element_size).add(extents).add(from).add(to);
+    auto const found = redistributions_.find(k.text);
+    if (found != redistributions_.end()) return found->second;
+    return redistributions_
+        .emplace(k.text, plan_redistribution(extents, element_size, from, to, t, m))
+        .first->second;
+  }
+
+  matmul_plan const& product(shape const& a_extents, placement const& a, shape const& b_extents,
+                             placement const& b, bool transpose_a, bool transpose_b,
+                             placement const& c, int element_size, topology const& t,
+                             machine const& m) {
+    key k;
+    k.add(element_size).add(transpose_a).add(transpose_b);
+    k.add(a_extents).add(a).add(b_extents).add(b).add(c);
+    auto const found = products_.find(k.text);
+    if (found != products_.end()) return found->second;
+    return products_
+        .emplace(k.text, plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
+                                     element_size, t, m))
+        .first->second;
+  }
+
+  void clear() {
+    redistributions_.clear();
+    products_.clear();
+  }
+
+ private:
+  struct key {
+    std::string text;
+
+    key() { text.reserve(96); }
+    key& add(std::int64_t number) {
+      text.append(reinterpret_cast<char const*>(&number), sizeof number);
+      return *this;
+    }
+    key& add(shape const& s) {
+      for (auto const n : s.extent) add(n);
+      text += ';';
+      return *this;
+    }
+    key& add(placement const& p) {
+      for (auto const& a : p.axis) {
+        text += static_cast<char>(a.kind);
+        text += static_cast<char>(a.dim);
+        text += static_cast<char>(a.depth);
+        text += static_cast<char>(a.op);
+      }
+      return *this;
+    }
+  };
+
+  std::map<std::string, redistribution_plan> redistributions_;
+  std::map<std::string, matmul_plan> products_;
+};
+
+}  // namespace ashlar
