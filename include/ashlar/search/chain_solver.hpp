@@ -22,25 +22,20 @@ inline constexpr double unreachable = 1e300;
 template <int N>
 class chain_solver {
  public:
-  /// Minimizes weight + price · kept memory, over the choices that gather at most `gathered` bytes.
-  constexpr chain_solver(chain_model<N>& model, double price = 0, std::int64_t gathered = -1)
+  /// Minimizes weight + price · kept memory; `price` in seconds per byte.
+  constexpr explicit chain_solver(chain_model<N>& model, double price = 0)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {
     for (int k = 0; k < model.classes(); ++k) {
       choice_class const& c = model.class_at(k);
       scratch<double>& own = own_.data()[k];
       own = c.weight;
-      if (price == 0 && gathered < 0) continue;
-      for (int j = 0; j < c.size(); ++j) {
-        element_memory const& bytes = c.memory.data()[j];
-        own.data()[j] = gathered >= 0 && bytes.gathered > gathered
-                            ? unreachable
-                            : own.data()[j] + price * double(bytes.kept);
-      }
+      if (price == 0) continue;
+      for (int j = 0; j < c.size(); ++j) own.data()[j] += price * double(c.memory.data()[j].kept);
     }
   }
 
-  /// The minimum; `unreachable` or more if no choices are left.
+  /// The minimum.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
   /// One choice per element that attains the minimum.
@@ -65,7 +60,6 @@ class chain_solver {
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int const width = cut < 0 ? 0 : model_.choices(cut).size();
     for (int k = 0; k < width; ++k) {
-      if (own(cut, k) >= unreachable) continue;
       scratch<double> one(static_cast<std::size_t>(width), unreachable);
       one.data()[k] = 0;
       scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));

@@ -11,7 +11,7 @@
 //    0  linear  x [S(0),B] -> y [S(0),S(1)]  dy [S(0),S(1)] -> dx [S(0),P]  weight [B,S(1)], grad [P,S(1)]
 //                 forward   x        all-gather along gpu        512.00 KiB   106.9 us
 //
-// Bytes are what rank 0 receives. Lines of forward and backward are per micro-batch, those of
+// Bytes are what the busiest rank receives. Lines of forward and backward are per micro-batch, those of
 // synchronize per step. Runs of equal blocks are written once. Steps that stay inside a rank (slices
 // and zero-pads) are not listed.
 
@@ -77,7 +77,10 @@ inline std::string moves_text(scheduled_move const& move, layer_spec const& spec
   auto const& plan = move.plan;
   for (auto const& s : plan.steps) {
     if (!communicates(s.kind)) continue;
-    auto const load = step_traffic(s, plan.extents, t, {});
+    auto const from = local_box(plan.extents, t, s.from, {}),
+               to = local_box(plan.extents, t, s.to, {});
+    auto const load = priced_traffic(s, t, from.elements(), to.elements(),
+                                     intersect(from, to).elements());
     text += "       " + padded(to_string(move.phase), 12) + padded(moved_name(move, spec), 12) +
             padded(std::string(ashlar::to_string(s.kind)) + " along " + to_string(s.axes, t), 32) +
             right(bytes_text(double(load.elements) * plan.element_size), 12) +
@@ -143,6 +146,11 @@ explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, ma
   if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
   text += ", " + std::string(share) + " of it communication; " +
           bytes_text(double(memory_per_rank(net, chosen))) + " per rank\n";
+  if (chosen.gap > 0) {
+    std::snprintf(share, sizeof share, "%.3f %%", 100 * chosen.gap);
+    text += "  the fastest plan within the memory limit is at most " + std::string(share) +
+            " faster\n";
+  }
   for (int i = 0; i < n;) {
     int period = 1, times = 0;
     for (int p = 1; i + 2 * p <= n; ++p)

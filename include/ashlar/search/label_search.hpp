@@ -3,18 +3,19 @@
 
 #pragma once
 
-// The cheapest choices of a chain whose kept memory stays within a budget, exactly: dynamic
-// programming over labels (time so far, memory so far), of which each choice of each element keeps
-// the Pareto set. A label goes as soon as one of two bounds shows that it cannot win:
+// The cheapest choices of a chain that fit a memory limit, exactly: dynamic programming over labels
+// (time, kept, gathered so far; memory.hpp), of which each choice of each element keeps the Pareto
+// set. A label goes as soon as one of two bounds shows that it cannot win:
 //
-//   memory   so far + the least of every later element             >  budget
-//   time     so far + price · (memory so far - budget) + rest      >= the best plan known
+//   memory   kept + gathered + the least that every later element keeps       >  limit
+//   time     time + price · (kept + gathered - limit) + rest                  >= the best plan known
 //
-// where rest is the optimum of what follows under time + price · memory, by chain_solver. With the
+// where rest is the optimum of what follows under time + price · kept, by chain_solver. With the
 // price that solves the Lagrangian dual few labels are left; any price gives the same optimum.
 //
 // Many equal blocks make many labels of almost one cost. Each choice keeps at most `width` of them,
-// the most promising, and `complete` tells whether that left out any.
+// the most promising, and the search gives up after `effort` labels; `complete` tells whether that
+// left out any.
 
 #include <algorithm>
 
@@ -25,27 +26,22 @@ namespace ashlar::search {
 template <int N>
 class label_search {
  public:
-  /// `gathered`: the most that a choice may gather. `known`: weight to beat. `width`: see above.
+  /// `price`: what `priced` was made with. `known`: weight to beat. `width`,
+  /// `effort`: see above.
   constexpr label_search(chain_model<N>& model, chain_solver<N>& priced, double price,
-                         std::int64_t gathered, std::int64_t budget, double known, int width)
-      : model_(model), priced_(priced), price_(price), gathered_(gathered), budget_(budget),
-        known_(known), width_(width), least_after_(static_cast<std::size_t>(model.size())) {
+                         std::int64_t limit, double known, int width, std::int64_t effort)
+      : model_(model), priced_(priced), price_(price), limit_(limit), known_(known), width_(width),
+        effort_(effort), least_after_(static_cast<std::size_t>(model.size())) {
     for (int i = model.size() - 1; i > 0; --i)
-      least_after_.data()[i - 1] = least_after_.data()[i] + least_kept(model, i, gathered);
+      least_after_.data()[i - 1] = least_after_.data()[i] + least_kept(model, i);
   }
 
-  /// The least that an element keeps with choices that gather at most so much; -1 if there is none.
-  static constexpr std::int64_t least_kept(chain_model<N> const& model, int i,
-                                           std::int64_t gathered, int* where = nullptr) {
+  /// The least that an element keeps.
+  static constexpr std::int64_t least_kept(chain_model<N> const& model, int i) {
     if (model.kind(i) == element_kind::residual_end) return 0;
-    choice_class const& c = model.choices(i);
     std::int64_t least = -1;
-    for (int j = 0; j < c.size(); ++j) {
-      element_memory const& bytes = c.memory.data()[j];
-      if (bytes.gathered > gathered || (least >= 0 && bytes.kept >= least)) continue;
-      least = bytes.kept;
-      if (where != nullptr) *where = j;
-    }
+    for (auto const& bytes : model.choices(i).memory)
+      if (least < 0 || bytes.kept < least) least = bytes.kept;
     return least;
   }
 
@@ -58,9 +54,10 @@ class label_search {
     scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
     priced_.backward(0, last, nothing, rest);
     label_lists lists(static_cast<std::size_t>(n));
-    for (int k = 0; k < n; ++k)
-      extend({0, 0, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k],
-             lists.data()[k]);
+    for (int k = 0; k < n; ++k) {
+      extend({0, 0, 0, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k]);
+      reduce(lists.data()[k]);
+    }
     lists = level(0, last, static_cast<label_lists&&>(lists), rest);
     int best = -1;
     double found = known_;
@@ -78,46 +75,54 @@ class label_search {
  private:
   struct label {
     double time;
-    std::int64_t kept;
+    std::int64_t kept, gathered;
     int parent, element, choice;
   };
   using label_lists = scratch<std::vector<int>>;  ///< per choice of an element: its labels
 
-  /// Adds the label of choice `k` of element `i`, coming from `before` over a boundary.
-  constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
-                        std::vector<int>& list) {
-    label next{before.time + boundary, before.kept, parent, i, k};
+  /// Adds a candidate: the label of choice `k` of element `i`, coming from `before` over a boundary.
+  constexpr void extend(label const& before, int parent, double boundary, int i, int k,
+                        double rest) {
+    if (--effort_ < 0) {
+      complete_ = false;
+      return;
+    }
+    label next{before.time + boundary, before.kept, before.gathered, parent, i, k};
     if (model_.kind(i) != element_kind::residual_end) {
       element_memory const& bytes = model_.choices(i).memory.data()[k];
-      if (bytes.gathered > gathered_) return;
       next.time += model_.choices(i).weight.data()[k];
       next.kept += bytes.kept;
+      if (bytes.gathered > next.gathered) next.gathered = bytes.gathered;
     }
-    if (next.kept + least_after_.data()[i] > budget_) return;
-    if (next.time + price_ * double(next.kept - budget_) + rest >= known_) return;
-    list.push_back(static_cast<int>(labels_.size()));
-    labels_.push_back(next);
+    if (next.kept + next.gathered + least_after_.data()[i] > limit_) return;
+    if (next.time + price_ * double(next.kept + next.gathered - limit_) + rest >= known_) return;
+    candidates_.push_back(next);
   }
 
-  /// Keeps the Pareto set, by time.
+  /// The Pareto set of the candidates, or its most promising ones, become the labels of `list`.
   constexpr void reduce(std::vector<int>& list) {
-    label const* const all = labels_.data();
-    std::sort(list.begin(), list.end(), [all](int a, int b) {
-      return all[a].time != all[b].time ? all[a].time < all[b].time : all[a].kept < all[b].kept;
+    list.clear();
+    // What is dominated comes after what dominates it.
+    std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
+      double const pa = a.time + price * double(a.kept), pb = b.time + price * double(b.kept);
+      return pa != pb ? pa < pb : a.time != b.time ? a.time < b.time : a.parent < b.parent;
     });
-    std::vector<int> kept;
-    for (int const l : list)
-      if (kept.empty() || all[l].kept < all[kept.data()[kept.size() - 1]].kept) kept.push_back(l);
-    if (static_cast<int>(kept.size()) > width_) {
-      complete_ = false;
-      double const price = price_;
-      std::nth_element(kept.begin(), kept.begin() + width_, kept.end(), [all, price](int a, int b) {
-        return all[a].time + price * double(all[a].kept) <
-               all[b].time + price * double(all[b].kept);
-      });
-      kept.resize(static_cast<std::size_t>(width_));
+    for (label const& l : candidates_) {
+      bool dominated = false;
+      int const n = static_cast<int>(list.size());
+      for (int f = 0; f < n && !dominated; ++f) {
+        label const& other = labels_.data()[list.data()[f]];
+        dominated = other.time <= l.time && other.kept <= l.kept && other.gathered <= l.gathered;
+      }
+      if (dominated) continue;
+      if (n == width_) {
+        complete_ = false;
+        break;
+      }
+      list.push_back(static_cast<int>(labels_.size()));
+      labels_.push_back(l);
     }
-    list = kept;
+    candidates_.clear();
   }
 
   /// The labels of `last`, given those of `first`, on one level. `rest`: per element of the level,
@@ -139,8 +144,8 @@ class label_search {
       for (int k = 0; k < next; ++k) {
         for (int j = 0; j < static_cast<int>(lists.size()); ++j)
           for (int const l : lists.data()[j])
-            extend(label(labels_.data()[l]), l, ways[j * next + k], i + 1, k,
-                   rest.data()[i + 1].data()[k], result.data()[k]);
+            extend(labels_.data()[l], l, ways[j * next + k], i + 1, k,
+                   rest.data()[i + 1].data()[k]);
         reduce(result.data()[k]);
       }
       lists = static_cast<label_lists&&>(result);
@@ -154,7 +159,8 @@ class label_search {
     std::vector<int> result;
     if (end == begin + 1) {
       for (int const l : list)
-        extend(label(labels_.data()[l]), l, priced_.between(begin, r, r), end, r, rest, result);
+        extend(labels_.data()[l], l, priced_.between(begin, r, r), end, r, rest);
+      reduce(result);
       return result;
     }
     auto const from = priced_.leaving(begin, r), to = priced_.arriving(end, r);
@@ -164,14 +170,15 @@ class label_search {
     priced_.backward(begin + 1, end - 1, after, within);
     int const n = model_.choices(begin + 1).size();
     label_lists lists(static_cast<std::size_t>(n));
-    for (int k = 0; k < n; ++k)
+    for (int k = 0; k < n; ++k) {
       for (int const l : list)
-        extend(label(labels_.data()[l]), l, from.data()[k], begin + 1, k,
-               within.data()[begin + 1].data()[k], lists.data()[k]);
+        extend(labels_.data()[l], l, from.data()[k], begin + 1, k,
+               within.data()[begin + 1].data()[k]);
+      reduce(lists.data()[k]);
+    }
     lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within);
     for (int k = 0; k < static_cast<int>(lists.size()); ++k)
-      for (int const l : lists.data()[k])
-        extend(label(labels_.data()[l]), l, to.data()[k], end, r, rest, result);
+      for (int const l : lists.data()[k]) extend(labels_.data()[l], l, to.data()[k], end, r, rest);
     reduce(result);
     return result;
   }
@@ -179,12 +186,13 @@ class label_search {
   chain_model<N>& model_;
   chain_solver<N>& priced_;
   double price_;
-  std::int64_t gathered_, budget_;
+  std::int64_t limit_;
   double known_;
   int width_;
+  std::int64_t effort_;  ///< labels that may still be made
   bool complete_ = true;
   scratch<std::int64_t> least_after_;  ///< per element: what all later ones keep at least
-  std::vector<label> labels_;
+  std::vector<label> labels_, candidates_;
 };
 
 }  // namespace ashlar::search

@@ -4,16 +4,17 @@
 #pragma once
 
 // The cheapest plan that fits a memory limit, exactly. Memory is a sum (kept) and a maximum
-// (gathered), so for each value g that the maximum can take:
+// (gathered; memory.hpp).
 //
-//   only choices that gather at most g, kept within limit - g
-//     1. a lower bound from the best price of memory so far; skip g if the best plan known is as good
-//     2. the Lagrangian dual in one price, whose plans that fit become the best plan known
-//     3. labels between that bound and that plan (label_search) settle the rest: first a few of
-//        them, for a better plan, then many. Where even they do not suffice (deep nets of equal
-//        blocks) the plan says by how much it might miss the optimum: basic_plan::gap
+//   1. the least possible memory: the minimum, over the values g of the maximum, of g + Σ elements
+//      the least kept by choices that gather at most g
+//   2. the Lagrangian dual in one price of kept memory: a lower bound of the seconds, and plans that
+//      fit on the way
+//   3. labels (label_search) of the plans that are at most so much dearer than the bound, for a
+//      growing margin, until there is one: the cheapest of them is the optimum
 //
-// The least possible memory of a net is the minimum over g of g + Σ elements least kept.
+// Where the labels become too many (deep nets of nearly equal blocks, tight limits) the plan says by
+// how much it may miss the optimum: basic_plan::gap.
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/label_search.hpp>
@@ -22,8 +23,9 @@
 namespace ashlar::search {
 namespace detail {
 
-inline constexpr int few_labels = 8;
-inline constexpr int many_labels = 200;
+inline constexpr int label_width = 400;
+inline constexpr int label_beam = 4;
+inline constexpr std::int64_t label_effort = 20'000'000;  ///< about half a second
 
 [[noreturn]] inline void refuse_memory(std::int64_t limit, std::int64_t least) {
   auto const both = [](std::int64_t bytes) {
@@ -59,80 +61,90 @@ constexpr path_cost cost_of_path(chain_model<N>& model, scratch<int> const& choi
   return cost;
 }
 
-/// The values that the gathered memory of a choice can take, largest first.
+/// The choices of least memory, and that memory.
 template <int N>
-constexpr std::vector<std::int64_t> gathered_values(chain_model<N> const& model) {
+constexpr std::int64_t leanest(chain_model<N> const& model, scratch<int>& choice) {
   std::vector<std::int64_t> values;
   for (int k = 0; k < model.classes(); ++k)
     for (auto const& bytes : model.class_at(k).memory) values.push_back(bytes.gathered);
-  std::sort(values.begin(), values.end(), [](auto a, auto b) { return a > b; });
+  std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
-  return values;
-}
-
-/// The choices that keep least while gathering at most `gathered`; false if an element has none.
-template <int N>
-constexpr bool leanest(chain_model<N> const& model, std::int64_t gathered, scratch<int>& choice) {
-  for (int i = 0; i < model.size(); ++i) {
-    if (model.kind(i) == element_kind::residual_end)
-      choice.data()[i] = choice.data()[model.partner(i)];
-    else if (label_search<N>::least_kept(model, i, gathered, choice.data() + i) < 0) return false;
+  std::int64_t least = -1;
+  scratch<int> now(choice.size());
+  for (std::int64_t const g : values) {
+    std::int64_t sum = g;
+    for (int i = 0; i < model.size() && sum >= 0; ++i) {
+      if (model.kind(i) == element_kind::residual_end) {
+        now.data()[i] = now.data()[model.partner(i)];
+        continue;
+      }
+      choice_class const& c = model.choices(i);
+      int best = -1;
+      for (int j = 0; j < c.size(); ++j)
+        if (c.memory.data()[j].gathered <= g &&
+            (best < 0 || c.memory.data()[j].kept < c.memory.data()[best].kept))
+          best = j;
+      now.data()[i] = best;
+      sum = best < 0 ? -1 : sum + c.memory.data()[best].kept;
+    }
+    if (sum >= 0 && (least < 0 || sum < least)) {
+      least = sum;
+      choice = now;
+    }
   }
-  return true;
+  return least;
 }
 
-/// Steps 1 to 3 for one value of the maximum.
+/// Steps 2 and 3.
 template <int N>
-class budget_search {
+class memory_search {
  public:
-  constexpr budget_search(chain_model<N>& model, std::int64_t limit)
-      : model_(model), limit_(limit), best_(static_cast<std::size_t>(model.size())) {}
-
-  constexpr scratch<int> const& best() const { return best_; }
-
-  /// How much less than the best plan's the optimal weight may be, as a share; 0: it is optimal.
-  constexpr double gap() const { return least_ < known_ ? 1 - least_ / known_ : 0; }
-
-  /// Expects `lean`, the choices that keep least, to fit.
-  constexpr void consider(std::int64_t gathered, scratch<int> const& lean) {
-    std::int64_t const budget = limit_ - gathered;
-    if (known_ < unreachable && bound(price_, gathered) >= known_) return;
-    path_cost light = offer(lean), heavy;
-    {
-      chain_solver<N> fastest(model_, 0, gathered);
-      heavy = offer(fastest.path());
+  /// Expects `lean` to fit the limit.
+  constexpr memory_search(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean)
+      : model_(model), limit_(limit), best_(lean) {
+    scratch<int> light_path = lean, heavy_path = chain_solver<N>(model).path();
+    path_cost light = offer(light_path), heavy = offer(heavy_path);
+    double price = 0, bound = heavy.weight;
+    while (heavy.kept > limit && light.weight > heavy.weight) {
+      price = (light.weight - heavy.weight) / double(heavy.kept - light.kept);
+      scratch<int> const path = chain_solver<N>(model, price).path();
+      path_cost const between = offer(path);
+      bound = between.weight + price * double(between.kept - limit);
+      if (bound >= (heavy.weight + price * double(heavy.kept - limit)) * (1 - 1e-12)) break;
+      (between.kept > limit ? heavy : light) = between;
+      (between.kept > limit ? heavy_path : light_path) = path;
     }
-    if (heavy.kept <= budget) return;  // nothing of this g is faster
-    while (light.weight > heavy.weight) {
-      price_ = (light.weight - heavy.weight) / double(heavy.kept - light.kept);
-      chain_solver<N> priced(model_, price_, gathered);
-      path_cost const between = offer(priced.path());
-      double const value = between.weight + price_ * double(between.kept);
-      if (value >= (heavy.weight + price_ * double(heavy.kept)) * (1 - 1e-12)) break;
-      (between.kept > budget ? heavy : light) = between;
-    }
-    chain_solver<N> priced(model_, price_, gathered);
-    double const least = priced.solve() - price_ * double(budget);
-    for (int const width : {few_labels, many_labels}) {
-      if (least >= known_ * (1 - 1e-12)) return;
-      label_search<N> labels(model_, priced, price_, gathered, budget, known_ * (1 - 1e-13), width);
+    offer_mixtures(heavy_path, light_path);
+    offer_mixtures(light_path, heavy_path);
+    chain_solver<N> priced(model, price);
+    int width = label_width, failures = 0;
+    for (double margin = 1e-5;; margin *= 4) {
+      double const most = known_ * (1 - 1e-13);  // anything less is better
+      if (bound >= most) return;
+      double const wanted = bound * (1 + margin);
+      double const target = bound > 0 && wanted < most ? wanted : most;
+      label_search<N> labels(model, priced, price, limit, target, width, label_effort);
       scratch<int> choice(best_.size());
       double const found = labels.improve(choice);
-      if (found < known_ * (1 - 1e-13)) {
+      if (found < target) {
         known_ = found;
         best_ = choice;
       }
-      if (labels.complete()) return;
+      if (labels.complete()) {  // every plan below the target was looked at
+        if (found < target || target == most) return;
+        bound = target;
+      } else {
+        if (found < target || target == most || ++failures == 3) break;
+        width = label_beam;  // from here on, any good plan will do
+      }
     }
-    if (least < least_) least_ = least;
+    gap_ = bound < known_ ? 1 - bound / known_ : 0;
   }
+
+  constexpr scratch<int> const& best() const { return best_; }
+  constexpr double gap() const { return gap_; }
 
  private:
-  constexpr double bound(double price, std::int64_t gathered) {
-    chain_solver<N> priced(model_, price, gathered);
-    return priced.solve() - price * double(limit_ - gathered);
-  }
-
   /// Takes note of a path if it fits and is better.
   constexpr path_cost offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, choice);
@@ -143,11 +155,22 @@ class budget_search {
     return cost;
   }
 
+  /// The first elements as in one path, the others as in the other, for every place between.
+  /// Equal blocks change sides all at once with the price; between them lies the optimum.
+  constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
+    scratch<int> mixed = others;
+    for (int i = 0; i < model_.size(); ++i) {
+      int const end = model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
+      for (; i < end; ++i) mixed.data()[i] = first.data()[i];
+      mixed.data()[i] = first.data()[i];
+      offer(mixed);
+    }
+  }
+
   chain_model<N>& model_;
   std::int64_t limit_;
   double known_ = unreachable;
-  double least_ = unreachable;  ///< bound of what was not searched to the end
-  double price_ = 0;
+  double gap_ = 0;
   scratch<int> best_;
 };
 
@@ -159,16 +182,10 @@ template <int N, class Filter>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter) {
   chain_model<N> model(net, t, m, filter, pruning::by_time_and_memory);
-  detail::budget_search<N> search(model, m.memory);
   scratch<int> lean(static_cast<std::size_t>(net.size()));
-  std::int64_t least = -1;
-  for (auto const gathered : detail::gathered_values(model)) {
-    if (!detail::leanest(model, gathered, lean)) continue;
-    std::int64_t const bytes = detail::cost_of_path(model, lean).kept + gathered;
-    if (least < 0 || bytes < least) least = bytes;
-    if (bytes <= m.memory) search.consider(gathered, lean);
-  }
+  std::int64_t const least = detail::leanest(model, lean);
   if (least > m.memory) detail::refuse_memory(m.memory, least);
+  detail::memory_search<N> const search(model, m.memory, lean);
   auto chosen = make_plan(model, search.best());
   chosen.gap = search.gap();
   return chosen;
