@@ -158,9 +158,4 @@ class linear {
   bool bias_;
 };
 
-linear(int, int)->linear<1, 1>;
-linear(int, int, bool)->linear<1, 1>;
-linear(std::int64_t, std::int64_t)->linear<1, 1>;
-linear(std::int64_t, std::int64_t, bool)->linear<1, 1>;
-
 }  // namespace ashlar::nn

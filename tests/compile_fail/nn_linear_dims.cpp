@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: nn::linear: the input has no dims beside those the layer takes.
+
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/model.hpp>
+
+namespace nn = ashlar::nn;
+
+#ifdef ASHLAR_CONTROL
+constexpr auto net = nn::linear<1, 2>({4}, {2, 2});
+#else
+constexpr auto net = nn::linear<2, 1>({3, 4}, {4});
+#endif
+
+void place(ashlar::mesh const& m, ashlar::search::plan const& plan) {
+  nn::place<float>(net, m, plan);
+}
