@@ -15,7 +15,6 @@
 // An axis of extent 1 changes nothing whatever its row: there the search takes the row that is
 // whole everywhere, if the table has it. Plans that people write may use any row (`all_rows`).
 
-#include <algorithm>
 #include <vector>
 
 #include <ashlar/plan/redistribution.hpp>
@@ -59,6 +58,24 @@ constexpr bool nests(layer_choice const& c) {
   for (auto const& s : c.statistics)
     if (nests(s.from) || nests(s.to)) return true;
   return false;
+}
+
+/// The next order of the axes, as std::next_permutation gives it; false after the last. By index:
+/// GCC 12 sees overflows in the standard one's iterators.
+constexpr bool next_order(axis_order& order) {
+  int i = order.size() - 2;
+  while (i >= 0 && order[i] > order[i + 1]) --i;
+  if (i < 0) return false;
+  int j = order.size() - 1;
+  while (order[j] < order[i]) --j;
+  auto const exchange = [&order](int a, int b) {
+    auto const axis = order[a];
+    order[a] = order[b];
+    order[b] = axis;
+  };
+  exchange(i, j);
+  for (int a = i + 1, b = order.size() - 1; a < b; ++a, --b) exchange(a, b);
+  return true;
 }
 
 /// The choice with the given row on each axis, storage replicated.
@@ -175,7 +192,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
         choices.push_back(choice);
         if (detail::shard_storage(choice, spec, t, order)) choices.push_back(choice);
       }
-      more = detail::nests(choice) && std::next_permutation(order.items, order.items + order.count);
+      more = detail::nests(choice) && detail::next_order(order);
     }
     int a = axes - 1;
     while (a >= 0 && row[a] == last[a]) row[a] = first[a], --a;

@@ -42,7 +42,6 @@ constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machi
   chosen.micro_batches = net.micro_batches;
   chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
   chosen.problem_hash = hash(net);
-  if (net.size() > 0) chosen.input = net.spec(0).x;
 }
 
 /// What a choice costs in its element, apart from the boundaries.

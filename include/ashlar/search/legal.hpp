@@ -12,7 +12,6 @@
 // These are the points of choices.hpp and, besides, every storage. Found directly: the choices of a
 // layer need not be enumerated.
 
-#include <algorithm>
 
 #include <ashlar/search/choices.hpp>
 
@@ -59,7 +58,7 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
     for (int k = 0; k < c.parameters.size(); ++k)
       candidate.parameters[k].store = c.parameters[k].store;
     if (candidate == c) return true;
-  } while (std::next_permutation(order.begin(), order.end()));
+  } while (detail::next_order(order));
   return false;
 }
 

@@ -17,8 +17,8 @@
 
 #include <ashlar/io/json/json_file.hpp>
 #include <ashlar/mesh/text.hpp>
-#include <ashlar/search/choices.hpp>
 #include <ashlar/search/cost.hpp>
+#include <ashlar/search/legal.hpp>
 
 namespace ashlar::io {
 
@@ -101,11 +101,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
     c.statistics.push_back(
         {placement_of(s, "from", rank, axes), placement_of(s, "to", rank, axes)});
   }
-  for (auto legal : search::layer_choices(spec, t, search::trivial_axes::all_rows)) {
-    for (int k = 0; k < c.parameters.size(); ++k)  // any storage will do
-      legal.parameters[k].store = c.parameters[k].store;
-    if (legal == c) return c;
-  }
+  if (search::is_legal(c, spec, t)) return c;
   throw error("element", "these placements are no row of the layer's rule table on every axis: x " +
                              to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) +
                              ", dx " + to_string(c.dx) + ".");
