@@ -12,7 +12,6 @@
 // These are the points of choices.hpp and, besides, every storage. Found directly: the choices of a
 // layer need not be enumerated.
 
-
 #include <ashlar/search/choices.hpp>
 
 namespace ashlar::search {
