@@ -46,12 +46,14 @@ constexpr double tie_weight(basic_problem<N> const& net, topology const& t, mach
 
 /// The choices of one layer, priced.
 struct choice_class {
-  int layer = 0;  ///< of a residual: of its begin
-  int end = -1;   ///< of a residual: the layer of its end
+  int layer = 0;               ///< of a residual: of its begin
+  int end = -1;                ///< of a residual: the layer of its end
+  shape x_extents, y_extents;  ///< as its boundaries see them
+  bool plain = true;           ///< false for a residual whose neighbours see other extents
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual: of its two ends
   scratch<element_memory> memory;
-  scratch<int> x, y, dy, dx;  ///< states of the boundaries in graphs of the layer's own ranks
+  scratch<int> x, y, dy, dx;  ///< states of the boundaries in the graphs of those extents
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 };
@@ -72,21 +74,28 @@ class chain_model {
         continue;
       }
       int const end = e.kind == element_kind::residual_begin ? net[e.partner].layer : -1;
+      shape const x = i == 0 || end >= 0 ? net.spec(i).x : boundary_extents(net, i - 1);
+      shape const y = i + 1 == net.size() || end >= 0 ? net.spec(i).y : boundary_extents(net, i);
+      bool const plain = end < 0 || sees_itself(i);
+      auto const fits = [&](choice_class const& c) {
+        return c.layer == e.layer && c.end == end && c.plain == plain && c.x_extents == x &&
+               c.y_extents == y;
+      };
       known = -1;
       if constexpr (std::is_same_v<Filter, any_choice>) {
         for (int k = 0; k < classes() && known < 0; ++k)
-          if (class_at(k).layer == e.layer && class_at(k).end == end) known = k;
-        if (known < 0) known = add(i, end, layer_choices(net.layer(e.layer), t));
+          if (fits(class_at(k))) known = k;
+        if (known < 0)
+          known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}},
+                      layer_choices(net.layer(e.layer), t));
       } else {
         std::vector<layer_choice> permitted;
         for (auto const& c : layer_choices(net.layer(e.layer), t))
           if (filter(i, c)) permitted.push_back(c);
         for (int k = 0; k < classes() && known < 0; ++k)
-          if (class_at(k).layer == e.layer && class_at(k).end == end &&
-              permitted_.data()[k] == permitted)
-            known = k;
+          if (fits(class_at(k)) && permitted_.data()[k] == permitted) known = k;
         if (known < 0) {
-          known = add(i, end, permitted);
+          known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}}, permitted);
           permitted_.push_back(permitted);
         }
       }
@@ -156,9 +165,20 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  constexpr int add(int i, int end, std::vector<layer_choice> const& all) {
+  /// Whether both ends of a residual pass on the residual's own extents.
+  constexpr bool sees_itself(int begin) const {
+    shape const& own = net_.spec(begin).x;
+    for (int const i : {begin, net_[begin].partner})
+      if ((i > 0 && !(boundary_extents(net_, i - 1) == own)) ||
+          (i + 1 < net_.size() && !(boundary_extents(net_, i) == own)))
+        return false;
+    return true;
+  }
+
+  constexpr int add(int i, choice_class c, std::vector<layer_choice> const& all) {
     if (all.empty()) refuse(i);
     layer_spec const& spec = net_.spec(i);
+    int const end = c.end;
     int const n = static_cast<int>(all.size());
     layer_choice const* const choice = all.data();
     scratch<double> weight(all.size());
@@ -172,18 +192,15 @@ class chain_model {
       if (prune_ != pruning::by_time)
         memory.data()[j].kept += memory_of(net_, net_.layer(end), choice[j], paths_.mesh()).kept;
     }
-    int const x = paths_.table(spec.x), y = paths_.table(spec.y);
+    int const x = paths_.table(c.x_extents), y = paths_.table(c.y_extents);
     auto const states = [&](int table, placement layer_choice::*which) {
       scratch<int> list(all.size());
       for (int j = 0; j < n; ++j) list.data()[j] = paths_.state(table, choice[j].*which);
       return list;
     };
-    choice_class c;
-    c.layer = net_[i].layer;
-    c.end = end;
     auto const xs = states(x, &layer_choice::x), ys = states(y, &layer_choice::y),
                dys = states(y, &layer_choice::dy), dxs = states(x, &layer_choice::dx);
-    auto const keep = survivors(x, y, xs, ys, dys, dxs, weight, memory, end >= 0);
+    auto const keep = survivors(c, xs, ys, dys, dxs, weight, memory);
     int kept = 0;
     for (int j = 0; j < n; ++j) kept += keep.data()[j];
     auto const size = static_cast<std::size_t>(kept);
@@ -206,15 +223,16 @@ class chain_model {
   }
 
   /// Which choices are not dropped. Among equals the first stays.
-  constexpr scratch<char> survivors(int x_table, int y_table, scratch<int> const& x,
+  constexpr scratch<char> survivors(choice_class const& c, scratch<int> const& x,
                                     scratch<int> const& y, scratch<int> const& dy,
                                     scratch<int> const& dx, scratch<double> const& weight,
-                                    scratch<element_memory> const& memory, bool residual) {
+                                    scratch<element_memory> const& memory) {
+    int const x_table = paths_.table(c.x_extents), y_table = paths_.table(c.y_extents);
     std::size_t const size = x.size();
     int const n = static_cast<int>(size);
     scratch<char> alive_list(size);
     for (char& a : alive_list) a = 1;
-    if (prune_ == pruning::keep_all) return alive_list;
+    if (prune_ == pruning::keep_all || !c.plain) return alive_list;
     scratch<double const*> from_y(size), from_dx(size);
     double const** const py = from_y.data();
     double const** const pdx = from_dx.data();
@@ -226,7 +244,7 @@ class chain_model {
     element_memory const* const b = memory.data();
     int const *const sx = x.data(), *const sdx = dx.data(), *const sy = y.data(),
                      *const sdy = dy.data();
-    double const times = net_.micro_batches * (residual ? 2 : 1);
+    double const times = net_.micro_batches * (c.end >= 0 ? 2 : 1);
     for (int j = 0; j < n; ++j) {
       double const* const px = paths_.weight_from(x_table, sx[j]);
       double const* const pdy = paths_.weight_from(y_table, sdy[j]);
@@ -257,7 +275,7 @@ class chain_model {
         list.data()[j] = paths_.state(table, c.choices.data()[j].*which);
       return list;
     };
-    int const y_rank = net_.spec(i).y.rank(), x_rank = net_.spec(i + 1).x.rank();
+    int const y_rank = left.y_extents.rank(), x_rank = right.x_extents.rank();
     auto const y = states(left, left.y, y_rank, &layer_choice::y);
     auto const dy = states(left, left.dy, y_rank, &layer_choice::dy);
     auto const x = states(right, right.x, x_rank, &layer_choice::x);
