@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The search runs in the compiler, within its default limits: a chain of twelve layers on a mesh of
+// two axes in one evaluation. (tests/unit/search_constexpr_test.cpp compares such plans with those
+// found at run time.)
+
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/optimal.hpp>
+
+#include "../unit/search_nets.hpp"
+
+namespace {
+
+namespace search = ashlar::search;
+using ashlar_test::gelu_spec, ashlar_test::linear_spec, ashlar_test::mlp;
+
+constexpr ashlar::topology cluster{{"node", 2}, {"gpu", 4}};
+constexpr auto net = mlp<12>(12, 512, 1024);
+constexpr auto best = search::optimal(net, cluster, ashlar::machines::gpu_cluster);
+
+static_assert(best.size() == 12);
+static_assert(best.mesh == cluster && best.input == ashlar::shape{512, 1024});
+static_assert(best.gap == 0 && best.problem_hash == search::hash(net));
+static_assert(best.seconds > best.communication_seconds && best.communication_seconds > 0);
+static_assert(best.memory == search::memory_per_rank(net, best));
+
+// What a filter leaves over cannot be cheaper; a layer's weights can be required to be whole.
+constexpr ashlar::topology pair{{"gpu", 2}};
+constexpr auto small = mlp<3>(3, 64, 16);
+constexpr auto free_plan = search::optimal(small, pair, ashlar::machines::workstation);
+constexpr auto whole_plan = search::optimal(small, pair, ashlar::machines::workstation,
+                                            [](int, search::layer_choice const& c) {
+                                              for (auto const& p : c.parameters)
+                                                if (!p.use[0].is_broadcast()) return false;
+                                              return true;
+                                            });
+static_assert(free_plan.seconds <= whole_plan.seconds);
+static_assert(whole_plan[0].parameters[0].use == ashlar::placement{ashlar::broadcast()});
+
+// Enumeration, the schedule and memory limits run there as well.
+constexpr auto all = search::exhaustive(small, pair, ashlar::machines::workstation);
+static_assert(all.seconds == free_plan.seconds);
+constexpr auto cost = search::total_cost(small, free_plan, ashlar::machines::workstation);
+static_assert(cost.seconds() > 0 && cost.seconds() <= free_plan.seconds * (1 + 1e-9) &&
+              cost.seconds() >= free_plan.seconds * (1 - 1e-9));
+
+constexpr ashlar::machine limited() {
+  auto m = ashlar::machines::workstation;
+  m.memory = whole_plan.memory * 9 / 10;
+  return m;
+}
+constexpr auto within = search::optimal(small, pair, limited());
+static_assert(within.memory <= limited().memory && within.seconds >= free_plan.seconds);
+
+}  // namespace

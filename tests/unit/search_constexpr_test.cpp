@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The compiler and the program find the same plans.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/search/optimal.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+constexpr ashlar::topology cluster{{"node", 2}, {"gpu", 4}};
+
+/// Widths and kinds that all differ: no table is shared.
+template <int N = search::dynamic_size>
+constexpr search::basic_problem<N> uneven() {
+  search::basic_problem<N> net;
+  net.add(linear_spec({30, 12}, 20));
+  net.add(layer_norm_spec({30, 20}));
+  add_residual(net, {30, 20}, [](auto& p) { p.add(dropout_spec({30, 20})); });
+  net.add(cross_entropy_spec({30, 20}));
+  return net;
+}
+
+template <int N>
+void check_equal(search::basic_plan<N> const& compiled, search::plan const& found) {
+  REQUIRE(compiled.size() == found.size());
+  CHECK(compiled.mesh == found.mesh);
+  CHECK(compiled.seconds == doctest::Approx(found.seconds).epsilon(1e-12));
+  CHECK(compiled.communication_seconds ==
+        doctest::Approx(found.communication_seconds).epsilon(1e-12));
+  CHECK(compiled.memory == found.memory);
+  CHECK(compiled.problem_hash == found.problem_hash);
+  for (int i = 0; i < found.size(); ++i) {
+    CAPTURE(i);
+    CHECK(compiled[i] == found[i]);
+  }
+}
+
+TEST_CASE("a chain of twelve layers is placed alike by the compiler and at run time") {
+  constexpr auto compiled = optimal(mlp<12>(12, 512, 1024), cluster, ashlar::machines::workstation);
+  check_equal(compiled, optimal(mlp(12, 512, 1024), cluster, ashlar::machines::workstation));
+}
+
+TEST_CASE("so is a net with a residual and a loss, extents that do not divide") {
+  constexpr auto compiled = optimal(uneven<6>(), cluster, ashlar::machines::gpu_cluster);
+  check_equal(compiled, optimal(uneven(), cluster, ashlar::machines::gpu_cluster));
+}
+
+}  // namespace
+}  // namespace ashlar_test
