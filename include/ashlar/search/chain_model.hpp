@@ -181,10 +181,11 @@ class chain_model {
     int const end = c.end;
     int const n = static_cast<int>(all.size());
     layer_choice const* const choice = all.data();
+    auto const tables = tables_of(spec, paths_);
     scratch<double> weight(all.size());
     scratch<element_memory> memory(all.size());
     for (int j = 0; j < n; ++j) {
-      weight.data()[j] = cost_of(net_, spec, choice[j], paths_).weight;
+      weight.data()[j] = cost_of(net_, spec, choice[j], paths_, tables).weight;
       if (prune_ != pruning::by_time)
         memory.data()[j] = memory_of(net_, spec, choice[j], paths_.mesh());
       if (end < 0) continue;

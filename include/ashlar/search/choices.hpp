@@ -29,19 +29,22 @@ namespace detail {
 
 using axis_order = inplace_vector<signed char, max_axes>;
 using axis_rows = inplace_vector<int, max_axes>;
+using row_list = inplace_vector<int, training_table::capacity()>;
+
+/// An axis takes its role; a split of a dim enters inside of those before it. One expression:
+/// in constant expressions Clang counts statements.
+constexpr void take_role(axis_placement& axis, axis_placement const& role, signed char* depth) {
+  (axis = role).is_split() ? void(axis.depth = depth[role.dim]++) : void();
+}
 
 /// The placement made of entry(a) on every axis a, shards nested in the given order of the axes.
+/// Expects splits of dims below max_rank, and `whole`: all axes B.
 template <class Entry>
-constexpr placement assemble(axis_order const& order, Entry entry) {
-  placement p = placement::all_broadcast(order.size());
+constexpr placement assemble(axis_order const& order, placement whole, Entry const& entry) {
   signed char depth[max_rank]{};
-  for (int i = 0; i < order.size(); ++i) {
-    int const a = order.items[i];
-    axis_placement role = entry(a);
-    if (role.is_split() && role.dim >= 0 && role.dim < max_rank) role.depth = depth[role.dim]++;
-    p.axis.items[a] = role;
-  }
-  return p;
+  for (int i = 0; i < order.count; ++i)
+    take_role(whole.axis.items[order.items[i]], entry(order.items[i]), depth);
+  return whole;
 }
 
 /// Whether two axes split one dim, so that their order matters.
@@ -83,22 +86,23 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
                                        axis_order const& order) {
   training_row const* const table = spec.rows.items;
   int const* const row = rows.items;
+  placement const whole = placement::all_broadcast(order.size());
   layer_choice c;
-  c.x = assemble(order, [&](int a) { return table[row[a]].x; });
-  c.y = assemble(order, [&](int a) { return table[row[a]].y; });
-  c.dy = assemble(order, [&](int a) { return table[row[a]].dy; });
-  c.dx = assemble(order, [&](int a) { return table[row[a]].dx; });
+  c.x = assemble(order, whole, [&](int a) { return table[row[a]].x; });
+  c.y = assemble(order, whole, [&](int a) { return table[row[a]].y; });
+  c.dy = assemble(order, whole, [&](int a) { return table[row[a]].dy; });
+  c.dx = assemble(order, whole, [&](int a) { return table[row[a]].dx; });
   for (int k = 0; k < spec.parameters.size(); ++k) {
     parameter_choice p;
-    p.use = assemble(order, [&](int a) { return table[row[a]].use.items[k]; });
-    p.grad = assemble(order, [&](int a) { return table[row[a]].grad.items[k]; });
+    p.use = assemble(order, whole, [&](int a) { return table[row[a]].use.items[k]; });
+    p.grad = assemble(order, whole, [&](int a) { return table[row[a]].grad.items[k]; });
     p.store = ashlar::detail::reduced(p.use);  // an addend is stored whole
     c.parameters.push_back(p);
   }
   for (int k = 0; k < spec.statistics.size(); ++k)
     c.statistics.push_back(
-        {assemble(order, [&](int a) { return table[row[a]].stat.items[k].from; }),
-         assemble(order, [&](int a) { return table[row[a]].stat.items[k].to; })});
+        {assemble(order, whole, [&](int a) { return table[row[a]].stat.items[k].from; }),
+         assemble(order, whole, [&](int a) { return table[row[a]].stat.items[k].to; })});
   return c;
 }
 
@@ -137,18 +141,48 @@ constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology 
   return true;
 }
 
-/// The first row that is whole everywhere, -1 if there is none.
-constexpr int whole_row(training_table const& table) {
-  for (int r = 0; r < table.size(); ++r) {
-    auto const& row = table[r];
-    bool whole = row.x.is_broadcast() && row.y.is_broadcast() && row.dy.is_broadcast() &&
-                 row.dx.is_broadcast();
-    for (auto const& p : row.use) whole = whole && p.is_broadcast();
-    for (auto const& p : row.grad) whole = whole && p.is_broadcast();
-    for (auto const& s : row.stat) whole = whole && s.from.is_broadcast() && s.to.is_broadcast();
-    if (whole) return r;
+/// Whether a row is whole everywhere.
+constexpr bool is_whole(training_row const& row) {
+  bool whole = row.x.is_broadcast() && row.y.is_broadcast() && row.dy.is_broadcast() &&
+               row.dx.is_broadcast();
+  for (auto const& p : row.use) whole = whole && p.is_broadcast();
+  for (auto const& p : row.grad) whole = whole && p.is_broadcast();
+  for (auto const& s : row.stat) whole = whole && s.from.is_broadcast() && s.to.is_broadcast();
+  return whole;
+}
+
+/// Whether every split of a row is one of a dim that its tensor has. `sums`: turns false if a
+/// reduction is no sum, so that placements may mix reductions.
+constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums) {
+  bool good = true;
+  auto const look = [&](axis_placement const& p, int rank) {
+    good = good && !(p.is_split() && (p.dim < 0 || p.dim >= rank));
+    sums = sums && p.op == reduction::sum;
+  };
+  look(row.x, spec.x.rank());
+  look(row.dx, spec.x.rank());
+  look(row.y, spec.y.rank());
+  look(row.dy, spec.y.rank());
+  for (int k = 0; k < spec.parameters.size(); ++k) {
+    look(row.use[k], spec.parameters[k].extents.rank());
+    look(row.grad[k], spec.parameters[k].extents.rank());
   }
-  return -1;
+  for (int k = 0; k < spec.statistics.size(); ++k) {
+    look(row.stat[k].from, spec.statistics[k].rank());
+    look(row.stat[k].to, spec.statistics[k].rank());
+  }
+  return good;
+}
+
+/// Whether two choices place every tensor alike, storage aside.
+constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
+  if (!(a.x == b.x && a.y == b.y && a.dy == b.dy && a.dx == b.dx && a.statistics == b.statistics))
+    return false;
+  for (int k = 0; k < a.parameters.size(); ++k)
+    if (!(a.parameters[k].use == b.parameters[k].use &&
+          a.parameters[k].grad == b.parameters[k].grad))
+      return false;
+  return true;
 }
 
 }  // namespace detail
@@ -158,36 +192,37 @@ constexpr int whole_row(training_table const& table) {
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
                                                   trivial_axes trivial = trivial_axes::one_row) {
   std::vector<layer_choice> choices;
-  int const axes = t.axes(), rows = spec.rows.size();
-  if (rows == 0) return choices;
-  int const whole = detail::whole_row(spec.rows);
-  detail::axis_rows first, last, row;
+  choices.reserve(64);
+  int const axes = t.axes();
+  bool sums = true;
+  int whole = -1;
+  detail::row_list usable;
+  for (int r = 0; r < spec.rows.size(); ++r) {
+    if (!detail::fits(spec.rows[r], spec, sums)) continue;
+    if (whole < 0 && detail::is_whole(spec.rows[r])) whole = r;
+    usable.push_back(r);
+  }
+  if (usable.empty()) return choices;
+  inplace_vector<detail::row_list, max_axes> rows;  // per axis
   detail::axis_order canonical;
   for (int a = 0; a < axes; ++a) {
     bool const one = t.extent(a) == 1 && trivial == trivial_axes::one_row && whole >= 0;
-    first.push_back(one ? whole : 0);
-    last.push_back(one ? whole : rows - 1);
+    rows.push_back(one ? detail::row_list{whole} : usable);
     canonical.push_back(static_cast<signed char>(a));
   }
-  row = first;
+  detail::axis_rows at, row;  // of rows[a], and what is there
+  at.resize(axes);
+  row.resize(axes);
   while (true) {
     auto const begin = choices.size();  // of this combination of rows
+    for (int a = 0; a < axes; ++a) row[a] = rows.items[a].items[at[a]];
     auto order = canonical;
     bool more = true;
     while (more) {
       layer_choice choice = detail::assemble_choice(spec, row, order);
-      bool fresh = detail::is_valid(choice, spec, t);
-      for (auto i = begin; fresh && i < choices.size(); ++i) {
-        auto const& other = choices[i];
-        if (choice.x == other.x && choice.y == other.y && choice.dy == other.dy &&
-            choice.dx == other.dx && choice.statistics == other.statistics) {
-          bool same = true;
-          for (int k = 0; k < choice.parameters.size(); ++k)
-            same = same && choice.parameters[k].use == other.parameters[k].use &&
-                   choice.parameters[k].grad == other.parameters[k].grad;
-          fresh = !same;
-        }
-      }
+      bool fresh = sums || detail::is_valid(choice, spec, t);
+      for (auto i = begin; fresh && i < choices.size(); ++i)
+        fresh = !detail::same_placements(choice, choices[i]);
       if (fresh) {
         choices.push_back(choice);
         if (detail::shard_storage(choice, spec, t, order)) choices.push_back(choice);
@@ -195,9 +230,9 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
       more = detail::nests(choice) && detail::next_order(order);
     }
     int a = axes - 1;
-    while (a >= 0 && row[a] == last[a]) row[a] = first[a], --a;
+    while (a >= 0 && at[a] + 1 == rows.items[a].count) at[a] = 0, --a;
     if (a < 0) return choices;
-    ++row[a];
+    ++at[a];
   }
 }
 

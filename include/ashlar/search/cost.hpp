@@ -51,19 +51,28 @@ struct element_cost {
   double weight = 0;         ///< of both, with tie breaks
 };
 
+/// The planner's tables of a layer's parameters.
+using parameter_tables = inplace_vector<int, max_parameters>;
+
+constexpr parameter_tables tables_of(layer_spec const& spec, planner& paths) {
+  parameter_tables tables;
+  for (auto const& p : spec.parameters) tables.push_back(paths.table(p.extents));
+  return tables;
+}
+
 template <int N>
 constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, planner& paths) {
+                               layer_choice const& c, planner& paths,
+                               parameter_tables const& tables) {
   double const batches = net.micro_batches;
   element_cost cost;
   cost.work = batches * work_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size);
   cost.weight = cost.work;
-  for (int k = 0; k < spec.parameters.size(); ++k) {
+  for (int k = 0; k < tables.count; ++k) {
     parameter_choice const& p = c.parameters.items[k];
-    parameter_spec const& parameter = spec.parameters.items[k];
-    auto const gather = paths.move(parameter.extents, p.store, p.use);
-    auto const synchronize = paths.move(parameter.extents, p.grad, p.store);
-    double const times = batches * (parameter.in_backward ? 2 : 1);
+    auto const gather = paths.move(tables.items[k], p.store, p.use);
+    auto const synchronize = paths.move(tables.items[k], p.grad, p.store);
+    double const times = batches * (spec.parameters.items[k].in_backward ? 2 : 1);
     cost.communication += times * gather.seconds + synchronize.seconds;
     cost.weight += times * gather.weight + synchronize.weight;
   }
@@ -74,6 +83,12 @@ constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& sp
     cost.weight += batches * move.weight;
   }
   return cost;
+}
+
+template <int N>
+constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
+                               layer_choice const& c, planner& paths) {
+  return cost_of(net, spec, c, paths, tables_of(spec, paths));
 }
 
 }  // namespace ashlar::search

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include <ashlar/plan/redistribution.hpp>
+#include <ashlar/search/state_index.hpp>
 
 namespace ashlar::search {
 
@@ -48,7 +49,9 @@ class planner {
 
   /// The index of a placement among those of a table; equal for all tables of one rank.
   constexpr int state(int table, placement const& p) const {
-    return graphs_.data()[tables_.data()[table].graph].find(p);
+    int const g = tables_.data()[table].graph;
+    state_index const& index = index_.data()[g];
+    return index.usable() ? index.find(p) : graphs_.data()[g].find(p);
   }
 
   /// Per target state: seconds, and weight, of the move from a source state.
@@ -79,6 +82,15 @@ class planner {
     return {r.seconds[target], r.weight[target]};
   }
 
+  /// The same for a tensor of that table: of sums, on the mesh at hand.
+  constexpr cost move(int table, placement const& from, placement const& to) {
+    if (from == to) return {};
+    if (topology_.axes() > tabulated_axes) return move(tables_.data()[table].extents, from, to);
+    row const& r = tree(table, state(table, from));
+    auto const target = state(table, to);
+    return {r.seconds.data()[target], r.weight.data()[target]};
+  }
+
   /// The plan of one redistribution, equal to that of plan_redistribution.
   constexpr redistribution_plan plan(shape const& extents, placement const& from,
                                      placement const& to) {
@@ -91,6 +103,8 @@ class planner {
   }
 
  private:
+  static constexpr int tabulated_axes = 3;
+
   struct row {
     scratch<double> seconds, weight;
   };
@@ -117,6 +131,7 @@ class planner {
     for (int i = 0; i < n; ++i)
       if (graphs_.data()[i].rank() == rank && ops_.data()[i] == op) return i;
     graphs_.push_back(placement_graph(rank, topology_, op));
+    index_.push_back(state_index(graphs_.data()[n]));
     ops_.push_back(op);
     return n;
   }
@@ -154,6 +169,7 @@ class planner {
   int element_size_;
   double tie_;
   std::vector<placement_graph> graphs_;
+  std::vector<state_index> index_;
   std::vector<reduction> ops_;
   std::vector<extents_table> tables_;
 };

@@ -22,8 +22,11 @@ namespace detail {
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;
-  shape part = s;
   int const axes = p.axes();
+  for (int a = 0; a < axes; ++a)
+    counted |= static_cast<unsigned>(p.axis.items[a].kind == placement_kind::split) << a;
+  if (counted == before) return;
+  shape part = s;
   for (int depth = 0, found = 1; depth < axes && found; ++depth) {
     found = 0;
     for (int a = 0; a < axes; ++a) {
@@ -31,7 +34,6 @@ constexpr void count_splits(placement const& p, shape const& s, topology const& 
       if (!role.is_split() || role.depth != depth) continue;
       found = 1;
       if (before >> a & 1u) continue;
-      counted |= 1u << a;
       std::int64_t& n = part.extent.items[role.dim];
       if (n == 0) continue;
       std::int64_t const largest = (n + t.extent(a) - 1) / t.extent(a);
