@@ -9,8 +9,8 @@
 //                     parameters are whole and their gradients partial
 //   tensor parallel   the same on all axes but the last, which is within a node on a usual mesh.
 //                     There, after Megatron-LM: of two linear layers the first is split by columns
-//                     and the second by rows, attention by heads, an embedding by its vocabulary;
-//                     activations between blocks are whole
+//                     and the second by rows, attention by heads, an embedding by its vocabulary or
+//                     its features; activations between blocks are whole
 //
 // A layer whose table lacks the rows wanted (one without a dim 0, say) may take any row. Storage is
 // replicated. Where several rows qualify the cheaper wins: in the tensor-parallel layout, whether a
@@ -35,21 +35,19 @@ constexpr bool is_data_row(training_row const& r) {
   return true;
 }
 
-/// Rows of the tensor-parallel axis: whole outside of pairs, split inside of them. With parameters:
-/// the work is split by them. Without: whole, or split by a dim that is neither the first nor, of
-/// sequences, the second.
+constexpr bool splits_weight(training_row const& r) {
+  for (auto const& p : r.use)
+    if (p.is_split()) return r.x.is_broadcast() || r.y.is_partial();
+  return false;
+}
+
+/// Rows of the tensor-parallel axis. A layer that can split a weight does, by columns (x whole) or
+/// rows (y partial). Others are whole, or, without parameters, split by features, classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
-  bool const column = r.y.is_split() && r.x.is_broadcast();
-  bool const row = r.x.is_split() && r.y.is_partial();
-  for (auto const& p : r.use)
-    if (p.is_split() && r.dy.is_broadcast() == row) return column || row || r.x.is_broadcast();
-  for (auto const& p : r.use)
-    if (p.is_split()) return false;
-  bool const whole = r.x.is_broadcast() && r.y.is_broadcast() && r.dy.is_broadcast() &&
-                     r.dx.is_broadcast();
-  if (whole) return true;
-  int const inner = spec.x.rank() > 2 ? 2 : 1;
-  return spec.parameters.empty() && r.x.is_split_of(inner);
+  for (auto const& other : spec.rows)
+    if (splits_weight(other)) return splits_weight(r);
+  if (is_whole(r)) return true;
+  return spec.parameters.empty() && r.x.is_split_of(spec.x.rank() > 2 ? 2 : 1);
 }
 
 constexpr training_row row_on(layer_choice const& c, int a) {

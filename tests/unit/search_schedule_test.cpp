@@ -1,0 +1,205 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The schedule of a step in execution order, what explain shows of it, and the known layouts.
+
+#include <sstream>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/explain.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_placement, ashlar::parse_topology;
+using search::moved, search::phase;
+
+/// "forward 1 weight": one line per move.
+std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
+                               search::problem const& net) {
+  std::vector<std::string> text;
+  for (auto const& move : moves)
+    text.push_back(std::string(to_string(move.phase)) + " " + std::to_string(move.element) + " " +
+                   search::detail::moved_name(move, net.spec(move.element)));
+  return text;
+}
+
+std::string explained(search::problem const& net, search::plan const& plan,
+                      ashlar::machine const& m) {
+  std::ostringstream out;
+  out << explain(net, plan, m);
+  return out.str();
+}
+
+int occurrences(std::string const& text, std::string const& part) {
+  int n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+/// linear, residual(dropout), cross-entropy on one axis, everything moved by hand.
+struct by_hand {
+  search::problem net;
+  search::plan plan;
+
+  by_hand() {
+    shape const x{4, 6};
+    net.add(linear_spec(x, 6));
+    add_residual(net, x, [&](search::problem& p) { p.add(dropout_spec(x)); });
+    net.add(cross_entropy_spec(x));
+    auto const s0 = parse_placement("S(0)"), s1 = parse_placement("S(1)"), b = parse_placement("B"),
+               p = parse_placement("P");
+    plan.mesh = parse_topology("gpu=2");
+    plan.choices.push_back(
+        {s0, s0, s0, s0, {{b, p, s0}, {b, p, b}}, {}});  // sharded weight, whole bias
+    plan.choices.push_back({s1, s1, b, b, {}, {}});      // residual, R = S(1), G = B
+    plan.choices.push_back({s0, s0, s0, s0, {}, {}});    // dropout
+    plan.choices.push_back(plan.choices[1]);
+    plan.choices.push_back({s1, b, b, s1, {}, {{parse_placement("P(max)"), b}, {p, b}}});
+    predict(plan, net, ashlar::machine{});
+  }
+};
+
+TEST_CASE("moves come in the order in which a step executes them") {
+  by_hand const c;
+  std::vector<std::string> const expected{"forward 0 x",
+                                          "forward 0 weight",  // a slice, a gather
+                                          "forward 1 x",
+                                          "forward 2 x",
+                                          "forward 3 x",  // into R, out of it, back
+                                          "forward 4 statistic 0",
+                                          "forward 4 statistic 1",
+                                          "backward 3 dy",  // dx of the loss into G
+                                          "backward 2 dy",
+                                          "backward 1 dy",  // out of G, back into it
+                                          "backward 0 dy",
+                                          "backward 0 weight",  // the gradient, then re-gathers
+                                          "synchronize 0 d weight",
+                                          "synchronize 0 d bias"};
+  CHECK(lines(schedule(c.net, c.plan, {}), c.net) == expected);
+}
+
+TEST_CASE("every move is the planned redistribution of its ends") {
+  by_hand const c;
+  ashlar::machine const m;
+  for (auto const& move : schedule(c.net, c.plan, m)) {
+    CHECK(move.plan ==
+          plan_redistribution(move.plan.extents, 4, move.plan.from, move.plan.to, c.plan.mesh, m));
+    CHECK(!(move.plan.from == move.plan.to));
+  }
+  auto const all = schedule(c.net, c.plan, m);
+  CHECK(all[0].plan.from == parse_placement("B"));
+  CHECK(all[1].plan.extents == shape{6, 6});
+  CHECK(all[5].plan.extents == shape{4});
+}
+
+TEST_CASE("a re-gather that does not communicate is not repeated") {
+  by_hand c;
+  auto& weight = c.plan.choices[0].parameters[0];
+  weight = {parse_placement("S(0)"), parse_placement("S(0)"), parse_placement("B")};
+  int gathers = 0;
+  for (auto const& move : schedule(c.net, c.plan, {}))
+    gathers += move.what == moved::parameter && move.phase != phase::synchronize;
+  CHECK(gathers == 1);
+}
+
+TEST_CASE("micro-batches repeat all but the synchronization") {
+  by_hand c;
+  ashlar::machine const m;
+  double once = 0, each = 0;
+  for (auto const& move : schedule(c.net, c.plan, m))
+    (move.phase == phase::synchronize ? once : each) += move.plan.seconds;
+  CHECK(once > 0);
+  auto const one = total_cost(c.net, c.plan, m);
+  c.net.micro_batches = 3;
+  auto const three = total_cost(c.net, c.plan, m);
+  CHECK(three.communication == doctest::Approx(once + 3 * each));
+  CHECK(three.work == doctest::Approx(3 * one.work));
+}
+
+TEST_CASE("memory is what is kept plus the most that is gathered at a time") {
+  by_hand c;
+  // weight 36 sharded on dim 0: 18 x (value, gradient, 2 states), 36 partial gradient, 36 gathered;
+  // bias 6 whole: 6 x 4, 6 partial gradient. Saved: x of the linear layer, half of 24.
+  CHECK(c.plan.memory == 4 * (18 * 4 + 36 + 6 * 4 + 6 + 12 + 36));
+}
+
+TEST_CASE("explain shows every collective of the schedule and names every element") {
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const net = block_net(1, {4, 6}, 8);
+  auto const plan = tensor_parallel(net, t, m);
+  auto const text = explained(net, plan, m);
+  int collectives = 0;
+  for (auto const& move : schedule(net, plan, m))
+    for (auto const& s : move.plan.steps) collectives += communicates(s.kind);
+  CHECK(collectives > 0);
+  CHECK(occurrences(text, " along ") == collectives);
+  for (auto const* name : {"embedding", "residual", "layer_norm", "linear", "gelu", "dropout",
+                           "+ residual", "cross_entropy", "node=2,gpu=2 (4 ranks)"})
+    CHECK(occurrences(text, name) >= 1);
+  for (auto const& c : plan.choices)
+    CHECK(text.find("x " + to_string(c.x) + " -> y " + to_string(c.y)) != std::string::npos);
+}
+
+TEST_CASE("equal blocks are written once") {
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const few = block_net(3, {4, 6}, 8), many = block_net(9, {4, 6}, 8);
+  auto const short_text = explained(few, optimal(few, t, m), m);
+  auto const long_text = explained(many, optimal(many, t, m), m);
+  CHECK(long_text.find("the same for") != std::string::npos);
+  CHECK(long_text.size() < short_text.size() + 200);
+}
+
+TEST_CASE("the data-parallel layout splits every activation by dim 0 and reduces gradients") {
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const net = block_net(2, {4, 6}, 8);
+  auto const plan = data_parallel(net, t, m);
+  for (auto const& c : plan.choices) {
+    for (int a = 0; a < 2; ++a) CHECK(c.x[a].is_split_of(0));
+    for (auto const& p : c.parameters) {
+      CHECK(p.store == parse_placement("B,B"));
+      CHECK(p.grad == parse_placement("P,P"));
+    }
+  }
+  for (auto const& move : schedule(net, plan, m))
+    CHECK((move.phase == phase::synchronize || move.plan.is_local()));
+  CHECK(plan.seconds >= optimal(net, t, m).seconds * (1 - 1e-9));
+}
+
+TEST_CASE("the tensor-parallel layout pairs a column-split with a row-split linear layer") {
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const net = block_net(2, {4, 6}, 8);
+  auto const plan = tensor_parallel(net, t, m);
+  for (int i = 0; i < net.size(); ++i) {
+    auto const& c = plan[i];
+    CAPTURE(i);
+    CHECK(c.x[0].is_split_of(0));
+    std::string const name = net.spec(i).name.text;
+    if (name == "residual" || name == "layer_norm") CHECK(c.x == parse_placement("S(0),B"));
+    if (name == "gelu") CHECK(c.x == parse_placement("S(0),S(2)"));
+    if (name != "linear") continue;
+    bool const first = net.spec(i).y[2] > net.spec(i).x[2];
+    CHECK(c.parameters[0].store == parse_placement(first ? "B,S(1)" : "B,S(0)"));
+    CHECK(c.y == parse_placement(first ? "S(0),S(2)" : "S(0),P"));
+  }
+  // Along the tensor-parallel axis a block costs one all-reduce forward and one backward.
+  int forward = 0, backward = 0;
+  for (auto const& move : schedule(net, plan, m))
+    if (!move.plan.is_local() && move.element >= 1 && move.element <= 7) {
+      forward += move.phase == phase::forward && move.what == moved::activation;
+      backward += move.phase == phase::backward && move.what == moved::gradient;
+    }
+  CHECK(forward <= 2);
+  CHECK(backward <= 2);
+}
+
+}  // namespace
+}  // namespace ashlar_test
