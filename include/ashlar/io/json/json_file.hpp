@@ -26,6 +26,8 @@ inline nlohmann::json read_json(std::string const& path, std::string const& oper
     return nlohmann::json::parse(in);
   } catch (nlohmann::json::exception const& e) {
     throw error(operation, path + " is not JSON: " + e.what());
+  } catch (std::exception const&) {  // of the stream: a folder, say
+    throw error(operation, path + " cannot be read.");
   }
 }
 
@@ -36,9 +38,8 @@ auto interpret(std::string const& path, std::string const& operation, Read read)
     return read();
   } catch (nlohmann::json::exception const& e) {
     throw error(operation, path + " lacks an entry or has one of the wrong type: " + e.what());
-  } catch (error const& e) {
-    std::string const what = e.what();
-    throw error(operation, path + ": " + what);
+  } catch (std::exception const& e) {  // ours, or of a list that is longer than any can be
+    throw error(operation, path + ": " + e.what());
   }
 }
 

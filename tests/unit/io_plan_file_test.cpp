@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Plans and machines survive a file; what is wrong with a file is said in one error that names it.
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <unistd.h>
+
+#include <ashlar/io/json/machine_file.hpp>
+#include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/search/optimal.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_topology;
+using ashlar::io::load_machine, ashlar::io::load_plan, ashlar::io::save_machine,
+    ashlar::io::save_plan;
+using nlohmann::json;
+
+/// A folder that goes with the test.
+struct folder {
+  std::filesystem::path path;
+  folder()
+      : path(std::filesystem::temp_directory_path() /
+             ("ashlar_io_test_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path);
+  }
+  ~folder() { std::filesystem::remove_all(path); }
+  std::string file(std::string const& name) const { return (path / name).string(); }
+};
+
+std::string read(std::string const& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+void write(std::string const& path, std::string const& text) { std::ofstream(path) << text; }
+
+struct setting {
+  search::problem net = block_net(2, {4, 6}, 8);
+  ashlar::topology mesh = parse_topology("node=2,gpu=3");
+  ashlar::machine machine = ashlar::machines::gpu_cluster;
+  search::plan plan = optimal(net, mesh, machine);
+};
+
+TEST_CASE("a plan that was saved and loaded is the same plan, priced anew") {
+  folder const f;
+  setting const s;
+  auto const path = f.file("plan.json");
+  save_plan(path, s.net, s.plan);
+  auto const loaded = load_plan(path, s.net, s.mesh, s.machine);
+  CHECK(loaded.choices == s.plan.choices);
+  CHECK(loaded.mesh == s.mesh);
+  CHECK(loaded.input == s.plan.input);
+  CHECK(loaded.memory == s.plan.memory);
+  CHECK(loaded.micro_batches == s.plan.micro_batches);
+  CHECK(loaded.problem_hash == s.plan.problem_hash);
+  CHECK(loaded.seconds == doctest::Approx(s.plan.seconds).epsilon(1e-9));
+  CHECK(loaded.communication_seconds ==
+        doctest::Approx(s.plan.communication_seconds).epsilon(1e-9));
+  auto slow = s.machine;
+  slow.flops /= 1000;
+  CHECK(load_plan(path, s.net, s.mesh, slow).seconds > loaded.seconds);
+}
+
+TEST_CASE("orders of shards survive, and every choice of every layer does") {
+  folder const f;
+  auto const mesh = parse_topology("a=2,b=3");
+  auto const path = f.file("plan.json");
+  for (auto const& spec : {linear_spec({4, 6}, 5), dropout_spec({4, 6}), cross_entropy_spec({4, 6}),
+                           embedding_spec({4, 6}, 5, 3)}) {
+    search::problem net;
+    net.add(spec);
+    for (auto const& c : search::layer_choices(spec, mesh)) {
+      search::plan plan;
+      plan.mesh = mesh;
+      plan.choices.push_back(c);
+      predict(plan, net, {});
+      save_plan(path, net, plan);
+      CHECK(load_plan(path, net, mesh, {}).choices == plan.choices);
+    }
+  }
+}
+
+TEST_CASE("saving leaves no temporary and replaces what was there") {
+  folder const f;
+  setting const s;
+  auto const path = f.file("plan.json");
+  write(path, "something else");
+  save_plan(path, s.net, s.plan);
+  CHECK(json::parse(read(path)).at("format") == "ashlar plan");
+  int files = 0;
+  for (auto const& entry : std::filesystem::directory_iterator(f.path)) files += entry.exists();
+  CHECK(files == 1);
+}
+
+TEST_CASE("a file that cannot be written or read is named") {
+  folder const f;
+  setting const s;
+  auto const nowhere = f.file("no/such/folder/plan.json");
+  auto const written = message_of([&] { save_plan(nowhere, s.net, s.plan); });
+  CHECK(has(written, "save_plan: "));
+  CHECK(has(written, nowhere));
+  auto const found = message_of([&] { load_plan(nowhere, s.net, s.mesh, s.machine); });
+  CHECK(has(found, "load_plan: " + nowhere + " cannot be read"));
+  CHECK(has(message_of([&] { load_plan(f.path.string(), s.net, s.mesh, s.machine); }),
+            f.path.string()));
+}
+
+TEST_CASE("each thing that is wrong with a plan file is one error that names the file") {
+  folder const f;
+  setting const s;
+  auto const path = f.file("plan.json");
+  save_plan(path, s.net, s.plan);
+  auto const good = json::parse(read(path));
+  int linear = 0;
+  while (std::string(s.net.spec(linear).name.text) != "linear") ++linear;
+  int const end = s.net[1].partner;
+
+  struct mistake {
+    char const* says;
+    std::function<void(json&)> make;
+  };
+  auto const element = [](json& j, int i) -> json& {
+    return j["elements"][static_cast<std::size_t>(i)];
+  };
+  std::vector<mistake> const mistakes{
+      {"format", [](json& j) { j["format"] = "a shopping list"; }},
+      {"lacks", [](json& j) { j.erase("format"); }},
+      {"version", [](json& j) { j["version"] = 99; }},
+      {"the mesh is node=2,gpu=3", [](json& j) { j["mesh"] = "node=3,gpu=2"; }},
+      {"name=extent", [](json& j) { j["mesh"] = "two by three"; }},
+      {"lacks", [](json& j) { j["mesh"] = 7; }},
+      {"batches of 9x9",
+       [](json& j) {
+         j["input"] = {9, 9};
+       }},
+      {"capacity", [](json& j) { j["input"] = {1, 1, 1, 1, 1, 1, 1, 1}; }},
+      {"another net", [](json& j) { j["elements"].erase(0); }},
+      {"another net", [](json& j) { j["elements"].push_back(j["elements"][0]); }},
+      {"another net", [&](json& j) { element(j, linear)["name"] = "gelu"; }},
+      {"another net", [](json& j) { j["elements"] = "none"; }},
+      {"lacks", [&](json& j) { element(j, linear).erase("dy"); }},
+      {"S, B or P was expected", [&](json& j) { element(j, linear)["x"] = "Q,B"; }},
+      {"wrong number of axes", [&](json& j) { element(j, linear)["x"] = "B"; }},
+      {"split of a dimension", [&](json& j) { element(j, linear)["x"] = "S(7),B"; }},
+      {"shard depth", [&](json& j) { element(j, linear)["x"] = "S(0,0),S(0,0)"; }},
+      {"no row", [&](json& j) { element(j, linear)["x"] = "P(max),B"; }},
+      {"no row",
+       [&](json& j) {
+         element(j, linear)["y"] = "P,P";
+         element(j, linear)["x"] = "B,B";
+       }},
+      {"parameters", [&](json& j) { element(j, linear)["parameters"].erase(0); }},
+      {"partial", [&](json& j) { element(j, linear)["parameters"][0]["store"] = "P,B"; }},
+      {"residual", [&](json& j) {
+         auto& e = element(j, end);
+         bool const whole = e["x"] == "[B,B]";
+         e["x"] = e["y"] = e["dy"] = e["dx"] = whole ? "S(0),B" : "B,B";
+       }}};
+  for (auto const& wrong : mistakes) {
+    auto j = good;
+    wrong.make(j);
+    write(path, j.dump());
+    auto const said = message_of([&] { load_plan(path, s.net, s.mesh, s.machine); });
+    CAPTURE(std::string(wrong.says));
+    CAPTURE(said);
+    CHECK(has(said, "load_plan: "));
+    CHECK(has(said, path));
+    CHECK(has(said, wrong.says));
+  }
+  for (char const* text : {"", "{", "not JSON", "[1, 2", "\xff\xfe"}) {
+    write(path, text);
+    auto const said = message_of([&] { load_plan(path, s.net, s.mesh, s.machine); });
+    CHECK(has(said, "load_plan: " + path + " is not JSON"));
+  }
+  for (char const* text : {"[]", "7", "null", "\"text\""}) {
+    write(path, text);
+    CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }), path));
+  }
+}
+
+TEST_CASE("machines survive a file, to the last bit") {
+  folder const f;
+  auto const path = f.file("machine.json");
+  ashlar::machine m{{1.0 / 3e6, 1e-300}, {0, 2e-11}, 1.1e14, 7.7e11, 123456789012345};
+  save_machine(path, m);
+  CHECK(load_machine(path) == m);
+}
+
+TEST_CASE("each thing that is wrong with a machine file is one error that names the file") {
+  folder const f;
+  auto const path = f.file("machine.json");
+  save_machine(path, {});
+  auto const good = json::parse(read(path));
+  std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
+      {"format", [](json& j) { j["format"] = "ashlar plan"; }},
+      {"version", [](json& j) { j["version"] = 0; }},
+      {"lacks", [](json& j) { j.erase("intra"); }},
+      {"lacks", [](json& j) { j["intra"]["alpha"] = "fast"; }},
+      {"alpha", [](json& j) { j["inter"]["alpha"] = -1; }},
+      {"flops", [](json& j) { j["flops"] = 0; }},
+      {"memory", [](json& j) { j["memory"] = -5; }}};
+  for (auto const& [says, make] : mistakes) {
+    auto j = good;
+    make(j);
+    write(path, j.dump());
+    auto const said = message_of([&] { load_machine(path); });
+    CAPTURE(said);
+    CHECK(has(said, "load_machine: "));
+    CHECK(has(said, path));
+    CHECK(has(said, says));
+  }
+}
+
+}  // namespace
+}  // namespace ashlar_test
