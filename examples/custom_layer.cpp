@@ -6,6 +6,7 @@
 //
 //   mpirun -n 4 custom_layer
 
+#include <algorithm>
 #include <iostream>
 
 #include <ashlar/ashlar.hpp>
@@ -61,9 +62,11 @@ class gain {
   template <int XRank>
   static constexpr int y_rank = XRank;
 
-  explicit gain(std::int64_t features) : features_(features) {}
+  constexpr explicit gain(std::int64_t features) : features_(features) {}
 
-  ashlar::search::layer_spec spec(ashlar::shape const& x) const {
+  constexpr ashlar::search::layer_spec spec(ashlar::shape const& x) const {
+    if (x.rank() < 2 || x[x.rank() - 1] != features_)
+      throw ashlar::error("gain", "the input's last dim is not the layer's number of features.");
     using ashlar::broadcast, ashlar::partial, ashlar::split;
     ashlar::search::layer_spec s;
     s.name = "gain";

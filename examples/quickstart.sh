@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, builds examples/train_gpt.cpp and trains a small byte-level GPT on this
+# Installs what is missing, builds examples/train_gpt and trains a small byte-level GPT on this
 # project's own text: 4 ranks, one to two minutes on two cores. Arguments go to train_gpt.
 set -euo pipefail
 

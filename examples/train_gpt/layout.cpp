@@ -25,8 +25,10 @@ ashlar::machine choose_machine(options const& o) {
 search::plan choose_layout(options const& o, search::problem const& problem,
                            ashlar::topology const& mesh, ashlar::machine const& machine) {
   if (o.layout == "auto") return search::optimal(problem, mesh, machine);
-  if (o.layout == "data") return search::data_parallel(problem, mesh, machine);
-  if (o.layout == "tensor") return search::tensor_parallel(problem, mesh, machine);
+  auto unlimited = machine;  // a memory limit is for the search
+  unlimited.memory = 0;
+  if (o.layout == "data") return search::data_parallel(problem, mesh, unlimited);
+  if (o.layout == "tensor") return search::tensor_parallel(problem, mesh, unlimited);
   return ashlar::io::load_plan(o.layout, problem, mesh, machine);
 }
 

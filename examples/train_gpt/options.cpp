@@ -34,10 +34,10 @@ options parse_options(int argc, char** argv, bool speaks, std::optional<int>& ex
     app.add_option(name, value, help)->check(valid)->capture_default_str();
   };
   real("--lr", o.lr, CLI::NonNegativeNumber, "peak learning rate");
-  real("--clip", o.clip, CLI::PositiveNumber, "largest global gradient norm");
+  real("--clip", o.clip, CLI::Range(1e-6, 1e6), "largest global gradient norm");
   real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber, "of weights and tables");
   real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "probability");
-  real("--temperature", o.temperature, CLI::PositiveNumber, "of the sample");
+  real("--temperature", o.temperature, CLI::Range(0.01, 100.0), "of the sample");
   app.add_option("--seed", o.seed, "of parameters, data and dropout")->capture_default_str();
   app.add_option("--text", o.text, "file to learn from (default: the project's own sources)");
   app.add_option("--prompt", o.prompt, "what the sample continues")->capture_default_str();
@@ -52,7 +52,8 @@ options parse_options(int argc, char** argv, bool speaks, std::optional<int>& ex
   try {
     app.parse(argc, argv);
   } catch (CLI::ParseError const& e) {
-    exit_code = speaks ? app.exit(e) : (e.get_exit_code() == 0 ? 0 : 1);
+    if (speaks) app.exit(e);
+    exit_code = e.get_exit_code() == 0 ? 0 : 2;
   }
   return o;
 }

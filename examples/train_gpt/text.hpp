@@ -23,7 +23,8 @@ namespace example {
 
 inline std::string read_file(std::filesystem::path const& path) {
   std::ifstream in(path, std::ios::binary);
-  if (!in) throw ashlar::error("train_gpt", "cannot read " + path.string() + ".");
+  if (!in || !std::filesystem::is_regular_file(path))
+    throw ashlar::error("train_gpt", "cannot read " + path.string() + ".");
   return {std::istreambuf_iterator<char>(in), {}};
 }
 

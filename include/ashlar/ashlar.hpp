@@ -10,6 +10,9 @@
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/model.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/optimal.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>

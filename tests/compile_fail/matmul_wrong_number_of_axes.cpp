@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: matmul: on one mesh axis these placements need communication. Redistribute an operand with x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w).
+// expect: matmul: the operands have different numbers of placements, so they are of different meshes. Give both one placement per axis of one mesh.
 
 // Operands of meshes with different numbers of axes.
 

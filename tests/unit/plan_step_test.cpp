@@ -74,6 +74,13 @@ TEST_CASE("every step is right on every placement of a matrix, uneven extents") 
   CHECK(check_steps({7, 5}, {{"a", 3}, {"b", 2}, {"c", 4}}, reduction::sum) > 800);
 }
 
+TEST_CASE("every step is right where nested balanced splits cut in other places") {
+  // Changing the order of two axes moves the cuts of a third one inside them at these extents.
+  CHECK(check_steps({8, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
+  CHECK(check_steps({29, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
+  CHECK(check_steps({14, 8}, {{"a", 3}, {"b", 2}, {"c", 2}}, reduction::sum) > 800);
+}
+
 TEST_CASE("every step is right with maxima and minima, whose padding is no zero") {
   CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 3}}, reduction::max) > 100);
   CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 2}}, reduction::min) > 100);

@@ -11,6 +11,7 @@
 // Plans are made once and kept (plan_cache.hpp). The time spent in exchanges is summed up for
 // progress reports.
 
+#include <bit>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -41,7 +42,8 @@ class mesh {
     state_->rank = rank;
     state_->here = t.coordinates_of(rank);
     state_->priced_on = m;
-    state_->transport = std::make_shared<mpi::communicator>(comm, t);
+    state_->plain = state_->transport = std::make_shared<mpi::communicator>(comm, t);
+    set_machine(m);
   }
   mesh(MPI_Comm comm, std::initializer_list<mesh_axis> axes,
        machine const& m = machines::workstation)
@@ -53,12 +55,33 @@ class mesh {
   int ranks() const { return state_->shape.ranks(); }
   int axes() const { return state_->shape.axes(); }
   ashlar::machine const& machine() const { return state_->priced_on; }
+  /// Prices plans for `m` from now on. Collective over the mesh; throws on every rank if the ranks
+  /// do not all give the same machine, since they would then choose different plans and wait for ever.
   void set_machine(ashlar::machine const& m) const {
+    require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
   }
   arena& memory() const { return state_->memory; }
   std::shared_ptr<arena> shared_memory() const { return {state_, &state_->memory}; }
+
+  /// Throws ashlar::error on every rank unless all have the same `value`. Collective over the mesh:
+  /// one all-reduce of 16 bytes, which logs do not see.
+  void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
+    std::int64_t const count = 2;
+    // The maximum of a number and of its complement: they complement each other if all are equal.
+    std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
+    exchange e;
+    e.kind = collective::all_reduce;
+    for (int a = 0; a < axes(); ++a) e.axes.push_back(static_cast<signed char>(a));
+    e.type = element_type::i64;
+    e.op = reduction::max;
+    e.recv = both;
+    e.recv_counts = {&count, 1};
+    state_->plain->run(e);
+    if (both[0] != ~both[1])
+      throw error(operation, std::string(fault) + ". All ranks of a mesh must agree on it.");
+  }
 
   /// Carries an exchange and adds its time to communication_seconds().
   void run(exchange const& what) const {
@@ -98,11 +121,20 @@ class mesh {
     coordinates here{};
     ashlar::machine priced_on;
     arena memory;
-    std::shared_ptr<communicator> transport;
+    std::shared_ptr<communicator> plain;      // without decorators
+    std::shared_ptr<communicator> transport;  // the same, perhaps decorated
     plan_cache plans;
     double seconds = 0;
     bool forbidden = false;
   };
+
+  static std::uint64_t fingerprint(ashlar::machine const& m) {
+    std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
+    for (double const v :
+         {m.intra.alpha, m.intra.beta, m.inter.alpha, m.inter.beta, m.flops, m.memory_bandwidth})
+      h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull;
+    return h;
+  }
 
   void refuse_if_forbidden(exchange const& what) const {
     if (state_->forbidden)

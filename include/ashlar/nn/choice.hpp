@@ -105,7 +105,7 @@ struct compile_time_cursor {
   }
 };
 
-/// Names a constexpr plan for nn::place: nn::place<float>(net, batch, mesh, nn::constant<plan>).
+/// Names a constexpr plan for nn::place: nn::place<float>(net, mesh, nn::constant<plan>).
 template <auto const& Plan>
 struct constant_plan {};
 template <auto const& Plan>

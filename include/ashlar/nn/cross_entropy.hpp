@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Softmax cross-entropy at the end of a net: the mean over rows of -log softmax(logits)[target].
+// Softmax cross-entropy at the end of a net: the mean over all rows of -log softmax(logits)[target].
 //
-//   logits [.., classes], split by rows, by classes, or whole. Targets < 0 are ignored.
+//   logits [.., classes], split by rows, by classes, or whole. A row with a target < 0
+//   adds nothing to the sum and still counts in the mean.
 //
 // With the classes split, each rank has a part of every row: the row maxima are reduced, then the
 // sums of exponentials and the targets' logits in one all-reduce. These two statistics are part of

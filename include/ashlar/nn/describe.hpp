@@ -18,6 +18,7 @@ namespace ashlar::nn {
 
 /// Sequences of token ids, the same number of ids each; the targets are ids, one per token.
 struct token_batch {
+  static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< in one micro-batch
   std::int64_t length = 1;
   int micro_batches = 1;  ///< per step: gradients add up over them
@@ -27,6 +28,7 @@ struct token_batch {
 
 /// Rows of numbers, one class each. Every rank passes in the whole batch.
 struct feature_batch {
+  static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< in one micro-batch
   std::int64_t features = 1;
   int micro_batches = 1;
@@ -57,6 +59,10 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
 template <class T = float, class Layer, class Batch>
 requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
+  static_assert(
+      takes_tokens<Layer>() == Batch::holds_tokens,
+      "nn::describe: a net that begins with an embedding takes a token_batch, any other net "
+      "a feature_batch.");
   return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 

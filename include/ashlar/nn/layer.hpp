@@ -64,8 +64,16 @@ class leaf {
 
 template <class Layer>
 constexpr int element_count() {
-  if constexpr (blueprint<Layer>) return 1;
-  else return Layer::elements;
+  if constexpr (blueprint<Layer>) {
+    return 1;
+  } else {
+    constexpr bool composite = requires { Layer::elements; };
+    static_assert(composite,
+                  "nn: this type is no layer. A layer has spec(shape) const, returning a "
+                  "search::layer_spec, y_rank<XRank>, and place<T, XRank>(...): see nn/layer.hpp.");
+    if constexpr (composite) return Layer::elements;
+    else return 0;
+  }
 }
 
 /// Whether a net's input is token ids rather than numbers: its first layer says so.

@@ -141,9 +141,12 @@ void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
       throw another("on its batches of " + to_string(plan.input) + ", " + e.what());
     }
   }();
-  if (plan.size() != problem.size() || plan.problem_hash != search::hash(problem))
+  m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
+  if (plan.size() != problem.size())
     throw another("it has " + std::to_string(plan.size()) + " elements, this net has " +
                   std::to_string(problem.size()) + ".");
+  if (plan.problem_hash != search::hash(problem))
+    throw another("it has other extents, layers or another element type.");
   for (int i = 0; i < plan.size(); ++i) {
     if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
       throw error("nn::place", "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
@@ -159,7 +162,8 @@ void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
 }  // namespace detail
 
 /// Places `net` by a run-time plan. Parameters are drawn from (seed, global index), so they do not
-/// depend on the plan. Communicates nothing.
+/// depend on the plan. Communicates: one all-reduce of 16 bytes, to make sure that all ranks have the
+/// same plan.
 /// Throws ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer>
 auto place(Layer const& net, mesh const& m, search::plan const& plan, std::uint64_t seed = 0) {

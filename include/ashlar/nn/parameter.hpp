@@ -30,6 +30,9 @@ class parameter {
         pending_(value_.mesh(), value_.extents(), as_value(grad)) {
     clear();
   }
+  // Tensors are handles: a copy would share its values. A model is moved, not copied.
+  parameter(parameter&&) = default;
+  parameter& operator=(parameter&&) = default;
 
   char const* name() const { return name_; }
   /// Whether weight decay applies: to weights and tables, not to biases and gains of any shape.
@@ -37,11 +40,14 @@ class parameter {
   stored const& value() const { return value_; }
   used use() const { return redistribute(value_, use_); }
   raw& pending() { return pending_; }
-  /// Valid after synchronize().
+  /// Valid from synchronize() to the next clear().
   stored const& gradient() const { return gradient_; }
 
   void synchronize() { gradient_ = redistribute(pending_, store()); }
-  void clear() { std::fill_n(pending_.data(), pending_.local_elements(), T{}); }
+  void clear() {
+    gradient_ = {};  // before the passes, which need the memory
+    std::fill_n(pending_.data(), pending_.local_elements(), T{});
+  }
 
  private:
   Store store() const {

@@ -65,9 +65,10 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       }
       if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
-    for (int i = 0; i + 1 < owners.size(); ++i) {  // neighbours of d change their order
+    // The two innermost axes of d change their order. Further out it would take more ranks than the
+    // two axes span: nested balanced splits move the cuts of every axis inside.
+    if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
       int const a = owners[i], b = owners[i + 1];
-      if (t.extent(a) == t.extent(b)) continue;  // the exchange of roles below covers it
       placement swapped = p;
       swapped.axis[a].depth = p[b].depth;
       swapped.axis[b].depth = p[a].depth;

@@ -71,12 +71,9 @@ class placement_graph {
 
   /// Seconds of every edge for a tensor of the given extents.
   constexpr scratch<double> price(shape const& extents, int element_size, machine const& m) const {
-    scratch<box> local(states_.size());
-    scratch<std::int64_t> elements(states_.size());
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      local[i] = local_box(extents, topology_, states_[i], coordinates{});
-      elements[i] = local[i].elements();
-    }
+    scratch<shard_range> shards(states_.size());
+    for (std::size_t i = 0; i < states_.size(); ++i)
+      shards[i] = shards_of(extents, topology_, states_[i]);
     scratch<double> cost(edges_.size());
     step s;
     for (std::size_t e = 0; e < edges_.size(); ++e) {
@@ -85,12 +82,8 @@ class placement_graph {
       auto const from = static_cast<std::size_t>(it.from), to = static_cast<std::size_t>(it.to);
       s.kind = it.kind;
       s.axes = it.axes;
-      std::int64_t const kept = it.kind == collective::all_to_all
-                                    ? intersect(local[from], local[to]).elements()
-                                    : 0;
       cost[e] = seconds(m, topology_, it.axes, it.kind,
-                        priced_traffic(s, topology_, elements[from], elements[to], kept),
-                        element_size);
+                        priced_traffic(s, topology_, shards[from], shards[to]), element_size);
     }
     return cost;
   }

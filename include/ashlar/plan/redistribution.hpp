@@ -9,7 +9,7 @@
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
 // Where both ends are partial with different reductions (sums and maxima do not share a path), the
-// plan goes through the best placement that is not partial. On four axes and more, intermediate
+// plan goes through the best placement that is not partial. On five axes and more, intermediate
 // placements of tensors of three dims and more split only the dims that either end splits and the
 // first one, which keeps the graph small.
 
@@ -80,7 +80,7 @@ constexpr placement reduced(placement p) {
 /// else those of either end and the first.
 constexpr unsigned dims_to_consider(shape const& extents, placement const& from,
                                     placement const& to) {
-  if (from.axes() <= 3 || extents.rank() <= 2) return ~0u;
+  if (from.axes() <= 4 || extents.rank() <= 2) return ~0u;
   unsigned dims = 1u;
   for (placement const* p : {&from, &to})
     for (auto const& a : p->axis)

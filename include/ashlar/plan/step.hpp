@@ -10,7 +10,7 @@
 //   reduce_scatter  P axes become the innermost splits of a dim
 //   all_reduce      P axes become B
 //   all_to_all      the innermost axes of one dim become the innermost of another
-//   permute         two axes of one extent exchange their roles, or two neighbouring axes of one
+//   permute         two axes of one extent exchange their roles, or the two innermost axes of one
 //                   dim their order
 //   slice           a B axis becomes the innermost split of a dim: each rank keeps its part
 //   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value in one place,
@@ -62,28 +62,39 @@ constexpr traffic step_traffic(step const& s, shape const& extents, topology con
   return load;
 }
 
-/// What the busiest rank receives, as the cost model sees it: the rank with the largest shards,
-/// which keeps nothing in a permute. `from`, `to`, `kept`: elements at coordinate 0.
-constexpr traffic priced_traffic(step const& s, topology const& t, std::int64_t from,
-                                 std::int64_t to, std::int64_t kept) {
+/// The largest shard of a placement and the least one: the first and the last rank's.
+struct shard_range {
+  box largest;
+  box least;
+};
+
+constexpr shard_range shards_of(shape const& extents, topology const& t, placement const& p) {
+  coordinates last{};
+  for (int a = 0; a < t.axes(); ++a) last[static_cast<std::size_t>(a)] = t.extent(a) - 1;
+  return {local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
+}
+
+/// What the cost model charges: no rank receives more. It is exact where splits are even; elsewhere
+/// it takes the largest shards of what is received and the least of what is there already.
+constexpr traffic priced_traffic(step const& s, topology const& t, shard_range const& from,
+                                 shard_range const& to) {
   int const p = t.group_size(s.axes);
-  if (s.kind == collective::permute) {
-    traffic load = collective_traffic(s.kind, p, from, to, 0, 0);
-    if (!is_pairwise(s, t)) load.messages = p - 1;
-    return load;
-  }
-  return collective_traffic(s.kind, p, from, to, kept, 0);
+  std::int64_t const before = s.kind == collective::all_gather ? from.least.elements()
+                                                               : from.largest.elements();
+  std::int64_t const kept = s.kind == collective::all_to_all
+                                ? intersect(from.least, to.least).elements()
+                                : 0;
+  traffic load = collective_traffic(s.kind, p, before, to.largest.elements(), kept, 0);
+  if (s.kind == collective::permute && !is_pairwise(s, t)) load.messages = p - 1;
+  return load;
 }
 
 /// Seconds of a step on a tensor of the given extents.
 constexpr double step_seconds(step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
-  box const from = local_box(extents, t, s.from, coordinates{});
-  box const to = local_box(extents, t, s.to, coordinates{});
-  return seconds(
-      m, t, s.axes, s.kind,
-      priced_traffic(s, t, from.elements(), to.elements(), intersect(from, to).elements()),
-      element_size);
+  return seconds(m, t, s.axes, s.kind,
+                 priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),
+                 element_size);
 }
 
 }  // namespace ashlar

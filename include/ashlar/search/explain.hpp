@@ -77,10 +77,8 @@ inline std::string moves_text(scheduled_move const& move, layer_spec const& spec
   auto const& plan = move.plan;
   for (auto const& s : plan.steps) {
     if (!communicates(s.kind)) continue;
-    auto const from = local_box(plan.extents, t, s.from, {}),
-               to = local_box(plan.extents, t, s.to, {});
-    auto const load = priced_traffic(s, t, from.elements(), to.elements(),
-                                     intersect(from, to).elements());
+    auto const load = priced_traffic(s, t, shards_of(plan.extents, t, s.from),
+                                     shards_of(plan.extents, t, s.to));
     text += "       " + padded(to_string(move.phase), 12) + padded(moved_name(move, spec), 12) +
             padded(std::string(ashlar::to_string(s.kind)) + " along " + to_string(s.axes, t), 32) +
             right(bytes_text(double(load.elements) * plan.element_size), 12) +

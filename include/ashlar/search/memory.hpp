@@ -8,7 +8,7 @@
 //   memory     = Σ elements kept + max over elements of gathered
 //   kept       = saved_values · fraction  +  Σ parameters (2 + optimizer_states) · |store|
 //                                                       + |grad| where grad is not store
-//   gathered   = Σ parameters |use| where use is not store
+//   gathered   = |x| + |y| + |dx| + |dy|  +  Σ parameters |use| where use is not store
 //
 // times the element size. (2: the value and its gradient. Where the gradient is not left as it is
 // stored, it is summed over the micro-batches in place, so both exist.) Activations of one
@@ -22,7 +22,7 @@ namespace ashlar::search {
 
 struct element_memory {
   std::int64_t kept = 0;      ///< bytes, for the whole step
-  std::int64_t gathered = 0;  ///< bytes, while the element runs
+  std::int64_t gathered = 0;  ///< bytes, while the element runs: activations and parameters in use
 };
 
 /// What one element adds to the two parts of the memory of its rank.
@@ -35,6 +35,10 @@ constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const
     bytes.kept = static_cast<std::int64_t>(saved);
     if (double(bytes.kept) < saved) ++bytes.kept;
   }
+  std::int64_t const x = max_local_elements(spec.x, t, c.x);
+  bytes.gathered += (x + max_local_elements(spec.y, t, c.y) + max_local_elements(spec.x, t, c.dx) +
+                     max_local_elements(spec.y, t, c.dy)) *
+                    net.element_size;
   for (int k = 0; k < spec.parameters.size(); ++k) {
     parameter_choice const& p = c.parameters.items[k];
     shape const& extents = spec.parameters.items[k].extents;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The cheapest plan, exactly:
+// The cheapest plan, exactly (below a memory limit: with the gap that plan.gap states):
 //
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
@@ -23,6 +23,9 @@ namespace ashlar::search {
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
+  if (t.axes() > 4)
+    throw error("search::optimal", "a mesh of more than 4 axes is not searched: the choices of a "
+                                   "layer grow with their power. Merge axes of one tier.");
   if (net.size() == 0) return empty_plan(net, t);
   chain_model<N> model(net, t, m, filter, pruning::by_time);
   basic_plan<N> const fastest = make_plan(model, chain_solver<N>(model).path());

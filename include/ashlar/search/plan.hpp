@@ -53,7 +53,7 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
-/// The hash of a problem's names, extents and structure; a plan carries that of its problem.
+/// The hash of a problem's names, extents, structure and element size; a plan carries that of its problem.
 template <int Capacity>
 constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   std::uint64_t h = 1469598103934665603ull;  // FNV-1a
@@ -67,6 +67,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
     for (int d = 0; d < s.rank(); ++d) mix(static_cast<std::uint64_t>(s[d]));
   };
   mix(static_cast<std::uint64_t>(p.size()));
+  mix(static_cast<std::uint64_t>(p.element_size));
   for (int i = 0; i < p.size(); ++i) {
     auto const& spec = p.spec(i);
     mix(static_cast<std::uint64_t>(p[i].kind));
@@ -75,6 +76,24 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
     mix_shape(spec.x);
     mix_shape(spec.y);
     for (auto const& parameter : spec.parameters) mix_shape(parameter.extents);
+  }
+  return h;
+}
+
+/// A number that tells two plans apart: every placement of every element.
+template <int Capacity>
+constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
+  std::uint64_t h = p.problem_hash;
+  auto const mix = [&](placement const& it) {
+    for (auto const& a : it.axis)
+      h = (h ^ static_cast<std::uint64_t>(static_cast<int>(a.kind) + 4 * a.dim + 64 * a.depth +
+                                          1024 * static_cast<int>(a.op))) *
+          1099511628211ull;
+  };
+  for (int i = 0; i < p.size(); ++i) {
+    for (auto const* it : {&p[i].x, &p[i].y, &p[i].dy, &p[i].dx}) mix(*it);
+    for (auto const& parameter : p[i].parameters)
+      for (auto const* it : {&parameter.use, &parameter.grad, &parameter.store}) mix(*it);
   }
   return h;
 }

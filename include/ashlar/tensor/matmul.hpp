@@ -55,7 +55,7 @@ template <class Operand>
 using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
 
 /// What is wrong with operands that match no row: picks the sentence.
-enum class matmul_fault { partial_partial, contraction, no_rule };
+enum class matmul_fault { axes, partial_partial, contraction, no_rule };
 
 template <int Rank, bool TransposeA, bool TransposeB>
 struct matmul_rule {
@@ -65,7 +65,7 @@ struct matmul_rule {
                      : batched_matmul_signatures(TransposeA, TransposeB);
   }
   static constexpr matmul_fault fault_of(placement const& a, placement const& b) {
-    if (a.axes() != b.axes()) return matmul_fault::no_rule;
+    if (a.axes() != b.axes()) return matmul_fault::axes;
     for (int i = 0; i < a.axes(); ++i)
       if (a[i].is_partial() && b[i].is_partial()) return matmul_fault::partial_partial;
     int const contracted_a = Rank - (TransposeA ? 2 : 1);
@@ -75,6 +75,7 @@ struct matmul_rule {
   }
   static constexpr char const* sentence_for(placement const& a, placement const& b) {
     switch (fault_of(a, b)) {
+      case matmul_fault::axes: return ASHLAR_SAYS_MATMUL_AXES;
       case matmul_fault::partial_partial: return ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL;
       case matmul_fault::contraction: return ASHLAR_SAYS_MATMUL_CONTRACTION;
       default: return ASHLAR_SAYS_MATMUL_NO_RULE;
@@ -156,16 +157,18 @@ requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
   constexpr auto fault = detail::matmul_rule_of<A, B>::fault_of(
       detail::static_value<detail::matmul_tensor<A>>,
       detail::static_value<detail::matmul_tensor<B>>);
+  static_assert(fault != detail::matmul_fault::axes, ASHLAR_SAYS_MATMUL_AXES);
   static_assert(fault != detail::matmul_fault::partial_partial, ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
   static_assert(fault != detail::matmul_fault::contraction, ASHLAR_SAYS_MATMUL_CONTRACTION);
   static_assert(fault != detail::matmul_fault::no_rule, ASHLAR_SAYS_MATMUL_NO_RULE);
   return {};
 }
 
-/// The plan that matmul(a, b, p) runs: what moves before and after the local product.
+namespace detail {
+
+/// The plan of a product, in the mesh's cache.
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B> matmul_plan const& plan_matmul(A const& a, B const& b,
-                                                                      Result const& p) {
+matmul_plan const& product_plan(A const& a, B const& b, Result const& p) {
   auto const& x = detail::matmul_operand<A>::get(a);
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
@@ -179,11 +182,21 @@ requires detail::matmul_operands<A, B> matmul_plan const& plan_matmul(A const& a
                                   x.mesh().topology(), x.mesh().machine());
 }
 
+}  // namespace detail
+
+/// The plan that matmul(a, b, p) runs: what moves before and after the local product. Communicates
+/// nothing. Throws ashlar::error if extents or the placement do not fit.
+template <class A, class B, placement_argument Result>
+requires detail::matmul_operands<A, B> matmul_plan plan_matmul(A const& a, B const& b,
+                                                               Result const& p) {
+  return detail::product_plan(a, b, p);
+}
+
 /// x · w, placed as asked, by the cheapest plan. Communicates: what plan_matmul says.
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p) {
-  auto const& plan = plan_matmul(a, b, p);
+  auto const& plan = detail::product_plan(a, b, p);
   auto const x = detail::run_plan(detail::matmul_operand<A>::get(a).as_dynamic(), plan.a);
   auto const w = detail::run_plan(detail::matmul_operand<B>::get(b).as_dynamic(), plan.b);
   auto const local = detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);

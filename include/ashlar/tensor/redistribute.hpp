@@ -47,7 +47,11 @@ tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan const& plan) {
 /// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {
-  if constexpr (static_placement<Target>) {
+  if constexpr (std::same_as<typename Tensor::placement_type,
+                             typename placement_traits<Target>::type> &&
+                Tensor::is_static) {
+    return x;
+  } else if constexpr (static_placement<Target>) {
     constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
     static_assert(fits, "redistribute: " ASHLAR_SAYS_PLACEMENT);
     if constexpr (Tensor::is_static)
@@ -56,6 +60,7 @@ auto redistribute(Tensor const& x, Target const& target) {
       return detail::run_plan(x.as_dynamic(), detail::plan_to(x, value_of<Target>))
           .template as_static<Target>();
   } else {
+    if (x.placement() == target) return x.as_dynamic();
     return detail::run_plan(x.as_dynamic(), detail::plan_to(x, target));
   }
 }

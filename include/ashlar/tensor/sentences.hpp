@@ -10,6 +10,9 @@
 #define ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL                                                         \
   "matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of "   \
   "the products. Reduce one of them first, as in matmul(x | to<...>, w)."
+#define ASHLAR_SAYS_MATMUL_AXES                                                                    \
+  "matmul: the operands have different numbers of placements, so they are of different meshes. "   \
+  "Give both one placement per axis of one mesh."
 #define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
   "matmul: the contracted dimension is split on one operand only, or by other axes or in another " \
   "order on the other. Split it alike on both, or let ashlar plan it: matmul<sbp<...>>(x, w)."

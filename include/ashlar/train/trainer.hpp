@@ -88,7 +88,7 @@ class trainer {
                                  std::to_string(report.loss) + " and the gradient norm " +
                                  std::to_string(report.gradient_norm) +
                                  ". Parameters are as before this step; try a smaller learning "
-                                 "rate or gradient clipping.");
+                                 "rate.");
     report.learning_rate_factor = options_.schedule(step_);
     update_scale const scale{report.learning_rate_factor, report.gradient_norm > options_.clip
                                                               ? options_.clip / report.gradient_norm

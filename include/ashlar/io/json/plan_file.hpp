@@ -130,6 +130,9 @@ search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N
     if (!(input == net.spec(0).x))
       throw error("input", "the plan is for batches of " + to_string(input) + ", but they are " +
                                to_string(net.spec(0).x) + ".");
+    if (int const n = j.at("micro_batches").get<int>(); n != net.micro_batches)
+      throw error("micro_batches", "the plan is for " + std::to_string(n) + ", but a step has " +
+                                       std::to_string(net.micro_batches) + ".");
     search::basic_plan<N> plan;
     plan.mesh = t;
     for (int i = 0; i < net.size(); ++i) {
