@@ -38,7 +38,7 @@ find ashlar -name '*.hpp' -print0 | sort -z |
     here = room(from)
     json = from ~ /^ashlar\/io\/json\//
 
-    if (here == "?") { complain("belongs to no room of DESIGN (" from ")"); next }
+    if (here == "?") { complain("belongs to no room (" from ")"); next }
     if (bracket == "\"") { complain("write <ashlar/...>, not \"" to "\""); next }
     if (to !~ /^ashlar\//) {
       if (level[here] <= core && to ~ /^(mpi\.h|cblas\.h|nlohmann\/|cuda|cublas|nccl)/)

@@ -24,7 +24,7 @@ constexpr int matmul_fails_on() {
 
 }  // namespace
 
-// The example of the design's first page: no communication.
+// The example of the README: no communication.
 static_assert(matmul_gives<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>());
 static_assert(matmul_gives<sbp<S<1>, S<0>>, sbp<S<0>, B>, sbp<P, S<0>>>());
 static_assert(matmul_gives<sbp<P, B>, sbp<B, S<1>>, sbp<P, S<1>>>());

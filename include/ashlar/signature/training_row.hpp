@@ -5,7 +5,7 @@
 
 // One mesh axis of a layer in training: where its input, output, parameters and all their gradients
 // lie. A row is a forward signature joined with the backward signatures that fit it, so it holds
-// exactly where every one of those operators is local (design: an operator declares its
+// exactly where every one of those operators is local (an operator declares its
 // signatures, forward and backward, once; the rest is derived).
 //
 //   x, y      activation in and out           dy, dx    their gradients: dy need not lie as y does
