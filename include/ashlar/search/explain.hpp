@@ -11,7 +11,7 @@
 //    0  linear  x [S(0),B] -> y [S(0),S(1)]  dy [S(0),S(1)] -> dx [S(0),P]  weight [B,S(1)], grad [P,S(1)]
 //                 forward   x        all-gather along gpu        512.00 KiB   106.9 us
 //
-// Bytes are what the busiest rank receives. Lines of forward and backward are per micro-batch, those of
+// Bytes are the most that a rank receives. Lines of forward and backward are per micro-batch, those of
 // synchronize per step. Runs of equal blocks are written once. Steps that stay inside a rank (slices
 // and zero-pads) are not listed.
 

@@ -9,7 +9,7 @@
 //                                    its parameters store -> use, its statistics
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
 //                                    its parameters store -> use again, if read there and if that
-//                                    communicates (a slice is kept)
+//                                    communicates (a slice, which is free, is not listed again)
 //   synchronize, elements 0 .. n-1   its parameters' gradients -> store
 //
 // Forward and backward run once per micro-batch, synchronize once per step. Moves between equal
