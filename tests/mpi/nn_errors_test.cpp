@@ -87,8 +87,9 @@ TEST_CASE("plans for another mesh, another net, or none") {
   auto const longer = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3), nn::gelu());
   auto const relu = nn::chain(nn::linear(4, 6), nn::relu(), nn::linear(6, 3));
   CHECK(message_of([&] { nn::place<double>(wider, m, plan); }) ==
-        "nn::place: the plan was made for another net: it has 4 elements, this net has 4. Search "
-        "again for this net.");
+        "nn::place: the plan was made for another net: it has other extents, layers or another "
+        "element type. Search again for this net.");
+  CHECK(has(message_of([&] { nn::place<float>(net, m, plan); }), "another element type"));
   CHECK(has(message_of([&] { nn::place<double>(longer, m, plan); }),
             "it has 4 elements, this net has 5."));
   CHECK(has(message_of([&] { nn::place<double>(relu, m, plan); }), "made for another net"));
@@ -99,6 +100,21 @@ TEST_CASE("plans for another mesh, another net, or none") {
   CHECK(has(message_of([&] { nn::place<double>(nn::embedding(7, 4), m, plan); }),
             "made for another net"));
   CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
+}
+
+TEST_CASE("ranks that disagree on the machine or on the plan all hear of it") {
+  if (world_size() == 1) return;
+  auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
+  auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto machine = m.machine();
+  if (world_rank() == 0) machine.intra.alpha *= 2;
+  CHECK(message_of([&] { m.set_machine(machine); }) ==
+        "mesh: the ranks give different machines. All ranks of a mesh must agree on it.");
+  auto plan = plan_source(problem, m.topology(), m.machine()).whole();
+  if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
+  CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
+        "nn::place: the ranks have different plans. All ranks of a mesh must agree on it.");
 }
 
 TEST_CASE("choices that no rule of the layer permits") {
