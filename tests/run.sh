@@ -43,7 +43,10 @@ if [ "$install" = yes ]; then
 fi
 
 start=$SECONDS
-cmake --preset "$preset" -DASHLAR_WERROR=ON
+# Warnings are errors, but not beside sanitizers, whose code gives GCC false alarms.
+werror=ON
+if [ "$preset" = asan ]; then werror=OFF; fi
+cmake --preset "$preset" -DASHLAR_WERROR="$werror"
 cmake --build --preset "$preset"
 # Each public header alone. After the programs: their errors are the more telling ones.
 cmake --build --preset "$preset" --target all_verify_interface_header_sets
