@@ -10,7 +10,7 @@ ranks=4
 mesh=node=2,gpu=2
 model=(--layers 3 --d-model 128 --heads 4 --context 128 --batch 16)
 training=(--steps 1000 --lr 3e-3 --warmup 40 --every 50)
-sample=(--sample 400 --temperature 0.5)
+sample=(--sample 500 --temperature 0.8 --prompt "template <class ")
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=cmake/install_packages.sh
