@@ -65,8 +65,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   shape c_extents = a_extents;
   c_extents[first] = a_extents[transpose_a ? second : first];
   c_extents[second] = b_extents[transpose_b ? first : second];
-  auto const table = rank == 2 ? matmul_signatures(transpose_a, transpose_b)
-                               : batched_matmul_signatures(transpose_a, transpose_b);
+  auto const table = product_signatures(rank, transpose_a, transpose_b);
   placement_graph const graph(rank, t);
   auto const a_cost = graph.price(a_extents, element_size, machine);
   auto const b_cost = graph.price(b_extents, element_size, machine);

@@ -22,7 +22,6 @@
 
 namespace ashlar::search {
 
-enum class storage : signed char { replicated, sharded };
 enum class trivial_axes : signed char { one_row, all_rows };
 
 namespace detail {

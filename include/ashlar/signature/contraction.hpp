@@ -59,4 +59,10 @@ constexpr signature_table batched_matmul_signatures(bool transpose_a = false,
   return contraction_signatures(transpose_a ? "bkm" : "bmk", transpose_b ? "bnk" : "bkn", "bmn");
 }
 
+/// Either of them, by the operands' number of dims (2 or 3).
+constexpr signature_table product_signatures(int rank, bool transpose_a, bool transpose_b) {
+  return rank == 2 ? matmul_signatures(transpose_a, transpose_b)
+                   : batched_matmul_signatures(transpose_a, transpose_b);
+}
+
 }  // namespace ashlar

@@ -61,8 +61,7 @@ template <int Rank, bool TransposeA, bool TransposeB>
 struct matmul_rule {
   static constexpr char const* name = "matmul";
   static constexpr signature_table table() {
-    return Rank == 2 ? matmul_signatures(TransposeA, TransposeB)
-                     : batched_matmul_signatures(TransposeA, TransposeB);
+    return product_signatures(Rank, TransposeA, TransposeB);
   }
   static constexpr matmul_fault fault_of(placement const& a, placement const& b) {
     if (a.axes() != b.axes()) return matmul_fault::axes;

@@ -54,7 +54,23 @@ struct step_runner {
     return e;
   }
 
-  /// Whether blocks cut out of `whole` lie back to back in it, in order.
+  /// Copies blocks of the source back to back.
+  void pack(std::vector<box> const& blocks, T* packed) const {
+    for (auto const& b : blocks) {
+      copy_region(b, from, source, b, packed);
+      packed += b.elements();
+    }
+  }
+
+  /// Copies blocks that lie back to back to their places in the target.
+  void unpack(std::vector<box> const& blocks, T const* packed) const {
+    for (auto const& b : blocks) {
+      copy_region(b, b, packed, to, target);
+      packed += b.elements();
+    }
+  }
+
+  /// Whether each of the blocks is one run of memory in `whole`.
   static bool blocks_are_runs(box const& whole, std::vector<box> const& blocks) {
     return std::all_of(blocks.begin(), blocks.end(),
                        [&](box const& b) { return is_contiguous(whole, b); });
@@ -74,11 +90,7 @@ struct step_runner {
     buffer<T> packed(m.memory(), to.elements());
     e.recv = packed.data();
     m.run(e);
-    T const* block = packed.data();
-    for (auto const& b : blocks) {
-      copy_region(b, b, block, to, target);
-      block += b.elements();
-    }
+    unpack(blocks, packed.data());
   }
 
   void reduce_scatter() const {
@@ -93,11 +105,7 @@ struct step_runner {
       return m.run(e);
     }
     buffer<T> packed(m.memory(), from.elements());
-    T* block = packed.data();
-    for (auto const& b : blocks) {
-      copy_region(b, from, source, b, block);
-      block += b.elements();
-    }
+    pack(blocks, packed.data());
     e.send = packed.data();
     m.run(e);
   }
@@ -120,26 +128,15 @@ struct step_runner {
     auto e = describe();
     e.send_counts = send_counts;
     e.recv_counts = recv_counts;
-    bool const pack = !blocks_are_runs(from, sent) || !is_ordered(from, sent);
-    bool const unpack = !blocks_are_runs(to, received) || !is_ordered(to, received);
-    buffer<T> packed(m.memory(), pack ? from.elements() : 0);
-    buffer<T> arrived(m.memory(), unpack ? to.elements() : 0);
-    if (pack) {
-      T* block = packed.data();
-      for (auto const& b : sent) {
-        copy_region(b, from, source, b, block);
-        block += b.elements();
-      }
-    }
-    e.send = pack ? packed.data() : source;
-    e.recv = unpack ? arrived.data() : target;
+    bool const packs = !blocks_are_runs(from, sent) || !is_ordered(from, sent);
+    bool const unpacks = !blocks_are_runs(to, received) || !is_ordered(to, received);
+    buffer<T> packed(m.memory(), packs ? from.elements() : 0);
+    buffer<T> arrived(m.memory(), unpacks ? to.elements() : 0);
+    if (packs) pack(sent, packed.data());
+    e.send = packs ? packed.data() : source;
+    e.recv = unpacks ? arrived.data() : target;
     m.run(e);
-    if (!unpack) return;
-    T const* block = arrived.data();
-    for (auto const& b : received) {
-      copy_region(b, b, block, to, target);
-      block += b.elements();
-    }
+    if (unpacks) unpack(received, arrived.data());
   }
 
   /// Whether the nonempty blocks follow each other in memory from the start of `whole`.
