@@ -4,12 +4,12 @@
 # The public targets. Headers are found by room, so that adding one needs no edit here.
 #
 #   ashlar::core    placement … search   needs nothing but a C++20 compiler
-#   ashlar::ashlar  core + comm … train  needs MPI and a BLAS with cblas.h
+#   ashlar::ashlar  core + device … train  needs MPI and a BLAS with cblas.h
 #   ashlar::json    core + io/json       needs nlohmann_json
 
 set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
 set(ashlar_core_rooms support placement mesh layout signature machine plan search)
-set(ashlar_full_rooms comm device tensor io nn train)
+set(ashlar_full_rooms device comm tensor io nn train)
 
 # Compiling each header alone shows the one that leans on what its users happened to include before.
 if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_VERIFY_INTERFACE_HEADER_SETS)

@@ -16,7 +16,7 @@ find ashlar -name '*.hpp' -print0 | sort -z |
   xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
   BEGIN {
     n = split("config support placement mesh layout signature machine plan search " \
-              "comm device tensor io nn train umbrella", rooms, " ")
+              "device comm tensor io nn train umbrella", rooms, " ")
     for (i = 1; i <= n; ++i) level[rooms[i]] = i
     core = level["search"]
   }
