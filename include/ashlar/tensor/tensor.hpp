@@ -87,6 +87,14 @@ class tensor {
                                [memory, bytes](T* p_) { memory->release(p_, bytes); });
   }
 
+  /// A view: `shard`, which may own more, is this rank's part of a tensor that lies so.
+  tensor(ashlar::mesh const& m, shape const& extents, ashlar::placement const& p,
+         std::shared_ptr<T> shard)
+      : mesh_(m), extents_(extents), placement_(p),
+        box_(ashlar::local_box(extents, m.topology(), p, m.here())), data_(std::move(shard)) {}
+  /// The shard and what keeps it alive: what a view is made of.
+  std::shared_ptr<T> const& shard() const { return data_; }
+
   ashlar::mesh const& mesh() const { return *mesh_; }
   shape const& extents() const { return extents_; }
   ashlar::placement placement() const {
