@@ -9,6 +9,8 @@
 //   ASHLAR_RESTRICT   a pointer through which, in its scope, alone its object is reached
 //   ASHLAR_VECTORIZE  before a loop: its iterations do not depend on each other through memory
 //                     (they may still write exactly what they read: x[i] = f(x[i]))
+//   ASHLAR_VECTOR_BYTES   width of the machine's vectors; loops by hand are written for it
+//   ASHLAR_STREAM_STORES  1 where stores around the caches (SSE2 and up) can be written
 //
 // It includes nothing and decides nothing else; warnings and architecture flags belong to CMake.
 
@@ -30,4 +32,18 @@
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else
 #define ASHLAR_VECTORIZE
+#endif
+
+#if defined(__AVX512F__) && defined(__AVX512BW__)
+#define ASHLAR_VECTOR_BYTES 64
+#elif defined(__AVX2__)
+#define ASHLAR_VECTOR_BYTES 32
+#else
+#define ASHLAR_VECTOR_BYTES 16
+#endif
+
+#if defined(__SSE2__) && !defined(__CUDACC__)
+#define ASHLAR_STREAM_STORES 1
+#else
+#define ASHLAR_STREAM_STORES 0
 #endif

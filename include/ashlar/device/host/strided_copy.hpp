@@ -23,6 +23,7 @@
 #include <type_traits>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/host/stream_copy.hpp>
 #include <ashlar/device/host/strided_loop.hpp>
 #include <ashlar/device/host/transpose_plane.hpp>
 
@@ -88,6 +89,15 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   if (loop.rank == 0) return Combine::one(*src, *dst);
   strided_dim const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
   if (inner.src_stride == 1 && inner.dst_stride == 1) {
+    constexpr std::int64_t size = sizeof(T);
+    if constexpr (std::is_same_v<Combine, assign_run>) {
+      if (is_streamed(loop.elements() * size, inner.extent * size)) {
+        for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
+          stream_copy(src + from, inner.extent * size, dst + to);
+        });
+        return stream_fence();
+      }
+    }
     for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
       Combine::run(src + from, inner.extent, dst + to);
     });

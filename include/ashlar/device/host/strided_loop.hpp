@@ -31,6 +31,12 @@ struct strided_loop {
   std::array<strided_dim, max_strided_rank> dim{};
   int rank = 0;
   bool empty = false;
+
+  constexpr std::int64_t elements() const {
+    std::int64_t product = empty ? 0 : 1;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) product *= dim[d].extent;
+    return product;
+  }
 };
 
 namespace detail {

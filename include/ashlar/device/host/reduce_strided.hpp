@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The reduction of n arrays of one shape into another: the kernel behind reduce-scatter and
+// all-reduce. One pass reads the n arrays and writes the result; 128 bytes of accumulators stay in
+// registers while the sources go by.
+//
+//   sources   1            copy_strided
+//             more         left to right in accumulation_t<T>, rounded to T once
+//   loops     contiguous   blocks of lanes, single vectors, single elements
+//             otherwise    element by element
+//   stores    around the caches (stream_store.hpp) where the result is large, is no source as
+//             well, and its rows are long
+//
+// What an element's sum is does not depend on which of these it meets: the bits are the same
+// for any strides, any cutting into calls and any vector width.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+
+#include <ashlar/device/host/lanes.hpp>
+#include <ashlar/device/host/strided_copy.hpp>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+template <reduction Op, class T>
+[[gnu::always_inline]] inline T reduce_one(std::span<T const* const> sources, std::int64_t at) {
+  auto sum = static_cast<accumulation_t<T>>(sources[0][at]);
+  for (std::size_t s = 1; s < sources.size(); ++s)
+    sum = combine<Op>(sum, static_cast<accumulation_t<T>>(sources[s][at]));
+  return static_cast<T>(sum);
+}
+
+template <reduction Op, class Lanes, class T>
+[[gnu::always_inline]] inline Lanes reduce_lanes_of(std::span<T const* const> sources,
+                                                    std::int64_t at) {
+  Lanes sum;
+  sum.load(sources[0] + at);
+  for (std::size_t s = 1; s < sources.size(); ++s) sum.template combine<Op>(sources[s] + at);
+  return sum;
+}
+
+/// dst[i] = the reduction of sources[.][from + i], 0 <= i < n.
+template <reduction Op, bool Streamed, class T>
+void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst) {
+  using vector = lanes<T, 1>;
+  using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
+  std::int64_t i = 0;
+  if constexpr (Streamed) {
+    std::int64_t const head = stream_head(dst) / static_cast<std::int64_t>(sizeof(T));
+    for (; i < head; ++i) dst[i] = reduce_one<Op>(sources, from + i);
+  }
+  for (; i + block::count <= n; i += block::count) {
+    auto const sum = reduce_lanes_of<Op, block>(sources, from + i);
+    if constexpr (Streamed) sum.stream(dst + i);
+    else sum.store(dst + i);
+  }
+  for (; i + vector::count <= n; i += vector::count)
+    reduce_lanes_of<Op, vector>(sources, from + i).store(dst + i);
+  for (; i < n; ++i) dst[i] = reduce_one<Op>(sources, from + i);
+}
+
+template <reduction Op, class T>
+void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T* dst,
+                 bool streamed) {
+  if (loop.rank == 0) {
+    *dst = reduce_one<Op>(sources, 0);
+    return;
+  }
+  strided_dim const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
+  if (inner.src_stride != 1 || inner.dst_stride != 1) {
+    for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
+      for (std::int64_t i = 0; i < inner.extent; ++i)
+        dst[to + i * inner.dst_stride] = reduce_one<Op>(sources, from + i * inner.src_stride);
+    });
+  } else if (streamed) {
+    for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
+      reduce_run<Op, true>(sources, from, inner.extent, dst + to);
+    });
+    stream_fence();
+  } else {
+    for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
+      reduce_run<Op, false>(sources, from, inner.extent, dst + to);
+    });
+  }
+}
+
+}  // namespace detail
+
+/// dst[i] = ((sources[0][i] op sources[1][i]) op ...) op sources[n-1][i] for every index i of the
+/// extents; all sources have the same strides. What max and min do with NaN: combine.hpp.
+/// dst may be one of the sources, if its strides are theirs; other overlaps are not allowed.
+/// Throws std::invalid_argument without a source, or for rank > 8.
+template <class T>
+void reduce_strided(reduction op, int rank, std::int64_t const* extents,
+                    std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,
+                    std::int64_t const* dst_strides) {
+  if (sources.empty()) throw std::invalid_argument("reduce_strided: no source. Give at least one.");
+  bool in_place = false;
+  for (T const* const source : sources) in_place = in_place || source == dst;
+  if (sources.size() == 1) {
+    if (!in_place) copy_strided(rank, extents, sources[0], source_strides, dst, dst_strides);
+    return;
+  }
+  strided_loop const loop = canonical_loop(rank, extents, source_strides, dst_strides);
+  if (loop.empty) return;
+  bool const streamed = !in_place && loop.rank > 0 &&
+                        is_streamed(loop.elements() * std::int64_t{sizeof(T)},
+                                    loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent *
+                                        std::int64_t{sizeof(T)});
+  switch (op) {
+    case reduction::sum: return detail::reduce_loop<reduction::sum>(loop, sources, dst, streamed);
+    case reduction::max: return detail::reduce_loop<reduction::max>(loop, sources, dst, streamed);
+    case reduction::min: return detail::reduce_loop<reduction::min>(loop, sources, dst, streamed);
+  }
+}
+
+}  // namespace ashlar::device::host

@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Stores that go around the caches. An ordinary store first reads the line it writes; where an
+// array is written whole and is too large to be found in a cache later, that read is a third of a
+// copy's traffic.
+//
+//   stream_vector(v, to)   writes one vector to memory aligned to its size
+//   stream_fence()         makes them visible before later stores; once after a call's last one
+//   stream_head(to)        bytes up to the next line, so that whole lines follow
+//   is_streamed(...)       which calls use them
+//
+// Without such instructions (see config.hpp) these are ordinary stores.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <ashlar/config.hpp>
+
+#if ASHLAR_STREAM_STORES
+#include <immintrin.h>
+#endif
+
+namespace ashlar::device::host {
+
+inline constexpr std::int64_t line_bytes = 64;
+
+/// Bytes written from which a call's result will not be found in a cache anyway, and the shortest
+/// row whose whole lines outweigh its ends.
+inline constexpr std::int64_t stream_from = std::int64_t{8} << 20;
+inline constexpr std::int64_t stream_row_from = 1024;
+
+/// Whether a call that writes `bytes` in contiguous rows of `row_bytes` goes around the caches.
+constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
+  return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
+}
+
+inline std::int64_t stream_head(void const* to) {
+  auto const address = reinterpret_cast<std::uintptr_t>(to);
+  return static_cast<std::int64_t>(-address % static_cast<std::uintptr_t>(line_bytes));
+}
+
+/// Vector: trivially copyable, of ASHLAR_VECTOR_BYTES; `to` is aligned to that.
+template <class Vector>
+[[gnu::always_inline]] inline void stream_vector(Vector const& value, void* to) {
+  static_assert(sizeof(Vector) == ASHLAR_VECTOR_BYTES);
+#if ASHLAR_STREAM_STORES && ASHLAR_VECTOR_BYTES == 64
+  _mm512_stream_si512(static_cast<__m512i*>(to), __builtin_bit_cast(__m512i, value));
+#elif ASHLAR_STREAM_STORES && ASHLAR_VECTOR_BYTES == 32
+  _mm256_stream_si256(static_cast<__m256i*>(to), __builtin_bit_cast(__m256i, value));
+#elif ASHLAR_STREAM_STORES
+  _mm_stream_si128(static_cast<__m128i*>(to), __builtin_bit_cast(__m128i, value));
+#else
+  std::memcpy(to, &value, sizeof(value));
+#endif
+}
+
+inline void stream_fence() {
+#if ASHLAR_STREAM_STORES
+  _mm_sfence();
+#endif
+}
+
+}  // namespace ashlar::device::host

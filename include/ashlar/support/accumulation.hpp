@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The type in which values of type T are summed, and in which arithmetic on them is done: the one
+// place where a storage type is told apart from the type that computes.
+//
+//   bfloat16    float
+//   otherwise   T
+
+#include <type_traits>
+
+#include <ashlar/support/bfloat16.hpp>
+
+namespace ashlar {
+
+template <class T>
+using accumulation_t = std::conditional_t<std::is_same_v<T, bfloat16>, float, T>;
+
+}  // namespace ashlar

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// bfloat16: the upper half of a float, as an element type that is stored and moved, not computed in.
+//
+//   bit 15      sign
+//   bits 14..7  exponent, as float's
+//   bits 6..0   fraction, 7 of float's 23 bits
+//
+//   from float    to nearest, ties to even; an overflow gives inf; a NaN keeps its sign and upper
+//                 fraction and is made quiet
+//   from double   rounded once (not over float)
+//   to float      exact
+//
+// The bits are those of CUDA's __nv_bfloat16. There are no arithmetic operators: each would round,
+// so that a sum of n terms would lose all of its digits. Convert to float, compute, convert once.
+
+#include <bit>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <ostream>
+#include <type_traits>
+
+namespace ashlar {
+
+namespace detail {
+
+/// The nearest bfloat16 of the float with these bits. Also for compilers' vectors, see lanes.hpp.
+constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
+  bool const is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  std::uint32_t const nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
+  return static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40u : nearest);
+}
+
+/// A float that rounds to the same bfloat16 as `value`: cut off, with its last bit set if inexact
+/// (round to odd), so that the next rounding sees on which side of a tie the value is.
+constexpr float round_to_odd(double value) {
+  auto nearest = static_cast<float>(value);
+  auto const back = static_cast<double>(nearest);
+  if (back == value || value != value || nearest - nearest != 0.0f) return nearest;
+  auto bits = std::bit_cast<std::uint32_t>(nearest);
+  if ((bits & 1u) == 0) bits += (value < 0 ? back < value : back > value) ? ~0u : 1u;
+  return std::bit_cast<float>(bits);
+}
+
+}  // namespace detail
+
+class bfloat16 {
+ public:
+  bfloat16() = default;
+  constexpr explicit bfloat16(float value)
+      : bits_(detail::round_to_bfloat16(std::bit_cast<std::uint32_t>(value))) {}
+  constexpr explicit bfloat16(double value) : bfloat16(detail::round_to_odd(value)) {}
+  constexpr explicit bfloat16(std::integral auto value) : bfloat16(static_cast<double>(value)) {}
+
+  static constexpr bfloat16 from_bits(std::uint16_t bits) {
+    bfloat16 made(0.0f);
+    made.bits_ = bits;
+    return made;
+  }
+  constexpr std::uint16_t bits() const { return bits_; }
+
+  template <class A>
+  requires std::is_arithmetic_v<A>
+  constexpr explicit operator A() const {
+    return static_cast<A>(std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16));
+  }
+
+  constexpr bfloat16 operator-() const {
+    return from_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u));
+  }
+
+  /// As floats compare: -0 equals 0, a NaN equals nothing.
+  friend constexpr bool operator==(bfloat16 a, bfloat16 b) {
+    return static_cast<float>(a) == static_cast<float>(b);
+  }
+  friend constexpr auto operator<=>(bfloat16 a, bfloat16 b) {
+    return static_cast<float>(a) <=> static_cast<float>(b);
+  }
+
+ private:
+  std::uint16_t bits_;
+};
+
+/// Writes the value as a float.
+inline std::ostream& operator<<(std::ostream& out, bfloat16 v) {
+  return out << static_cast<float>(v);
+}
+
+static_assert(sizeof(bfloat16) == 2 && std::is_trivial_v<bfloat16>);
+
+}  // namespace ashlar
+
+template <>
+class std::numeric_limits<ashlar::bfloat16> {
+  static constexpr ashlar::bfloat16 of(std::uint16_t bits) {
+    return ashlar::bfloat16::from_bits(bits);
+  }
+
+ public:
+  static constexpr bool is_specialized = true;
+  static constexpr bool is_signed = true;
+  static constexpr bool is_integer = false;
+  static constexpr bool is_exact = false;
+  static constexpr bool has_infinity = true;
+  static constexpr bool has_quiet_NaN = true;
+  static constexpr bool has_signaling_NaN = true;
+  static constexpr bool is_iec559 = false;
+  static constexpr bool is_bounded = true;
+  static constexpr bool is_modulo = false;
+  static constexpr bool traps = false;
+  static constexpr bool tinyness_before = false;
+  static constexpr std::float_round_style round_style = std::round_to_nearest;
+  static constexpr int radix = 2;
+  static constexpr int digits = 8;
+  static constexpr int digits10 = 2;
+  static constexpr int max_digits10 = 4;
+  static constexpr int min_exponent = std::numeric_limits<float>::min_exponent;
+  static constexpr int min_exponent10 = std::numeric_limits<float>::min_exponent10;
+  static constexpr int max_exponent = std::numeric_limits<float>::max_exponent;
+  static constexpr int max_exponent10 = std::numeric_limits<float>::max_exponent10;
+  static constexpr ashlar::bfloat16 min() { return of(0x0080); }
+  static constexpr ashlar::bfloat16 max() { return of(0x7f7f); }
+  static constexpr ashlar::bfloat16 lowest() { return of(0xff7f); }
+  static constexpr ashlar::bfloat16 epsilon() { return of(0x3c00); }
+  static constexpr ashlar::bfloat16 round_error() { return of(0x3f00); }
+  static constexpr ashlar::bfloat16 infinity() { return of(0x7f80); }
+  static constexpr ashlar::bfloat16 quiet_NaN() { return of(0x7fc0); }
+  static constexpr ashlar::bfloat16 signaling_NaN() { return of(0x7fa0); }
+  static constexpr ashlar::bfloat16 denorm_min() { return of(0x0001); }
+};
