@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/traffic_check.hpp>
 
 #include <ashlar/tensor/matmul.hpp>
 
@@ -43,28 +44,13 @@ dense integers(index extents, unsigned seed) {
   return random_integers(random, std::move(extents), -5, 5);
 }
 
-std::vector<ashlar::collective_record> records_of(ashlar::mesh const& m,
-                                                  ashlar::redistribution_plan const& plan) {
-  std::vector<ashlar::collective_record> records;
-  for (auto const& s : plan.steps)
-    if (communicates(s.kind))
-      records.push_back(
-          {s.kind, s.axes,
-           step_traffic(s, plan.extents, m.topology(), m.here()).elements * plan.element_size});
-  return records;
-}
-
 template <class X, class Y>
 std::string try_planned(X const& a, Y const& b, placement const& p, dense const& expected) {
   auto const plan = plan_matmul(a, b, p);
   auto const& m = ashlar::detail::matmul_operand<X>::get(a).mesh();
-  std::vector<ashlar::collective_record> planned;
-  for (auto const* part : {&plan.a, &plan.b, &plan.c})
-    for (auto const& r : records_of(m, *part)) planned.push_back(r);
-  ashlar::communication_log const log(m);
+  traffic_check const traffic(m);
   auto const c = matmul(a, b, p);
-  std::string wrong;
-  if (!(log.records() == planned)) wrong += " records differ from the plan;";
+  std::string wrong = traffic.difference(predicted(m, plan));
   if (!(c.placement() == p)) wrong += " placement;";
   wrong += wrong_with(c, expected);
   return wrong.empty() ? ""

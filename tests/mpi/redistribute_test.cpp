@@ -6,26 +6,14 @@
 // their axes and bytes as planned, and the same bytes counted in the MPI calls themselves.
 
 #include <doctest/doctest.h>
-#include <support/mpi_traffic.hpp>
 #include <support/placed.hpp>
+#include <support/traffic_check.hpp>
 
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar_test {
 namespace {
-
-using ashlar::collective;
-
-char const* call_of(ashlar::step const& s, ashlar::topology const& t) {
-  switch (s.kind) {
-    case collective::all_gather: return "Allgatherv";
-    case collective::reduce_scatter: return "Reduce_scatter";
-    case collective::all_reduce: return "Allreduce";
-    case collective::all_to_all: return "Alltoallv";
-    default: return is_pairwise(s, t) ? "Sendrecv" : "Alltoallv";
-  }
-}
 
 std::string text(ashlar::mesh const& m, dense const& x, placement const& from,
                  placement const& to) {
@@ -38,25 +26,12 @@ template <class T, int Rank>
 std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Rank> const& source,
                      placement const& to) {
   auto const& plan = m.plan(source.extents(), sizeof(T), source.placement(), to);
-  std::vector<ashlar::collective_record> expected;
-  std::vector<mpi_traffic::call> expected_calls;
-  for (auto const& s : plan.steps) {
-    if (!communicates(s.kind)) continue;
-    auto const bytes = step_traffic(s, source.extents(), m.topology(), m.here()).elements *
-                       std::int64_t(sizeof(T));
-    expected.push_back({s.kind, s.axes, bytes});
-    expected_calls.push_back({call_of(s, m.topology()), bytes});
-  }
-  ashlar::communication_log const log(m);
-  mpi_traffic::calls.clear();
-  mpi_traffic::listening = true;
+  traffic_check const traffic(m);
   auto const result = redistribute(source, to);
-  mpi_traffic::listening = false;
 
-  std::string wrong;
-  if (!(log.records() == expected)) wrong += " records differ from the plan;";
-  if (!(mpi_traffic::calls == expected_calls)) wrong += " MPI calls differ from the plan;";
-  if (log.received_bytes() != plan.received_bytes(m.topology(), m.here())) wrong += " bytes;";
+  std::string wrong = traffic.difference(predicted(m, plan));
+  if (traffic.log().received_bytes() != plan.received_bytes(m.topology(), m.here()))
+    wrong += " bytes;";
   if (!(result.placement() == to)) wrong += " placement;";
   if (plan.steps.empty() && result.data() != source.data()) wrong += " shard not shared;";
   wrong += wrong_with(result, x);
@@ -173,5 +148,7 @@ TEST_CASE("a scalar can be partial too") {
         CHECK(try_pair<double, 0>(m, x, placed<double, 0>(m, x, p), q) == "");
   }
 }
+
+TEST_CASE("what was received in all of this was sent") { CHECK(mpi_traffic::balanced()); }
 
 }  // namespace ashlar_test

@@ -11,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/traffic_check.hpp>
 
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -44,23 +45,23 @@ template <class From, class To>
 void compare_paths(ashlar::mesh const& m, dense const& x, From, To to) {
   auto const source = placed<float, 2>(m, x, ashlar::value_of<From>);
   auto const typed_source = source.template as_static<From>();
-  ashlar::communication_log log(m);
+  auto const a = plan_redistribution(source, ashlar::value_of<To>);
+  auto const b = plan_redistribution(typed_source, to);
+  CHECK(a.plan == b.plan);
+  traffic_check traffic(m);
   auto const run_time = redistribute(source, ashlar::value_of<To>);
-  auto const records = log.records();
+  CHECK(traffic.difference(predicted(m, a.plan)) == "");
   static_assert(std::same_as<decltype(run_time), ashlar::tensor<float, 2, ashlar::dynamic> const>);
 
-  log.clear();
+  traffic.clear();
   auto const typed = redistribute(typed_source, to);
+  CHECK(traffic.difference(predicted(m, b.plan)) == "");
   static_assert(
       std::same_as<decltype(typed), ashlar::tensor<float, 2, ashlar::canonical<To>> const>);
-  CHECK(log.records() == records);
   CHECK(std::equal(typed.local().begin(), typed.local().end(), run_time.local().begin(),
                    run_time.local().end()));
   auto const back = redistribute(typed, From{});
   CHECK(wrong_with(back, x) == "");
-  auto const a = plan_redistribution(source, ashlar::value_of<To>);
-  auto const b = plan_redistribution(typed_source, to);
-  CHECK(a.plan == b.plan);
 }
 
 }  // namespace

@@ -16,7 +16,6 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <iostream>
@@ -27,12 +26,11 @@
 #include <doctest/doctest.h>
 #include <mpi.h>
 
+#include "support/agreed_sum.hpp"
 #include "support/deadline.hpp"
 #include "support/rank_stream.hpp"
 
 namespace {
-
-using steady = std::chrono::steady_clock;
 
 int rank_ = 0;
 int size_ = 1;
@@ -54,22 +52,13 @@ struct verdict {
   int left_early;  // ranks that did not reach the end of the case
 };
 
-// How long ranks wait for the others once they know that something is wrong here.
-constexpr auto grace = std::chrono::seconds(5);
-
 // Sums the verdicts of all ranks. Communicates: one all-reduce over all ranks.
 verdict agree(point where, bool failed, bool left_early, char const* test) {
-  std::array<int, 3> mine{failed, left_early, where == point::end};
-  std::array<int, 3> all{};
-  MPI_Request request;
-  MPI_Iallreduce(mine.data(), all.data(), 3, MPI_INT, MPI_SUM, verdicts_, &request);
-  auto const since = steady::now();
-  for (int done = 0; MPI_Test(&request, &done, MPI_STATUS_IGNORE), !done;) {
-    if (failed && steady::now() - since > grace)
-      abort_job(std::string("this rank failed in \"") + test +
-                "\" and the others still wait inside it");
-    std::this_thread::sleep_for(std::chrono::microseconds(50));
-  }
+  std::array<int, 3> const mine{failed, left_early, where == point::end};
+  auto const all = ashlar_test::agreed_sum(mine, verdicts_, failed, [&] {
+    abort_job(std::string("this rank failed in \"") + test +
+              "\" and the others still wait inside it");
+  });
   if (all[2] != 0 && all[2] != size_)
     abort_job(std::string("ranks run different subcases of \"") + test + "\"");
   return {all[0], all[1]};
@@ -144,7 +133,7 @@ struct mpi_reporter : doctest::ConsoleReporter {
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      std::this_thread::sleep_for(grace);  // one that left prints why, and aborts
+      std::this_thread::sleep_for(ashlar_test::grace);  // one that left prints why, and aborts
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);
     failed_here_ = left_here_ = false;

@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The bytes of a redistribution or a product at three levels, which must agree exactly on every
+// rank, exchange by exchange:
+//
+//   predicted   step_traffic of the plan's steps          what was priced
+//   recorded    communication_log                         what was handed to the transport
+//   asked of MPI, below the library (mpi_traffic_calls.hpp)   what really moves
+//
+//   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
+//
+// MPI is asked to move everything only by meshes that run on messages: a program that includes this
+// makes all its meshes so, but for those of mesh_on(transport::shared_memory, …).
+// Defines MPI's calls: include it in one translation unit of a program.
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <support/mpi_traffic_calls.hpp>
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/plan/matmul.hpp>
+
+namespace ashlar_test {
+
+inline int const messages_only = ::setenv("ASHLAR_SHARED_MEMORY", "off", 1);
+
+using exchanges = std::vector<ashlar::collective_record>;
+
+/// What a plan shall make this rank receive.
+inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
+  exchanges all;
+  for (auto const& s : plan.steps)
+    if (communicates(s.kind))
+      all.push_back(
+          {s.kind, s.axes,
+           step_traffic(s, plan.extents, m.topology(), m.here()).elements * plan.element_size});
+  return all;
+}
+inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& plan) {
+  exchanges all;
+  for (auto const* part : {&plan.a, &plan.b, &plan.c})
+    for (auto const& e : predicted(m, *part)) all.push_back(e);
+  return all;
+}
+
+/// Counts from its construction to its destruction.
+class traffic_check {
+ public:
+  /// `asks_mpi`: whether the mesh runs on messages.
+  explicit traffic_check(ashlar::mesh const& m, bool asks_mpi = true)
+      : mesh_(m), log_(m), asks_mpi_(asks_mpi) {
+    mpi_traffic::listen([this] { return static_cast<int>(log_.records().size()); });
+  }
+  traffic_check(traffic_check const&) = delete;
+  traffic_check& operator=(traffic_check const&) = delete;
+  ~traffic_check() { mpi_traffic::stop(); }
+
+  ashlar::communication_log const& log() const { return log_; }
+
+  /// Forgets what was counted so far.
+  void clear() {
+    log_.clear();
+    mpi_traffic::calls.clear();
+  }
+
+  /// Where the three levels differ; empty where they agree.
+  std::string difference(exchanges const& plan) const {
+    auto const& recorded = log_.records();
+    if (!(recorded == plan))
+      return " predicted [" + text(plan) + "], recorded [" + text(recorded) + "];";
+    if (!asks_mpi_) return "";
+    std::vector<std::int64_t> asked(recorded.size() + 1, 0);
+    for (auto const& call : mpi_traffic::calls) {
+      if (call.received_bytes == mpi_traffic::uncounted)
+        return " MPI_" + call.name + " moves data and is not counted;";
+      asked[static_cast<std::size_t>(call.stage)] += call.received_bytes;
+    }
+    if (asked[0] != 0) return " " + std::to_string(asked[0]) + " B asked of MPI but not recorded;";
+    for (std::size_t i = 0; i < recorded.size(); ++i)
+      if (asked[i + 1] != recorded[i].received_bytes)
+        return " recorded [" + text({recorded[i]}) + "], asked of MPI " +
+               std::to_string(asked[i + 1]) + " B;";
+    return "";
+  }
+
+ private:
+  std::string text(exchanges const& all) const {
+    std::string line;
+    for (auto const& e : all)
+      line += std::string(line.empty() ? "" : "; ") + to_string(e.kind) + " along " +
+              to_string(e.axes, mesh_.topology()) + " " + std::to_string(e.received_bytes) + " B";
+    return line;
+  }
+
+  ashlar::mesh mesh_;
+  ashlar::communication_log log_;
+  bool asks_mpi_;
+};
+
+}  // namespace ashlar_test

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Meshes on a chosen transport, whatever the environment says: a mesh reads ASHLAR_SHARED_MEMORY
+// when it is made.
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include <ashlar/comm/mesh.hpp>
+
+namespace ashlar_test {
+
+enum class transport { messages, shared_memory };
+
+constexpr char const* to_string(transport t) {
+  return t == transport::messages ? "messages" : "shared memory";
+}
+
+/// An environment variable with another value while this lives.
+class scoped_environment {
+ public:
+  scoped_environment(char const* name, char const* value) : name_(name) {
+    if (char const* const now = std::getenv(name)) before_ = now;
+    ::setenv(name, value, 1);
+  }
+  scoped_environment(scoped_environment const&) = delete;
+  scoped_environment& operator=(scoped_environment const&) = delete;
+  ~scoped_environment() {
+    if (before_) ::setenv(name_, before_->c_str(), 1);
+    else ::unsetenv(name_);
+  }
+
+ private:
+  char const* name_;
+  std::optional<std::string> before_;
+};
+
+/// A mesh of all ranks. Collective over the world.
+inline ashlar::mesh mesh_on(transport on, ashlar::topology const& t,
+                            ashlar::machine const& m = ashlar::machines::workstation) {
+  scoped_environment const setting("ASHLAR_SHARED_MEMORY",
+                                   on == transport::messages ? "off" : "32MiB");
+  return {MPI_COMM_WORLD, t, m};
+}
+
+}  // namespace ashlar_test
