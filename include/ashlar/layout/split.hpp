@@ -30,6 +30,11 @@ constexpr interval balanced_part(interval whole, int parts, int index) {
   return {whole.begin + index * quotient + extra, quotient + (index < remainder ? 1 : 0)};
 }
 
+/// Whether every index of `inner` is one of `outer`; an empty interval is part of any.
+constexpr bool contains(interval outer, interval inner) {
+  return inner.size == 0 || (outer.begin <= inner.begin && inner.end() <= outer.end());
+}
+
 constexpr interval intersect(interval a, interval b) {
   std::int64_t const begin = a.begin > b.begin ? a.begin : b.begin;
   std::int64_t const end = a.end() < b.end() ? a.end() : b.end();
