@@ -119,6 +119,22 @@ TEST_CASE("groups across nodes share the nodes' links") {
   CHECK(ashlar::group_link(m, t, {0}, collective::all_to_all) == ashlar::link{100, 8 * 1000});
 }
 
+TEST_CASE("an exchange of roles has one partner a rank") {
+  // Rank (node i, gpu j) and rank (j, i): one rank of each node keeps its own.
+  ashlar::topology const mixed{{"node", 4}, {"gpu", 4}};
+  CHECK(ashlar::group_link(m, mixed, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
+  ashlar::topology const fat{{"node", 2}, {"gpu", 2}, {"core", 2}};
+  CHECK(ashlar::group_link(m, fat, {0, 1}, collective::permute) == ashlar::link{100, 2 * 1000});
+  CHECK(ashlar::group_link(m, fat, {1, 2}, collective::permute) == m.intra);
+  // Both between nodes: a node is its own partner or all its ranks send out.
+  ashlar::topology const racks{{"rack", 2}, {"node", 2}, {"gpu", 3}};
+  CHECK(ashlar::group_link(m, racks, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
+  // Of different extents it is an all-to-all.
+  ashlar::topology const uneven{{"node", 3}, {"gpu", 2}};
+  CHECK(ashlar::group_link(m, uneven, {0, 1}, collective::permute) ==
+        ashlar::group_link(m, uneven, {0, 1}, collective::all_to_all));
+}
+
 TEST_CASE("a slow link inside the node bounds the ring that passes through it") {
   ashlar::machine const slow{{1, 5000}, {100, 1000}, 1, 1, 0};
   ashlar::topology const t{{"node", 4}, {"gpu", 8}};
