@@ -57,6 +57,10 @@ void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64
     for (; i < head; ++i) dst[i] = reduce_one<Op>(sources, from + i);
   }
   for (; i + block::count <= n; i += block::count) {
+    if constexpr (Streamed) {
+      constexpr auto bytes = block::count * std::int64_t{sizeof(T)};
+      for (T const* const source : sources) prefetch_ahead(source + from + i, bytes);
+    }
     auto const sum = reduce_lanes_of<Op, block>(sources, from + i);
     if constexpr (Streamed) sum.stream(dst + i);
     else sum.store(dst + i);
@@ -101,6 +105,7 @@ template <class T>
 void reduce_strided(reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,
                     std::int64_t const* dst_strides) {
+  constexpr std::int64_t size = sizeof(T);
   if (sources.empty()) throw std::invalid_argument("reduce_strided: no source. Give at least one.");
   bool in_place = false;
   for (T const* const source : sources) in_place = in_place || source == dst;
@@ -110,10 +115,9 @@ void reduce_strided(reduction op, int rank, std::int64_t const* extents,
   }
   strided_loop const loop = canonical_loop(rank, extents, source_strides, dst_strides);
   if (loop.empty) return;
-  bool const streamed = !in_place && loop.rank > 0 &&
-                        is_streamed(loop.elements() * std::int64_t{sizeof(T)},
-                                    loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent *
-                                        std::int64_t{sizeof(T)});
+  auto const arrays = static_cast<std::int64_t>(sources.size()) + 1;
+  bool const streamed = !in_place &&
+                        is_streamed(arrays * loop.elements() * size, loop.run() * size);
   switch (op) {
     case reduction::sum: return detail::reduce_loop<reduction::sum>(loop, sources, dst, streamed);
     case reduction::max: return detail::reduce_loop<reduction::max>(loop, sources, dst, streamed);

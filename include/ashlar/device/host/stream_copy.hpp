@@ -22,6 +22,7 @@ inline void stream_copy(void const* source, std::int64_t bytes, void* target) {
   std::memcpy(dst, src, static_cast<std::size_t>(head));
   std::int64_t i = head;
   for (; i + block::count <= bytes; i += block::count) {
+    prefetch_ahead(src + i, block::count);
     block moved;
     moved.load(src + i);
     moved.stream(dst + i);

@@ -11,6 +11,7 @@
 //   stream_fence()         makes them visible before later stores; once after a call's last one
 //   stream_head(to)        bytes up to the next line, so that whole lines follow
 //   is_streamed(...)       which calls use them
+//   prefetch_ahead(...)    asks early for what such a call reads
 //
 // Without such instructions (see config.hpp) these are ordinary stores.
 
@@ -28,14 +29,24 @@ namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
 
-/// Bytes written from which a call's result will not be found in a cache anyway, and the shortest
-/// row whose whole lines outweigh its ends.
-inline constexpr std::int64_t stream_from = std::int64_t{8} << 20;
+/// Bytes a call reads and writes from which its result is not worth a place in the caches, and the
+/// shortest row whose whole lines outweigh its ends.
+inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
 inline constexpr std::int64_t stream_row_from = 1024;
 
-/// Whether a call that writes `bytes` in contiguous rows of `row_bytes` goes around the caches.
+/// How far before its use a source is asked for where the caches are gone around, in bytes: the
+/// hardware's own prefetch stops at the end of each page.
+inline constexpr std::int64_t stream_ahead = 512;
+
+/// Whether a call that reads and writes `bytes`, in contiguous rows of `row_bytes`, streams.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
+}
+
+/// Asks for `bytes`, whole lines, that lie stream_ahead after `from`; never reads them.
+[[gnu::always_inline]] inline void prefetch_ahead(void const* from, std::int64_t bytes) {
+  auto const* at = static_cast<char const*>(from) + stream_ahead;
+  for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(at + i);
 }
 
 inline std::int64_t stream_head(void const* to) {

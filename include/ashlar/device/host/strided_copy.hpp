@@ -8,7 +8,8 @@
 // (strided_loop.hpp), then, by its innermost dims:
 //
 //   no dims left                        one element
-//   both contiguous                     runs (memcpy, or a vectorised addition)
+//   both contiguous                     runs (memcpy, or a vectorised addition; of a large copy
+//                                       around the caches, stream_store.hpp)
 //   destination contiguous, and the
 //   source contiguous along another dim planes (transpose_plane.hpp), loop over the rest
 //   otherwise                           element by element
@@ -91,7 +92,7 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   if (inner.src_stride == 1 && inner.dst_stride == 1) {
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
-      if (is_streamed(loop.elements() * size, inner.extent * size)) {
+      if (is_streamed(2 * loop.elements() * size, inner.extent * size)) {
         for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
           stream_copy(src + from, inner.extent * size, dst + to);
         });

@@ -37,6 +37,10 @@ struct strided_loop {
     for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) product *= dim[d].extent;
     return product;
   }
+  /// The extent of the innermost dim.
+  constexpr std::int64_t run() const {
+    return rank == 0 ? 1 : dim[static_cast<std::size_t>(rank - 1)].extent;
+  }
 };
 
 namespace detail {
