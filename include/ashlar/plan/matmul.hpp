@@ -8,14 +8,27 @@
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
 //
-// Every assignment of signatures to axes is priced, with every shard order: 1-D, 2-D, 2.5-D and 3-D
-// algorithms are the same mechanism (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are
-// p0, p1 and p2).
+// Every assignment of signatures to axes is priced, with every shard order, each with its cheapest
+// redistributions: 1-D, 2-D, 2.5-D and 3-D algorithms are the same mechanism (AutoDDL section 4.2:
+// the axes with S(0), S(1) and P of c' are p0, p1 and p2). The cheapest that fits the memory wins;
+// where none fits, the cheapest that fits in panels (matmul_stream.hpp), 2, 4, 8, ... of any letter.
 
-#include <ashlar/plan/redistribution.hpp>
+#include <string>
+
+#include <ashlar/plan/matmul_paths.hpp>
+#include <ashlar/plan/matmul_stream.hpp>
 #include <ashlar/signature/contraction.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar {
+
+/// What a plan of a product has to keep to.
+struct matmul_options {
+  std::int64_t memory = 0;  ///< bytes per rank, operands and result included; 0: no limit
+  char stream = 0;  ///< the letter to stream whether it has to be or not; 0: where it has to
+  int panels = 2;   ///< of `stream`
+};
+
 namespace detail {
 
 /// `p` with `role` on `axis`; a split enters its dim's list of axes at `depth`.
@@ -46,79 +59,165 @@ constexpr void for_each_local_product(signature_table const& table, placement co
   }
 }
 
-}  // namespace detail
+constexpr shape product_extents(shape const& a, shape const& b, bool transpose_a,
+                                bool transpose_b) {
+  int const first = a.rank() - 2, second = a.rank() - 1;
+  shape c = a;
+  c[first] = a[transpose_a ? second : first];
+  c[second] = b[transpose_b ? first : second];
+  return c;
+}
 
-struct matmul_plan {
-  redistribution_plan a, b;  ///< of the operands, to where the local product wants them
-  redistribution_plan c;     ///< of the result, from where the local product leaves it
-  double gemm_seconds = 0;
-  double seconds = 0;
+/// The local product of rank 0.
+constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
+                                     shape const& b_extents, placement const& b, bool transpose_a,
+                                     bool transpose_b, topology const& t) {
+  box const x = local_box(a_extents, t, a, {}), y = local_box(b_extents, t, b, {});
+  int const first = x.rank() - 2, second = x.rank() - 1;
+  return {first == 1 ? x[0].size : 1, x[transpose_a ? second : first].size,
+          y[transpose_b ? first : second].size, x[transpose_a ? first : second].size};
+}
+
+[[noreturn]] inline void refuse_product(matmul_options const& wanted, shape const& a,
+                                        shape const& b, topology const& t, std::int64_t least) {
+  std::string text = "no plan of " + to_string(a) + " times " + to_string(b) + " on " +
+                     std::to_string(t.ranks()) + " ranks";
+  if (wanted.stream != 0)
+    text += " streams " + std::to_string(wanted.panels) + " panels of '" + wanted.stream + "'";
+  if (least > 0)
+    text += std::string(wanted.stream != 0 ? " and" : "") + " fits " +
+            std::to_string(wanted.memory) + " bytes a rank; the least takes " +
+            std::to_string(least) +
+            ". Allow it more memory (machine::memory, matmul_options::memory), or spread the "
+            "operands and the result over more ranks";
+  else text += ". Ask for fewer panels or another letter (m, n, k; b of batches)";
+  throw error("matmul", text + ".");
+}
+
+/// The best plan found so far.
+struct matmul_choice {
+  topology const& mesh;
+  machine const& priced_on;
+  matmul_options const& wanted;
+  matmul_plan plan{};
+  double best = placement_graph::infinity;
+  std::int64_t least = 0;  ///< peak of the plan with the least, of those that did not fit
+
+  constexpr bool found() const { return best < placement_graph::infinity; }
+
+  /// Takes `p`, with its seconds and peak memory, if it fits and is the cheapest.
+  constexpr void take(matmul_plan const& p, double weight) {
+    if (wanted.memory > 0 && p.peak_bytes > wanted.memory) {
+      if (least == 0 || p.peak_bytes < least) least = p.peak_bytes;
+    } else if (weight < best) {
+      best = weight;
+      plan = p;
+    }
+  }
+
+  /// `p` in `count` panels of `letter`; false if it has no such panels.
+  constexpr bool take_streamed(matmul_plan p, char letter, int count) {
+    p.panels = {letter, count, {}};
+    if (!choose_chunks(p, mesh)) return false;
+    finish_stream(p, mesh, priced_on);
+    take(p, p.seconds);
+    return true;
+  }
+
+  /// `p` in panels of the letter that is wanted, or of any, as few or many as are best.
+  constexpr void take_all_streamed(matmul_plan const& p) {
+    if (wanted.stream != 0) {
+      take_streamed(p, wanted.stream, wanted.panels);
+      return;
+    }
+    for (char const letter :
+         p.letters().a.size() == 3 ? std::string_view("mnkb") : std::string_view("mnk"))
+      for (int count = 2; count <= 1 << 20 && take_streamed(p, letter, count); count *= 2) {
+      }
+  }
 };
 
-/// The cheapest plan of c = op(a) · op(b), matrices or (rank 3) batches of them. Ties: the first row
-/// of the tables. An end that is partial with another reduction than sum is reduced on its way.
+}  // namespace detail
+
+/// The cheapest plan of c = op(a) · op(b), matrices or (rank 3) batches of them, that `wanted`
+/// allows. Ties: the first row of the tables. Throws ashlar::error if no plan fits the memory, or
+/// if the letter asked for cannot be streamed.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,
-                                  topology const& t, machine const& machine) {
-  int const rank = a_extents.rank(), first = rank - 2, second = rank - 1;
-  shape c_extents = a_extents;
-  c_extents[first] = a_extents[transpose_a ? second : first];
-  c_extents[second] = b_extents[transpose_b ? first : second];
+                                  topology const& t, machine const& m,
+                                  matmul_options const& wanted) {
+  int const rank = a_extents.rank();
   auto const table = product_signatures(rank, transpose_a, transpose_b);
+  shape const c_extents = detail::product_extents(a_extents, b_extents, transpose_a, transpose_b);
   placement_graph const graph(rank, t);
-  auto const a_cost = graph.price(a_extents, element_size, machine);
-  auto const b_cost = graph.price(b_extents, element_size, machine);
-  auto const c_cost = graph.price(c_extents, element_size, machine);
-  auto const of_sums = [](placement p) {  // the graph knows no other reduction
-    for (auto& role : p.axis)
-      if (role.is_partial() && role.op != reduction::sum) role = broadcast();
-    return p;
-  };
-  auto const from_a = graph.shortest_from(graph.find(of_sums(a)), a_cost);
-  auto const from_b = graph.shortest_from(graph.find(of_sums(b)), b_cost);
-  int const target = graph.find(of_sums(c));
+  matmul_paths const from_a(graph, a_extents, element_size, a, path_direction::from_end, m);
+  matmul_paths const from_b(graph, b_extents, element_size, b, path_direction::from_end, m);
+  matmul_paths const to_c(graph, c_extents, element_size, c, path_direction::to_end, m);
 
-  // The way from c' to c is looked up per distinct c'.
-  scratch<double> to_c(static_cast<std::size_t>(graph.states()), -1.0);
-  double best = 1e300;
-  placement best_a = a, best_b = b, best_c = c;
-  double best_gemm = 0;
+  struct candidate {
+    int a, b, c;
+    gemm_extents gemm;
+    double weight;
+  };
+  auto const plan_of = [&](candidate const& it) {
+    matmul_plan plan{from_a.plan(it.a),
+                     from_b.plan(it.b),
+                     to_c.plan(it.c),
+                     transpose_a,
+                     transpose_b,
+                     it.gemm,
+                     {},
+                     it.gemm.operations() / m.flops,
+                     0,
+                     0};
+    plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + plan.gemm_seconds;
+    plan.peak_bytes = whole_peak_bytes(plan, t);
+    return plan;
+  };
+  detail::matmul_choice choice{t, m, wanted};
+  candidate cheapest{};
+  double least = placement_graph::infinity;
+  bool const any_memory = wanted.memory <= 0 && wanted.stream == 0;
   auto const consider = [&](placement const& pa, placement const& pb, placement const& pc) {
-    auto const ia = static_cast<std::size_t>(graph.find(pa));
-    auto const ib = static_cast<std::size_t>(graph.find(pb));
-    auto const ic = static_cast<std::size_t>(graph.find(pc));
-    double const before = from_a.weight[ia] + from_b.weight[ib];
-    if (before >= best) return;
-    auto const la = local_box(a_extents, t, pa, {}), lb = local_box(b_extents, t, pb, {});
-    double const gemm = 2.0 * double(la.elements()) *
-                        double(lb[transpose_b ? first : second].size) / machine.flops;
-    if (before + gemm >= best) return;
-    if (to_c[ic] < 0)
-      to_c[ic] = graph.shortest_from(static_cast<int>(ic), c_cost, target)
-                     .weight[static_cast<std::size_t>(target)];
-    if (before + gemm + to_c[ic] >= best) return;
-    best = before + gemm + to_c[ic];
-    best_a = pa;
-    best_b = pb;
-    best_c = pc;
-    best_gemm = gemm;
+    candidate it{graph.find(pa), graph.find(pb), -1, {}, 0};
+    it.weight = from_a.weight(it.a) + from_b.weight(it.b);
+    if (any_memory && it.weight >= least) return;
+    it.gemm = detail::local_product(a_extents, pa, b_extents, pb, transpose_a, transpose_b, t);
+    it.weight += it.gemm.operations() / m.flops;
+    if (any_memory && it.weight >= least) return;
+    it.c = graph.find(pc);
+    it.weight += to_c.weight(it.c);
+    if (any_memory) {
+      if (it.weight < least) cheapest = it, least = it.weight;
+    } else if (wanted.stream != 0) {
+      choice.take_all_streamed(plan_of(it));
+    } else if (it.weight < choice.best) {
+      choice.take(plan_of(it), it.weight);
+    }
   };
   auto const whole = placement::all_broadcast(t.axes());
   detail::for_each_local_product(table, whole, whole, whole, 0, consider);
-  matmul_plan plan;
-  auto const plan_of = [&](shape const& extents, scratch<double> const& cost, placement const& from,
-                           placement const& to) {
-    bool const sums = from.op() == reduction::sum && to.op() == reduction::sum;
-    return sums ? plan_in_graph(graph, cost, extents, element_size, from, to, machine)
-                : plan_redistribution(extents, element_size, from, to, t, machine);
-  };
-  plan.a = plan_of(a_extents, a_cost, a, best_a);
-  plan.b = plan_of(b_extents, b_cost, b, best_b);
-  plan.c = plan_of(c_extents, c_cost, best_c, c);
-  plan.gemm_seconds = best_gemm;
-  plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + best_gemm;
-  return plan;
+  if (any_memory) return plan_of(cheapest);
+  if (!choice.found() && wanted.stream == 0) {
+    auto const in_panels = [&](placement const& pa, placement const& pb, placement const& pc) {
+      choice.take_all_streamed(plan_of(
+          {graph.find(pa), graph.find(pb), graph.find(pc),
+           detail::local_product(a_extents, pa, b_extents, pb, transpose_a, transpose_b, t), 0}));
+    };
+    detail::for_each_local_product(table, whole, whole, whole, 0, in_panels);
+  }
+  if (!choice.found()) detail::refuse_product(wanted, a_extents, b_extents, t, choice.least);
+  return choice.plan;
+}
+
+/// The same within the machine's memory.
+constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
+                                  shape const& b_extents, placement const& b, bool transpose_a,
+                                  bool transpose_b, placement const& c, int element_size,
+                                  topology const& t, machine const& m) {
+  return plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c, element_size, t, m,
+                     {m.memory});
 }
 
 }  // namespace ashlar

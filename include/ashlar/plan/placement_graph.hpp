@@ -91,25 +91,50 @@ class placement_graph {
   struct paths {
     scratch<double> weight;  ///< per state: seconds plus tie breaks
     scratch<int> last_edge;  ///< per state: the edge it is reached by; -1 at the source
+    // Towards a target (`backward`): the edge by which the state is left; -1 at the target.
   };
+  static constexpr double infinity = 1e300;
+
+  /// No state reached yet.
+  constexpr paths no_paths() const {
+    return {scratch<double>(states_.size(), infinity), scratch<int>(states_.size(), -1)};
+  }
 
   /// Dijkstra from `source` to every state, or until `target` is settled.
   constexpr paths shortest_from(int source, scratch<double> const& cost, int target = -1) const {
-    constexpr double infinity = 1e300;
-    paths result{scratch<double>(states_.size(), infinity), scratch<int>(states_.size(), -1)};
+    paths result = no_paths();
+    result.weight[static_cast<std::size_t>(source)] = 0;
+    settle(result, cost, false, target);
+    return result;
+  }
+
+  /// Dijkstra from every state to `target`.
+  constexpr paths shortest_to(int target, scratch<double> const& cost) const {
+    paths result = no_paths();
+    result.weight[static_cast<std::size_t>(target)] = 0;
+    settle(result, cost, true);
+    return result;
+  }
+
+  /// Dijkstra from all states that have a weight in `p`, each starting with it; along the edges or
+  /// (`backward`) against them; until `target` is settled or all are.
+  constexpr void settle(paths& p, scratch<double> const& cost, bool backward,
+                        int target = -1) const {
     scratch<char> settled(states_.size());
-    double* const weight = result.weight.data();
-    int* const last = result.last_edge.data();
+    double* const weight = p.weight.data();
+    int* const last = p.last_edge.data();
     char* const done = settled.data();
     double const* const price_of = cost.data();
     edge const* const edges = edges_.data();
-    int const* const first = first_edge_.data();
+    incoming const in(*this, backward);
+    int const* const first = backward ? in.first.data() : first_edge_.data();
+    int const* const edge_of = in.edge.data();
     // Open states in a plain list: graphs are small, and a scan beats a heap up to hundreds.
     scratch<int> open_list(states_.size());
     int* const open = open_list.data();
     int open_count = 0;
-    weight[source] = 0;
-    open[open_count++] = source;
+    for (int i = 0; i < states(); ++i)
+      if (weight[i] < infinity) open[open_count++] = i;
     while (open_count > 0) {
       int best = 0;
       for (int i = 1; i < open_count; ++i)
@@ -118,8 +143,9 @@ class placement_graph {
       open[best] = open[--open_count];
       done[u] = 1;
       if (u == target) break;
-      for (int e = first[u]; e < first[u + 1]; ++e) {
-        int const v = edges[e].to;
+      for (int i = first[u]; i < first[u + 1]; ++i) {
+        int const e = backward ? edge_of[i] : i;
+        int const v = backward ? edges[e].from : edges[e].to;
         if (done[v]) continue;
         double const through = weight[u] + price_of[e] + tie_break;
         if (through < weight[v]) {
@@ -129,10 +155,27 @@ class placement_graph {
         }
       }
     }
-    return result;
   }
 
  private:
+  /// The edges grouped by where they lead; empty unless wanted.
+  struct incoming {
+    scratch<int> first, edge;
+
+    constexpr incoming(placement_graph const& graph, bool wanted) {
+      if (!wanted) return;
+      auto const& all = graph.edges_;
+      first = scratch<int>(graph.states_.size() + 1);
+      edge = scratch<int>(all.size());
+      for (auto const& e : all) ++first[static_cast<std::size_t>(e.to)];
+      int total = 0;
+      for (auto& f : first) total += f, f = total;
+      for (int e = static_cast<int>(all.size()) - 1; e >= 0; --e)
+        edge[static_cast<std::size_t>(
+            --first[static_cast<std::size_t>(all[static_cast<std::size_t>(e)].to)])] = e;
+    }
+  };
+
   static constexpr unsigned hash(placement const& p) {
     unsigned h = 0;
     for (int a = 0; a < p.axes(); ++a)

@@ -40,6 +40,15 @@ struct plan_report {
   machine priced_on;
 };
 
+/// "all-gather along gpu: [S(0),S(1)] -> [S(0),B], 512.00 KiB, 12.3 us", as rank 0 sees it.
+inline void print_step(std::ostream& out, redistribution_plan const& p, step const& s,
+                       topology const& t, machine const& m) {
+  out << to_string(s.kind) << " along " << to_string(s.axes, t) << ": " << to_string(s.from)
+      << " -> " << to_string(s.to) << ", "
+      << bytes_text(double(step_traffic(s, p.extents, t, {}).elements) * p.element_size) << ", "
+      << seconds_text(step_seconds(s, p.extents, p.element_size, t, m)) << '\n';
+}
+
 inline std::ostream& operator<<(std::ostream& out, plan_report const& r) {
   auto const& p = r.plan;
   out << to_string(p.extents) << ' ' << to_string(p.from) << " -> " << to_string(p.to) << " @"
@@ -48,11 +57,8 @@ inline std::ostream& operator<<(std::ostream& out, plan_report const& r) {
       << bytes_text(double(p.peak_bytes)) << '\n';
   if (p.steps.empty()) out << "  nothing to do\n";
   for (auto const& s : p.steps) {
-    auto const load = step_traffic(s, p.extents, r.mesh, {});
-    out << "  " << to_string(s.kind) << " along " << to_string(s.axes, r.mesh) << ": "
-        << to_string(s.from) << " -> " << to_string(s.to) << ", "
-        << bytes_text(double(load.elements) * p.element_size) << ", "
-        << seconds_text(step_seconds(s, p.extents, p.element_size, r.mesh, r.priced_on)) << '\n';
+    out << "  ";
+    print_step(out, p, s, r.mesh, r.priced_on);
   }
   return out;
 }

@@ -10,10 +10,11 @@
 //   matmul(x, w, placement)     the same with a run-time placement
 //   matmul(transposed(x), w)    no copy: the GEMM reads x transposed
 //
-// Rank-3 operands are batched over dim 0. plan_matmul(x, w, p) returns the plan as data.
+// Rank-3 operands are batched over dim 0. plan_matmul(x, w, p) returns the plan as data, which
+// prints. Plans keep to the memory of the mesh's machine, if it states one (plan/matmul.hpp).
 
 #include <ashlar/device/host/gemm.hpp>
-#include <ashlar/plan/matmul.hpp>
+#include <ashlar/plan/matmul_text.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
@@ -184,22 +185,26 @@ matmul_plan const& product_plan(A const& a, B const& b, Result const& p) {
 }  // namespace detail
 
 /// The plan that matmul(a, b, p) runs: what moves before and after the local product. Communicates
-/// nothing. Throws ashlar::error if extents or the placement do not fit.
+/// nothing. Throws ashlar::error if extents or the placement do not fit, or no plan fits the memory.
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B> matmul_plan plan_matmul(A const& a, B const& b,
-                                                               Result const& p) {
-  return detail::product_plan(a, b, p);
+requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
+                                                                 Result const& p) {
+  auto const& m = detail::matmul_operand<A>::get(a).mesh();
+  return {detail::product_plan(a, b, p), m.topology(), m.machine()};
 }
 
-/// x · w, placed as asked, by the cheapest plan. Communicates: what plan_matmul says.
+/// x · w, placed as asked, by the cheapest plan that fits the memory of the mesh's machine.
+/// Communicates: what plan_matmul says.
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p) {
   auto const& plan = detail::product_plan(a, b, p);
-  auto const x = detail::run_plan(detail::matmul_operand<A>::get(a).as_dynamic(), plan.a);
-  auto const w = detail::run_plan(detail::matmul_operand<B>::get(b).as_dynamic(), plan.b);
-  auto const local = detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
-  auto const result = detail::run_plan(local, plan.c);
+  auto local = [&] {  // the moved operands end with it: the plan's peak memory says so
+    auto const x = detail::run_plan(detail::matmul_operand<A>::get(a).as_dynamic(), plan.a);
+    auto const w = detail::run_plan(detail::matmul_operand<B>::get(b).as_dynamic(), plan.b);
+    return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
+  }();
+  auto const result = detail::run_plan(std::move(local), plan.c);
   if constexpr (static_placement<Result>) return result.template as_static<Result>();
   else return result;
 }

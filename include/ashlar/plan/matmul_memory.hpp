@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The memory of a matrix product's plan: the most bytes that a rank holds at once, from the
+// operands as given to the result. Shards are counted exactly, packing buffers by their bound:
+//
+//   all_gather                  the gathered shard, unless the dims before the gathered one are 1
+//   reduce_scatter              the shard before, unless the dims before the scattered one are 1
+//   all_to_all, other permutes  both shards
+//   the others                  nothing
+//
+// In the order in which a plan runs, x' being where the local product wants x (0 bytes if x lies
+// so), "moving" the shards before and after a step and its buffer, without x as given:
+//
+//   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
+//
+// Rank 0 has the largest shard of every placement, so the figure is rank 0's.
+
+#include <ashlar/plan/matmul_plan.hpp>
+
+namespace ashlar {
+
+constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const& t,
+                                placement const& p) {
+  return max_local_elements(plan.extents, t, p) * plan.element_size;
+}
+
+/// The bound of the buffers that a step packs into, in elements.
+constexpr std::int64_t packing_elements(step const& s, shape const& extents, topology const& t) {
+  box const from = local_box(extents, t, s.from, {}), to = local_box(extents, t, s.to, {});
+  auto const interrupted = [](box const& whole, int dim) {
+    for (int d = 0; d < dim; ++d)
+      if (whole[d].size != 1) return true;
+    return false;
+  };
+  switch (s.kind) {
+    case collective::all_gather: return interrupted(to, s.from[s.axes[0]].dim) ? to.elements() : 0;
+    case collective::reduce_scatter:
+      return interrupted(from, s.to[s.axes[0]].dim) ? from.elements() : 0;
+    case collective::permute:
+      if (is_pairwise(s, t)) return 0;
+      [[fallthrough]];
+    case collective::all_to_all: return from.elements() + to.elements();
+    default: return 0;
+  }
+}
+
+/// The most bytes of the steps' shards and buffers; the first shard counts if it is `owned`, that
+/// is, not the caller's.
+constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
+                                    bool owned) {
+  std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;
+  for (int i = 0; i < plan.steps.size(); ++i) {
+    step const& s = plan.steps[i];
+    std::int64_t const held = (owned || i > 0 ? bytes_of(plan, t, s.from) : 0) +
+                              bytes_of(plan, t, s.to) +
+                              packing_elements(s, plan.extents, t) * plan.element_size;
+    if (held > most) most = held;
+  }
+  return most;
+}
+
+/// Bytes of what the steps make; 0 if there are none.
+constexpr std::int64_t made_bytes(redistribution_plan const& plan, topology const& t) {
+  return plan.steps.empty() ? 0 : bytes_of(plan, t, plan.to);
+}
+
+/// The formula above, of a plan that does not stream.
+constexpr std::int64_t whole_peak_bytes(matmul_plan const& plan, topology const& t) {
+  std::int64_t const a = made_bytes(plan.a, t), b = made_bytes(plan.b, t);
+  std::int64_t most = 0;
+  for (std::int64_t const held :
+       {moving_bytes(plan.a, t, false), a + moving_bytes(plan.b, t, false),
+        a + b + bytes_of(plan.c, t, plan.c.from), moving_bytes(plan.c, t, true)})
+    if (held > most) most = held;
+  return bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from) + most;
+}
+
+}  // namespace ashlar

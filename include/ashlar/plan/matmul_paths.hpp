@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The cheapest ways between one end of a product (an operand as given, or the result as wanted) and
+// every placement that a local product may ask for, all found at once:
+//
+//   from_end   one Dijkstra from the end          to_end   one against the edges
+//
+// Local products know no reduction but the sum. An end that is partial with another one is left or
+// reached through the placements that are not partial, in its own graph; the two graphs are
+// searched as one, so that the way through the best of those placements is found.
+
+#include <ashlar/plan/redistribution.hpp>
+
+namespace ashlar {
+
+enum class path_direction { from_end, to_end };
+
+class matmul_paths {
+ public:
+  /// `sums`: the graph of the tensor's rank. Expects an end that `check` accepts.
+  constexpr matmul_paths(placement_graph const& sums, shape const& extents, int element_size,
+                         placement const& end, path_direction direction, machine const& m)
+      : sums_(sums), machine_(m), extents_(extents), element_size_(element_size), end_(end),
+        backward_(direction == path_direction::to_end),
+        ways_(find_ways(sums.price(extents, element_size, m))) {}
+
+  /// Seconds, with tie breaks, between the end and state `i` of the graph.
+  constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
+
+  /// The plan from the end to state `i`, or from there to the end.
+  constexpr redistribution_plan plan(int i) const {
+    inplace_vector<step, 4 * max_axes> met;  // from state i towards the end
+    int at = collect(met, sums_, ways_, i);
+    if (!own_.empty()) collect(met, own_.front(), own_ways_, own_.front().find(sums_.state(at)));
+    placement const& local = sums_.state(i);
+    redistribution_plan plan{
+        extents_, element_size_, backward_ ? local : end_, backward_ ? end_ : local, {}, 0, 0};
+    for (int s = 0; s < met.size(); ++s)
+      plan.steps.push_back(met[backward_ ? s : met.size() - 1 - s]);
+    detail::finish(plan, sums_.mesh(), machine_);
+    return plan;
+  }
+
+ private:
+  constexpr placement_graph::paths find_ways(scratch<double> const& cost) {
+    auto ways = sums_.no_paths();
+    if (end_.op() == reduction::sum) {
+      int const end = sums_.find(end_);
+      if (end < 0) throw std::invalid_argument("matmul_paths: the graph does not hold the end");
+      ways.weight[static_cast<std::size_t>(end)] = 0;
+    } else {
+      own_.push_back(placement_graph(extents_.rank(), sums_.mesh(), end_.op()));
+      placement_graph const& own = own_.front();
+      int const end = own.find(end_);
+      auto const own_cost = own.price(extents_, element_size_, machine_);
+      own_ways_ = backward_ ? own.shortest_to(end, own_cost) : own.shortest_from(end, own_cost);
+      for (int i = 0; i < own.states(); ++i)
+        if (!own.state(i).has_partial())
+          ways.weight[static_cast<std::size_t>(sums_.find(own.state(i)))] =
+              own_ways_.weight[static_cast<std::size_t>(i)];
+    }
+    sums_.settle(ways, cost, backward_);
+    return ways;
+  }
+
+  /// Appends the steps from state `i` on towards the end; returns the state where they stop.
+  constexpr int collect(inplace_vector<step, 4 * max_axes>& met, placement_graph const& graph,
+                        placement_graph::paths const& ways, int i) const {
+    for (int e = 0; (e = ways.last_edge[static_cast<std::size_t>(i)]) >= 0;) {
+      met.push_back(graph.step_of(e));
+      auto const& edge = graph.edges()[static_cast<std::size_t>(e)];
+      i = backward_ ? edge.to : edge.from;
+    }
+    return i;
+  }
+
+  placement_graph const& sums_;
+  machine const& machine_;
+  shape extents_;
+  int element_size_;
+  placement end_;
+  bool backward_;
+  std::vector<placement_graph> own_;  // of an end with another reduction than the sum; else none
+  placement_graph::paths own_ways_;
+  placement_graph::paths ways_;
+};
+
+}  // namespace ashlar

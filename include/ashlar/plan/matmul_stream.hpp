@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Products in panels, for where memory is short: the plan's steps run once per panel, on tensors
+// whose streamed dim is shorter. SUMMA is the case where the letter is k and both operands move.
+//
+//   letter   moves by panels   moved whole   the result
+//   k        a, b              -             c' is summed up over the panels, then moved whole
+//   m        a, c              b, first      by panels
+//   n        b, c              a, first      by panels
+//   b        a, b, c           -             by panels
+//
+// Panel i is slice i of `count` (balanced) of every chunk of the letter's dim. Chunks are such that
+// each shard is made of whole ones, so a rank's part of a panel lies in its own shard, and a panel
+// is a tensor placed like the whole: with each nested balanced split, members' parts of a panel
+// differ by one at most, larger ones first, since the parts of n and n + 1 items do. The order of
+// indices in a panel is another than in the tensor, but the same in every tensor with the letter.
+// Panels of a letter exist if, for the tensors that it streams, as given (a, b) or as wanted (c),
+// the extents of the axes that split it, outermost first and without 1s,
+//
+//   continue one another   [2] and [2,3]; [] and [4]   chunks: the longer list, any dim
+//   or divide the dim      [2] and [4]; [2,3] and [3,2]   chunks: their least common multiple
+//
+// Seconds: the transfers of one panel overlap the GEMM of another, with two sets of operand panels,
+//
+//   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
+//
+// of the largest panel; copies of slices are not priced, as packing is not. Bytes received are those
+// of the whole plan (an all-reduce whose blocks are uneven may differ by elements).
+
+#include <ashlar/plan/matmul_memory.hpp>
+
+namespace ashlar {
+
+/// Panels of a streamed dim.
+struct panel_cuts {
+  std::int64_t extent;
+  panel_stream const& stream;
+
+  constexpr int chunks() const {
+    int n = 1;
+    for (int const e : stream.chunks) n *= e;
+    return n;
+  }
+  constexpr interval chunk(int index) const {
+    interval all{0, extent};
+    int below = chunks();
+    for (int const e : stream.chunks) {
+      below /= e;
+      all = balanced_part(all, e, index / below);
+      index %= below;
+    }
+    return all;
+  }
+  constexpr interval slice(int index, int panel) const {
+    return balanced_part(chunk(index), stream.count, panel);
+  }
+  /// The extent of the panel's tensor along the streamed dim.
+  constexpr std::int64_t panel_extent(int panel) const {
+    std::int64_t n = 0;
+    for (int i = 0; i < chunks(); ++i) n += slice(i, panel).size;
+    return n;
+  }
+};
+
+namespace detail {
+
+/// The extents of the axes that split `dim`, outermost first, without 1s.
+constexpr inplace_vector<int, max_axes> split_extents(placement const& p, int dim,
+                                                      topology const& t) {
+  inplace_vector<int, max_axes> list;
+  for (auto const a : p.axes_of(dim))
+    if (t.extent(a) > 1) list.push_back(t.extent(a));
+  return list;
+}
+
+constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
+  std::int64_t n = 1;
+  for (int const e : list) n *= e;
+  return n;
+}
+
+/// Makes `chunks` cut the dim for a tensor too that is split by `list`; false if that cannot be.
+constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
+                           inplace_vector<int, max_axes> const& list, std::int64_t extent) {
+  auto const& longer = list.size() > chunks.size() ? list : chunks;
+  bool continues = true;
+  for (int i = 0; i < list.size() && i < chunks.size(); ++i)
+    continues = continues && list[i] == chunks[i];
+  if (continues) {
+    chunks = inplace_vector<int, max_axes>(longer);
+    return true;
+  }
+  std::int64_t const x = product_of(chunks), y = product_of(list);
+  std::int64_t common = x;
+  while (common % y != 0) common += x;
+  if (extent % common != 0 || common > (1 << 20)) return false;
+  chunks = {static_cast<int>(common)};
+  return true;
+}
+
+/// The plan of one tensor and where its streamed dim is split as the panels need.
+struct streamed_tensor {
+  redistribution_plan const* plan;
+  placement const* end;
+  int dim;  ///< of the letter; -1: the tensor lacks it
+};
+
+constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan, char letter) {
+  auto const names = plan.letters();
+  return {{&plan.a, &plan.a.from, names.dim_of(names.a, letter)},
+          {&plan.b, &plan.b.from, names.dim_of(names.b, letter)},
+          {&plan.c, &plan.c.to, names.dim_of(names.c, letter)}};
+}
+
+}  // namespace detail
+
+/// Chooses the chunks of `plan.panels`; false if its letter cannot be streamed in so many panels.
+constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
+  auto& panels = plan.panels;
+  panels.chunks.clear();
+  std::int64_t extent = 0;
+  for (auto const& x : detail::tensors_of(plan, panels.letter)) {
+    if (x.dim < 0) continue;
+    extent = x.plan->extents[x.dim];
+    if (!detail::join_chunks(panels.chunks, detail::split_extents(*x.end, x.dim, t), extent))
+      return false;
+  }
+  return panel_cuts{extent, panels}.chunk(0).size >= panels.count;
+}
+
+/// The plan of panel `i` of a tensor whose dim `dim` is streamed; the tensor's own where dim < 0.
+constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream const& panels,
+                                         int dim, int i, topology const& t, machine const& m) {
+  if (dim < 0) return plan;
+  plan.extents[dim] = panel_cuts{plan.extents[dim], panels}.panel_extent(i);
+  detail::finish(plan, t, m);
+  return plan;
+}
+
+/// Whether the GEMM works on the tensor's own shard, panels being parts of it: it does not move,
+/// and its shard is one chunk.
+constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan const& of,
+                               placement const& end, int dim, topology const& t) {
+  return of.steps.empty() && detail::product_of(detail::split_extents(end, dim, t)) ==
+                                 detail::product_of(plan.panels.chunks);
+}
+
+/// Fills in the seconds and the peak memory of a plan that streams. Panels at a time: two of each
+/// operand (one in use, one on its way) and two of the result.
+constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
+  std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
+  std::int64_t before = 0, whole = 0;     // most while whole operands move; what is made of them
+  std::int64_t resident = 0, making = 0;  // operand panels in use; most while the next are made
+  std::int64_t result = 0, after = 0;     // during the panels; after them
+  double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;
+  auto const tensors = detail::tensors_of(plan, plan.panels.letter);
+  for (int i = 0; i < 2; ++i) {
+    auto const& x = tensors[i];
+    if (x.dim < 0) {
+      before = moving_bytes(*x.plan, t, false);
+      whole = made_bytes(*x.plan, t);
+      whole_seconds = x.plan->seconds;
+    } else if (!panels_in_place(plan, *x.plan, *x.end, x.dim, t)) {
+      auto const panel = panel_plan(*x.plan, plan.panels, x.dim, 0, t, m);
+      std::int64_t const now = resident + moving_bytes(panel, t, true);
+      if (now > making) making = now;
+      resident += bytes_of(panel, t, panel.to);
+      in += panel.seconds;
+    }
+  }
+  auto const& c = tensors[2];
+  if (c.dim < 0) {
+    result = bytes_of(plan.c, t, plan.c.from);
+    after = moving_bytes(plan.c, t, true);
+    after_seconds = plan.c.seconds;
+  } else {
+    result = bytes_of(plan.c, t, plan.c.to);
+    if (!panels_in_place(plan, plan.c, *c.end, c.dim, t)) {
+      auto const panel = panel_plan(plan.c, plan.panels, c.dim, 0, t, m);
+      result += bytes_of(panel, t, panel.from) + moving_bytes(panel, t, true);
+      out = panel.seconds;
+    }
+  }
+  std::int64_t most = whole + resident + making + result;
+  if (before > most) most = before;
+  if (after > most) most = after;
+  plan.peak_bytes = given + most;
+  double const gemm = plan.gemm_seconds / plan.panels.count;
+  double const stage = gemm > in + out ? gemm : in + out;
+  plan.seconds = whole_seconds + in + (plan.panels.count - 1) * stage + gemm + out + after_seconds;
+}
+
+/// Bytes that the rank at `c` receives while the plan runs.
+constexpr std::int64_t received_bytes(matmul_plan const& plan, topology const& t,
+                                      coordinates const& c) {
+  std::int64_t bytes = 0;
+  for (auto const& x : detail::tensors_of(plan, plan.panels.letter)) {
+    int const panels = plan.panels.letter == 0 || x.dim < 0 ? 1 : plan.panels.count;
+    for (int i = 0; i < panels; ++i)
+      bytes += (panels == 1 ? *x.plan : panel_plan(*x.plan, plan.panels, x.dim, i, t, {}))
+                   .received_bytes(t, c);
+  }
+  return bytes;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Plans of products are found by the compiler within its default limits, and are values.
+
+#include <ashlar/placement/tags.hpp>
+#include <ashlar/plan/matmul.hpp>
+
+using namespace ashlar::placements;
+using ashlar::collective, ashlar::sbp, ashlar::value_of;
+
+namespace {
+
+constexpr ashlar::topology mesh{{"node", 2}, {"gpu", 2}};
+
+template <class A, class B, class C>
+constexpr ashlar::matmul_plan plan_on(ashlar::topology const& t, ashlar::shape const& a,
+                                      ashlar::shape const& b,
+                                      ashlar::matmul_options const& wanted = {}) {
+  return ashlar::plan_matmul(a, value_of<A>, b, value_of<B>, false, false, value_of<C>, 8, t,
+                             ashlar::machines::workstation, wanted);
+}
+
+// SUMMA's ends: each operand is gathered along one axis.
+constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(mesh, {512, 512},
+                                                                                   {512, 512});
+static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);
+static_assert(blocks.gemm == ashlar::gemm_extents{1, 256, 256, 512});
+// a, b; a', b', c' (the gather of a's columns was packed before that, and is given back).
+static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512 + 512 + 256));
+
+// Two panels of k: half of a' and b' at a time, two of each, while c' is summed up.
+constexpr auto panels = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(
+    mesh, {512, 512}, {512, 512}, {0, 'k', 4});
+static_assert(panels.panels.letter == 'k' && panels.panels.count == 4);
+static_assert(panels.panels.chunks == ashlar::inplace_vector<int, ashlar::max_axes>{2});
+static_assert(panels.peak_bytes < blocks.peak_bytes);
+static_assert(received_bytes(panels, mesh, {}) == received_bytes(blocks, mesh, {}));
+static_assert(!(panels == blocks));
+
+// A long contracted dim that is split: only partial results move.
+constexpr auto inner = plan_on<sbp<S<1>>, sbp<S<0>>, sbp<B>>({{"gpu", 4}}, {64, 8192}, {8192, 64});
+static_assert(inner.a.is_local() && inner.b.is_local());
+static_assert(inner.c.steps.size() == 1 && inner.c.steps[0].kind == collective::all_reduce);
+
+}  // namespace
