@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The times of one case at one size, and whether they reach their targets. `bare` is the fastest
+// of the MPI programs, `block` the one that is MPI_Reduce_scatter_block alone, `pass` a memcpy of
+// the matrix shared between all ranks.
+//
+//   memory off    from 256 KiB up         bare / ours >= 0.95
+//                 below                   ours - bare <= 2 us
+//                 block, from 16 MiB up   block / ours >= 3
+//   default       steps from 256 KiB up   bare / ours >= 2         plans: >= 0.95
+//                 block, from 16 MiB up   block / ours >= 10
+//                 S to S, S to B, P to S  ours / pass <= 1.5, from 128 MiB up
+//
+// Nothing is demanded of sizes below 256 KiB in the default but the 2 us.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "../support/trials.hpp"
+
+namespace ashlar_bench {
+
+struct case_times {
+  timing ours, typed, bare, block, packed, scalapack, costa, pass, shard;
+  std::string bare_name;
+};
+
+struct target {
+  std::string wanted;  ///< "bare/ours >= 0.95"; empty: nothing
+  double reached = 0;
+  bool met = true;
+};
+
+inline std::vector<target> targets_of(case_times const& t, bool messages, bool is_step,
+                                      bool is_copy, std::int64_t bytes) {
+  std::vector<target> list;
+  double const ours = t.ours.median;
+  auto const at_least = [&](std::string name, double reached, double limit, char const* text) {
+    list.push_back({name + " >= " + text, reached, reached >= limit});
+  };
+  if (bytes < 256 * 1024) {
+    double const added = (ours - t.bare.median) * 1e6;
+    list.push_back({"ours - bare <= 2 us", added, added <= 2});
+    return list;
+  }
+  double const ratio = t.bare.median / ours;
+  if (!messages && is_step) at_least("bare/ours", ratio, 2, "2");
+  else at_least("bare/ours", ratio, 0.95, "0.95");
+  if (t.block.median > 0 && bytes >= 16 * 1024 * 1024) {
+    if (messages) at_least("block/ours", t.block.median / ours, 3, "3");
+    else at_least("block/ours", t.block.median / ours, 10, "10");
+  }
+  if (!messages && is_copy && bytes >= 128 * 1024 * 1024) {
+    double const passes = ours / t.pass.median;
+    list.push_back({"ours/pass <= 1.5", passes, passes <= 1.5});
+  }
+  return list;
+}
+
+}  // namespace ashlar_bench

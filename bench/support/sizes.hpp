@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Byte counts on command lines: "4096", "64KiB", "128MiB".
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace ashlar_bench {
+
+/// Throws if the text is no size.
+inline std::int64_t parse_size(std::string const& text) {
+  std::size_t end = 0;
+  std::int64_t value = 0;
+  try {
+    value = std::stoll(text, &end);
+  } catch (std::exception const&) {
+    end = 0;
+  }
+  std::string const unit = text.substr(end);
+  std::int64_t const scale = unit.empty()    ? 1
+                             : unit == "KiB" ? 1 << 10
+                             : unit == "MiB" ? 1 << 20
+                             : unit == "GiB" ? 1 << 30
+                                             : 0;
+  if (end == 0 || scale == 0 || value < 0)
+    throw std::runtime_error("\"" + text + "\" is no size. Write 4096, 64KiB or 128MiB.");
+  return value * scale;
+}
+
+/// "64 KiB": the largest unit that divides.
+inline std::string size_text(std::int64_t bytes) {
+  char const* const units[] = {"B", "KiB", "MiB", "GiB"};
+  int unit = 0;
+  while (unit < 3 && bytes >= 1024 && bytes % 1024 == 0) bytes /= 1024, ++unit;
+  return std::to_string(bytes) + " " + units[unit];
+}
+
+}  // namespace ashlar_bench

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the benchmarks measure: contestants take turns, so that whatever else the machine does falls
+// on all of them alike, and only ratios of one run are reported.
+//
+//   check        each contestant runs once and says whether its result is right, before any timing
+//   trial        a barrier, then `repeats` calls; the time of the slowest rank, over the repeats
+//   repeats      as many as make a trial of about a millisecond, at most 1000
+//   round        one trial of each contestant; the first of a round is another one each time
+//   rounds       as many as fit `budget` seconds, between the two limits
+//
+// Ranks agree on every number that steers the loop.
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+namespace ashlar_bench {
+
+/// What a contestant stands for in tables.
+///   ours   redistribute, matmul         bare     MPI calls on the same bytes, nothing packed
+///   typed  ours, statically typed       packed   the same with the packing that the result needs
+///   limit  copy passes, dgemm           peer     another library
+enum class role { ours, typed, bare, packed, peer, limit };
+
+inline char const* to_string(role r) {
+  constexpr char const* names[] = {"ours", "typed", "bare", "packed", "peer", "limit"};
+  return names[static_cast<int>(r)];
+}
+
+struct contestant {
+  std::string name;
+  role plays = role::bare;
+  std::function<void()> run;
+  std::function<bool()> is_right;  ///< of this rank's result after run(); empty: nothing to check
+};
+
+struct timing {
+  double median = 0;  ///< seconds
+  double least = 0;
+  int trials = 0;
+};
+
+struct effort {
+  double budget = 1.0;  ///< seconds for all contestants of one measurement
+  int least_rounds = 3;
+  int most_rounds = 31;
+};
+
+inline double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+inline double median_of(std::vector<double> values) {
+  auto const middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+/// Seconds of `repeats` calls after a barrier, over `repeats`, on this rank.
+inline double trial_seconds(MPI_Comm comm, std::function<void()> const& run, int repeats) {
+  MPI_Barrier(comm);
+  double const start = now();
+  for (int i = 0; i < repeats; ++i) run();
+  return (now() - start) / repeats;
+}
+
+/// The largest value of any rank, element by element, on every rank.
+inline std::vector<double> most_of_ranks(MPI_Comm comm, std::vector<double> values) {
+  MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
+                comm);
+  return values;
+}
+
+/// Runs each contestant once and throws on every rank if a result is wrong on any.
+inline void check(MPI_Comm comm, std::vector<contestant> const& all, std::string const& what) {
+  for (auto const& c : all) {
+    c.run();
+    int wrong = c.is_right && !c.is_right() ? 1 : 0;
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, comm);
+    if (wrong > 0)
+      throw std::runtime_error(what + ": the result of " + c.name + " is wrong on " +
+                               std::to_string(wrong) + " ranks.");
+  }
+}
+
+/// Times of all contestants, in turns. Expects: check() has run them.
+inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const& all,
+                                   effort const& how) {
+  std::vector<double> once;
+  for (auto const& c : all) once.push_back(trial_seconds(comm, c.run, 1));
+  once = most_of_ranks(comm, once);
+  std::vector<int> repeats;
+  double round = 0;
+  for (double const t : once) {
+    repeats.push_back(std::clamp(static_cast<int>(1e-3 / std::max(t, 1e-9)), 1, 1000));
+    round += t * repeats.back();
+  }
+  int const rounds = std::clamp(static_cast<int>(how.budget / std::max(round, 1e-9)),
+                                how.least_rounds, std::max(how.least_rounds, how.most_rounds));
+  std::size_t const n = all.size();
+  std::vector<std::vector<double>> seconds(n);
+  for (std::size_t r = 0; r < static_cast<std::size_t>(rounds); ++r)
+    for (std::size_t i = 0; i < n; ++i) {
+      std::size_t const c = (r + i) % n;
+      seconds[c].push_back(trial_seconds(comm, all[c].run, repeats[c]));
+    }
+  std::vector<timing> result;
+  for (auto const& mine : seconds) {
+    auto const slowest = most_of_ranks(comm, mine);
+    result.push_back(
+        {median_of(slowest), *std::min_element(slowest.begin(), slowest.end()), rounds});
+  }
+  return result;
+}
+
+}  // namespace ashlar_bench

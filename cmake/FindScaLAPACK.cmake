@@ -1,0 +1,20 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# ScaLAPACK with BLACS in one library, for the benchmarks: ScaLAPACK::ScaLAPACK. Debian has one for
+# each MPI (libscalapack-openmpi-dev, libscalapack-mpich-dev); ours is that of the MPI in use.
+
+include(FindPackageHandleStandardArgs)
+
+set(names scalapack-openmpi scalapack-mpich)
+if(MPI_CXX_LIBRARIES MATCHES "mpich")
+  list(REVERSE names)
+endif()
+find_library(ScaLAPACK_LIBRARY NAMES ${names} scalapack)
+mark_as_advanced(ScaLAPACK_LIBRARY)
+
+find_package_handle_standard_args(ScaLAPACK REQUIRED_VARS ScaLAPACK_LIBRARY)
+if(ScaLAPACK_FOUND AND NOT TARGET ScaLAPACK::ScaLAPACK)
+  add_library(ScaLAPACK::ScaLAPACK UNKNOWN IMPORTED)
+  set_target_properties(ScaLAPACK::ScaLAPACK PROPERTIES IMPORTED_LOCATION "${ScaLAPACK_LIBRARY}")
+endif()
