@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: ashlar tensors hold float, double, std::int32_t or std::int64_t.
+// expect: ashlar tensors hold float, double, ashlar::bfloat16, std::int32_t or std::int64_t.
 
 // An element type that no communicator can carry.
 

@@ -59,6 +59,74 @@ TEST_CASE_TEMPLATE("gemm_equals_the_triple_loop_for_all_transpositions", T, floa
   }
 }
 
+namespace {
+
+using ashlar::bfloat16;
+
+/// Integers of [-4, 4]: their products of some hundred terms are exact in float.
+std::vector<bfloat16> small_integers(std::int64_t n, std::uint64_t stream) {
+  std::vector<bfloat16> values;
+  for (std::int64_t i = 0; i < n; ++i)
+    values.emplace_back(ashlar::device::random_word(5, stream, static_cast<std::uint64_t>(i)) % 9 -
+                        4.0);
+  return values;
+}
+
+void check_rounded_product(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_t k,
+                           std::int64_t pad, float beta) {
+  std::int64_t const lda = (ta ? m : k) + pad, ldb = (tb ? k : n) + pad, ldc = n + pad;
+  auto const a = small_integers((ta ? k : m) * lda, 1);
+  auto const b = small_integers((tb ? n : k) * ldb, 2);
+  auto c = small_integers(m * ldc, 3);
+  if (beta == 0)
+    for (auto& value : c) value = std::numeric_limits<bfloat16>::quiet_NaN();
+  auto expected = c;
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (std::int64_t l = 0; l < k; ++l)
+        sum += static_cast<double>(a[size_of(ta ? l * lda + i : i * lda + l)]) *
+               static_cast<double>(b[size_of(tb ? j * ldb + l : l * ldb + j)]);
+      auto& target = expected[size_of(i * ldc + j)];
+      double const kept = beta == 0 ? 0 : beta * static_cast<double>(target);
+      target = bfloat16(0.5 * sum + kept);
+    }
+  }
+  host::gemm(ta, tb, m, n, k, 0.5f, a.data(), lda, b.data(), ldb, beta, c.data(), ldc);
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < c.size(); ++i) different += c[i].bits() != expected[i].bits();
+  CHECK(different == 0);
+}
+
+}  // namespace
+
+TEST_CASE("gemm_of_bfloat16_is_the_exact_product_rounded_once") {
+  for (bool ta : {false, true})
+    for (bool tb : {false, true})
+      for (float beta : {0.0f, 1.0f, -0.5f})
+        for (std::int64_t pad : {0, 3}) {
+          check_rounded_product(ta, tb, 7, 5, 300, pad, beta);
+          check_rounded_product(ta, tb, 1, 33, 2, pad, beta);
+          check_rounded_product(ta, tb, 0, 4, 3, pad, beta);
+          check_rounded_product(ta, tb, 4, 3, 0, pad, beta);
+        }
+  // Over one block in each direction.
+  check_rounded_product(false, true, 513, 3, 5, 1, 1.0f);
+  check_rounded_product(true, false, 3, 515, 5, 0, 0.0f);
+  check_rounded_product(true, true, 3, 5, 1030, 0, -0.5f);
+}
+
+TEST_CASE("gemm_of_bfloat16_accumulates_in_float") {
+  // 256 + 1 rounds back to 256 in bfloat16, so one rounding on the way would lose every one.
+  std::vector<bfloat16> const a(600, bfloat16(1.0f));
+  std::vector<bfloat16> b(600, bfloat16(1.0f));
+  b[0] = bfloat16(256.0f);
+  bfloat16 c{};
+  host::gemm_batched_strided(false, false, 1, 1, 1, 600, 1.0f, a.data(), 600, 0, b.data(), 1, 0,
+                             0.0f, &c, 1, 1);
+  CHECK(static_cast<float>(c) == 856.0f);  // 855 lies between 852 and 856
+}
+
 TEST_CASE("gemm_without_an_inner_dimension_clears_even_nan_when_beta_is_zero") {
   std::vector<float> c(6, std::numeric_limits<float>::quiet_NaN());
   float const* const none = nullptr;

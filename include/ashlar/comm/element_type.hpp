@@ -9,18 +9,23 @@
 #include <limits>
 
 #include <ashlar/placement/axis_placement.hpp>
+#include <ashlar/support/bfloat16.hpp>
 
 namespace ashlar {
 
-enum class element_type : signed char { f32, f64, i32, i64 };
+enum class element_type : signed char { f32, f64, i32, i64, bf16 };
 
+/// Bytes.
 constexpr int size_of(element_type type) {
-  return type == element_type::f32 || type == element_type::i32 ? 4 : 8;
+  constexpr int sizes[] = {4, 8, 4, 8, 2};
+  return sizes[static_cast<int>(type)];
 }
 
 template <class T>
 inline constexpr element_type element_type_of = [] {
-  static_assert(sizeof(T) == 0, "ashlar tensors hold float, double, std::int32_t or std::int64_t.");
+  static_assert(sizeof(T) == 0,
+                "ashlar tensors hold float, double, ashlar::bfloat16, std::int32_t or "
+                "std::int64_t.");
   return element_type::f32;
 }();
 template <>
@@ -31,6 +36,8 @@ template <>
 inline constexpr element_type element_type_of<std::int32_t> = element_type::i32;
 template <>
 inline constexpr element_type element_type_of<std::int64_t> = element_type::i64;
+template <>
+inline constexpr element_type element_type_of<bfloat16> = element_type::bf16;
 
 /// What a reduction leaves unchanged: 0, the least value, the greatest value.
 template <class T>

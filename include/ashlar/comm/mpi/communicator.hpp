@@ -149,8 +149,13 @@ class communicator final : public ashlar::communicator {
   prepared prepare(exchange const& what) {
     prepared p;
     p.comm = group(what.axes);
-    MPI_Datatype const types[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T, MPI_INT64_T};
+    MPI_Datatype const types[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T, MPI_INT64_T, MPI_UINT16_T};
     MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
+    // MPI would add the bits of a bfloat16 as an integer.
+    bool const reduces = what.kind == collective::reduce_scatter ||
+                         what.kind == collective::all_reduce;
+    if (reduces && what.type == element_type::bf16)
+      throw error("mpi", "this transport does not reduce bfloat16. Reduce in float.");
     p.type = types[static_cast<int>(what.type)];
     p.op = ops[static_cast<int>(what.op)];
     narrow(what.send_counts, p.send_counts, p.send_offsets);

@@ -9,6 +9,8 @@
 //
 //   m = 0 or n = 0   nothing is done
 //   k = 0            C = beta C, and C = 0 where beta = 0, whatever C held (also NaN)
+//   bfloat16         multiplied and summed in float, rounded once (gemm_bfloat16.hpp); alpha and
+//                    beta are float
 //   extents          a CBLAS counts in int: std::overflow_error beyond it
 //
 // The only file of ashlar that includes <cblas.h>. It sets no number of threads: that belongs to who
@@ -21,9 +23,14 @@
 #include <string>
 #include <type_traits>
 
+// OpenBLAS's header gives the global namespace a `bfloat16` (an integer), which would be ambiguous
+// with ours in every program that says `using namespace ashlar`.
+#define bfloat16 ashlar_blas_bfloat16
 #include <cblas.h>
+#undef bfloat16
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/host/gemm_bfloat16.hpp>
 
 namespace ashlar::device::host {
 
@@ -80,14 +87,29 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+                 float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
+                 std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {
+  for (std::int64_t const extent : {m, n, k}) detail::blas_extent(extent, "an extent");
+  if (m == 0 || n == 0) return;
+  detail::gemm_widened(
+      [=](std::int64_t rows, std::int64_t columns, std::int64_t inner, float const* left,
+          std::int64_t left_pitch, float const* right, std::int64_t right_pitch, float scale,
+          float* sums) {
+        gemm(transpose_a, transpose_b, rows, columns, inner, alpha, left, left_pitch, right,
+             right_pitch, scale, sums, columns);
+      },
+      transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
+}
+
 /// gemm for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
 /// stride_a or stride_b = 0 shares one operand; the results must not overlap.
 template <class T>
 void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
-                          std::int64_t n, std::int64_t k, std::type_identity_t<T> alpha, T const* a,
+                          std::int64_t n, std::int64_t k, accumulation_t<T> alpha, T const* a,
                           std::int64_t lda, std::int64_t stride_a, T const* b, std::int64_t ldb,
-                          std::int64_t stride_b, std::type_identity_t<T> beta, T* c,
-                          std::int64_t ldc, std::int64_t stride_c) {
+                          std::int64_t stride_b, accumulation_t<T> beta, T* c, std::int64_t ldc,
+                          std::int64_t stride_c) {
   for (std::int64_t i = 0; i < batch; ++i) {
     gemm(transpose_a, transpose_b, m, n, k, alpha, a + i * stride_a, lda, b + i * stride_b, ldb,
          beta, c + i * stride_c, ldc);

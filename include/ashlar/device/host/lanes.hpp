@@ -6,6 +6,7 @@
 // A few of the machine's vectors of accumulators, for Vectors * width neighbouring elements of T:
 //
 //   load(src)          widened to accumulation_t<T>
+//   load_wide, store_wide   accumulators as they are
 //   combine<Op>(src)   v = v op src, as device/host/combine.hpp defines it
 //   store(dst), stream(dst)   rounded to T; stream around the caches, to whole aligned vectors
 //
@@ -48,6 +49,13 @@ class lanes {
 
   [[gnu::always_inline]] void load(T const* src) {
     for_each([&](auto i) __attribute__((always_inline)) { v_[i] = load_one(src + i * width); });
+  }
+
+  [[gnu::always_inline]] void load_wide(accumulation_t<T> const* src) {
+    std::memcpy(v_, src, sizeof(v_));
+  }
+  [[gnu::always_inline]] void store_wide(accumulation_t<T>* dst) const {
+    std::memcpy(dst, v_, sizeof(v_));
   }
 
   template <reduction Op>

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Between a storage type and the type that computes (support/accumulation.hpp): what kernels do at
+// their edges to arrays of bfloat16.
+//
+//   widen(src, n, dst)    exact
+//   narrow(src, n, dst)   rounded to nearest
+//
+// A function of scalars: `rounding<T>(f)` is f in accumulation_t<T>, taking and returning T.
+
+#include <cstdint>
+#include <cstring>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/lanes.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::device::host {
+
+/// dst[i] = src[i], 0 <= i < n, exactly.
+template <class T>
+void widen(T const* ASHLAR_RESTRICT src, std::int64_t n, accumulation_t<T>* ASHLAR_RESTRICT dst) {
+  using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
+  std::int64_t i = 0;
+  for (; i + block::count <= n; i += block::count) {
+    block values;
+    values.load(src + i);
+    values.store_wide(dst + i);
+  }
+  for (; i < n; ++i) dst[i] = static_cast<accumulation_t<T>>(src[i]);
+}
+
+/// dst[i] = src[i], 0 <= i < n, to nearest, ties to even.
+template <class T>
+void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
+  using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
+  std::int64_t i = 0;
+  for (; i + block::count <= n; i += block::count) {
+    block values;
+    values.load_wide(src + i);
+    values.store(dst + i);
+  }
+  for (; i < n; ++i) dst[i] = static_cast<T>(src[i]);
+}
+
+/// f of accumulation_t<T>, as a function of T whose result is rounded once.
+template <class T, class F>
+auto rounding(F f) {
+  return [f](auto... x) { return static_cast<T>(f(static_cast<accumulation_t<T>>(x)...)); };
+}
+
+}  // namespace ashlar::device::host
