@@ -13,10 +13,15 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/tensor/concat.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/matmul.hpp>
+#include <ashlar/tensor/merge_axes.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/reduce.hpp>
+#include <ashlar/tensor/reshape.hpp>
+#include <ashlar/tensor/slice.hpp>
+#include <ashlar/tensor/split_axis.hpp>
 #include <ashlar/train/trainer.hpp>

@@ -33,6 +33,16 @@ struct shape {
   friend constexpr bool operator==(shape const&, shape const&) = default;
 };
 
+namespace detail {
+/// The shape of a braced list whose length is the number of dims.
+template <int Rank>
+constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
+  shape s;
+  for (auto const n : extents) s.extent.push_back(n);
+  return s;
+}
+}  // namespace detail
+
 /// "512x1024".
 inline std::string to_string(shape const& s) {
   std::string text;

@@ -65,13 +65,6 @@ bool holds_value(Tensor const& t) {
   return true;
 }
 
-template <int Rank>
-shape shape_of(std::int64_t const (&extents)[Rank]) {
-  shape s;
-  for (auto const n : extents) s.extent.push_back(n);
-  return s;
-}
-
 template <class Tensor, class Fill>
 Tensor make(Tensor t, Fill fill) {
   using T = typename Tensor::value_type;

@@ -25,6 +25,9 @@ namespace detail {
 template <class...>
 inline constexpr bool always_false = false;
 
+template <int Dim, distributed X>
+inline constexpr bool has_dim = Dim >= 0 && Dim < X::rank;
+
 template <class... Operands>
 inline constexpr bool all_static = (std::remove_cvref_t<Operands>::is_static && ...);
 

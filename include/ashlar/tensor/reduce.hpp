@@ -19,9 +19,6 @@
 namespace ashlar {
 namespace detail {
 
-template <int Dim, distributed X>
-inline constexpr bool has_dim = Dim >= 0 && Dim < X::rank;
-
 template <int Rank, int Dim, reduction Op>
 struct reduce_rule {
   static constexpr char const* name = "reduce";

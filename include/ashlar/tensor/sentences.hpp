@@ -48,3 +48,15 @@
 #define ASHLAR_SAYS_PLACEMENT                                                                      \
   "the placement does not fit the tensor. Split only dimensions it has, number the shard depths "  \
   "of a dimension 0, 1, ..., each once, and use one kind of reduction."
+#define ASHLAR_SAYS_NO_DIMENSION                                                                   \
+  "the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
+#define ASHLAR_SAYS_RANK "a tensor has at most 5 dimensions. Merge some first: merge_axes<0>(x)."
+#define ASHLAR_SAYS_RESHAPE_AXES                                                                   \
+  "reshape: wrong number of axes. Give one placement per mesh axis of the tensor: "                \
+  "reshape<sbp<S<0>, B>>(x, {...}) on a mesh of two."
+#define ASHLAR_SAYS_RESHAPE_PARTIAL                                                                \
+  "reshape: partial axes stay partial and no other axis becomes so. Redistribute before or after " \
+  "it, as in reshape<...>(x | to<B, ...>, {...})."
+#define ASHLAR_SAYS_CONCAT                                                                         \
+  "concat: the tensors differ in element type, number of dimensions or placement. Bring them to "  \
+  "one placement first, as in concat<0>(x, y | to<...>)."

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Tensors joined along one dim. All lie alike, and so does the result; partial ones are joined
+// addend by addend. It copies, and moves nothing between ranks: where a rank would need another's
+// part it is an error that names the redistribution to write first.
+//
+//   concat<0>(x, y, z)     concat<1>(std::vector of tensors)
+//
+// Local if the dim is not split, and where concatenates_locally (layout/slice.hpp) holds.
+
+#include <array>
+#include <vector>
+
+#include <ashlar/layout/slice.hpp>
+#include <ashlar/plan/nearest.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+#include <ashlar/tensor/region.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// The extents of the result. Throws unless the operands can be joined locally.
+template <distributed X>
+shape check_concat(std::span<X const> parts, int dim) {
+  if (parts.empty()) throw error("concat", "no tensors were given.");
+  X const& first = parts[0];
+  auto const& m = first.mesh();
+  shape extents = first.extents();
+  std::vector<std::int64_t> sizes;
+  std::int64_t total = 0;
+  auto const what = [&] {
+    std::string text = "along dim " + std::to_string(dim);
+    for (X const& x : parts) text += (&x == parts.data() ? ": " : ", ") + describe(x);
+    return text;
+  };
+  for (X const& x : parts) {
+    same_mesh("concat", first, x);
+    sizes.push_back(x.extents()[dim]);
+    total += sizes.back();
+  }
+  for (X const& x : parts) {
+    extents[dim] = x.extents()[dim];
+    if (!(x.extents() == extents))
+      throw error("concat", what() + ". Only the extents of the joined dim may differ.");
+    if (!(x.placement() == first.placement()))
+      throw error("concat", what() +
+                                ". They lie differently. Redistribute them to one placement, as " +
+                                to_string(first.placement()) + ", first.");
+  }
+  extents[dim] = total;
+  check_extents(extents, "concat");
+  auto const local = [&](placement const& p) {
+    return concatenates_locally(sizes, dim, m.topology(), p);
+  };
+  if (local(first.placement())) return extents;
+  auto const nearest = *nearest_placement(extents, sizeof(typename X::value_type),
+                                          first.placement(), m.topology(), m.machine(), local);
+  throw error("concat", what() +
+                            ". Elements would have to move between ranks. Redistribute them to " +
+                            to_string(nearest) + " first.");
+}
+
+}  // namespace detail
+
+/// The tensors of a list, joined along dim Dim. Communicates nothing. Throws ashlar::error if they
+/// lie differently, if other extents than Dim's differ, or if elements would have to move.
+template <int Dim, distributed X>
+requires detail::has_dim<Dim, X> X concat(std::span<X const> parts) {
+  shape const extents = detail::check_concat(parts, Dim);
+  X y(parts[0].mesh(), extents, parts[0].placement());
+  std::int64_t begin = 0;
+  for (X const& x : parts) {
+    box held = x.local_box();  // as indices of the result
+    held.dim[Dim].begin += begin;
+    copy_region(intersect(held, y.local_box()), held,
+                static_cast<typename X::value_type const*>(x.data()), y.local_box(), y.data());
+    begin += x.extents()[Dim];
+  }
+  return y;
+}
+template <int Dim, distributed X>
+requires detail::has_dim<Dim, X> X concat(std::vector<X> const& parts) {
+  return concat<Dim>(std::span<X const>(parts));
+}
+
+/// Tensors of one type, joined along dim Dim. Communicates nothing; errors as above.
+template <int Dim, distributed X, class... Rest>
+requires(detail::has_dim<Dim, X> && (std::same_as<X, Rest> && ...)) X
+    concat(X const& first, Rest const&... rest) {
+  std::array<X, 1 + sizeof...(Rest)> const parts{first, rest...};
+  return concat<Dim>(std::span<X const>(parts));
+}
+template <int Dim, distributed X, class... Rest>
+ill_formed concat(X const&, Rest const&...) {
+  static_assert((std::same_as<X, Rest> && ...), ASHLAR_SAYS_CONCAT);
+  static_assert(!(std::same_as<X, Rest> && ...), "concat: " ASHLAR_SAYS_NO_DIMENSION);
+  return {};
+}
+
+}  // namespace ashlar

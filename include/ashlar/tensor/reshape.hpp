@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Other extents for the same elements, in row-major order. A reshape moves nothing: the result
+// shares the shard of x, and where data would have to move it is an error that names the
+// redistribution to write first.
+//
+//   reshape(x, {6, 8})              tensor<…, dynamic>: finds how the result lies
+//   reshape<sbp<S<0>>>(x, {6, 8})   typed: the result lies so, or it is an error
+//
+// Which reshapes are local is decided by layout/reshape.hpp, exactly; dims that are split or merged
+// by name are in split_axis.hpp and merge_axes.hpp.
+
+#include <ashlar/layout/reshape.hpp>
+#include <ashlar/plan/nearest.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// What to write instead of a reshape that would move data. `wanted`: how the result shall lie.
+inline std::string reshape_advice(shape const& from, placement const& p, shape const& to,
+                                  std::optional<placement> const& wanted, int element_size,
+                                  mesh const& m) {
+  auto const& t = m.topology();
+  std::string const then = wanted ? ", and redistribute that to " + to_string(*wanted) : "";
+  if (wanted) {
+    if (auto const other = reshape_placement(from, to, t, p))
+      return "Nothing moves if the result lies as " + to_string(*other) + ": reshape it so" + then +
+             ".";
+    if (auto const source = reshape_placement(to, from, t, *wanted);
+        source && same_partials(p, *wanted))
+      return "Redistribute it to " + to_string(*source) + " first.";
+  }
+  // With its splits gathered any tensor can be reshaped, so there is a nearest.
+  auto const nearest = *nearest_placement(
+      from, element_size, p, t, m.machine(),
+      [&](placement const& q) { return reshape_placement(from, to, t, q).has_value(); });
+  return "Redistribute it to " + to_string(nearest) + " first; the result then lies as " +
+         to_string(*reshape_placement(from, to, t, nearest)) + then + ".";
+}
+
+/// How x lies with other extents: as `wanted` if that is given, else as `preferred` if nothing moves
+/// so, else as it can. Throws if it cannot.
+template <distributed X>
+placement reshaped_placement(char const* operation, X const& x, shape const& extents,
+                             std::optional<placement> const& wanted,
+                             std::optional<placement> const& preferred) {
+  auto const& m = x.mesh();
+  auto const p = x.placement();
+  check_extents(extents, operation);
+  auto const what = [&] { return describe(x) + " to " + to_string(extents); };
+  if (x.extents().elements() != extents.elements())
+    throw error(operation, what() + ": " + std::to_string(x.extents().elements()) +
+                               " elements do not fill " + std::to_string(extents.elements()) + ".");
+  if (wanted) {
+    if (char const* const wrong = check(*wanted, extents.rank(), m.axes()))
+      throw error(operation, what() + " as " + to_string(*wanted) + ": " + wrong);
+    if (reshapes_locally(x.extents(), p, extents, *wanted, m.topology())) return *wanted;
+  } else {
+    if (preferred && reshapes_locally(x.extents(), p, extents, *preferred, m.topology()))
+      return *preferred;
+    if (auto const q = reshape_placement(x.extents(), extents, m.topology(), p)) return *q;
+  }
+  throw error(operation, what() + (wanted ? " as " + to_string(*wanted) : "") +
+                             ": elements would have to move between ranks. " +
+                             reshape_advice(x.extents(), p, extents, wanted,
+                                            static_cast<int>(sizeof(typename X::value_type)), m));
+}
+
+/// The shard of x under other extents. Result: tags, or dynamic.
+template <class Result, int Rank, distributed X>
+auto reshaped(char const* operation, X const& x, shape const& extents,
+              std::optional<placement> const& preferred = {}) {
+  std::optional<placement> wanted;
+  if constexpr (static_placement<Result>) wanted = value_of<Result>;
+  auto const p = reshaped_placement(operation, x, extents, wanted, preferred);
+  return tensor<typename X::value_type, Rank, Result>(x.mesh(), extents, p, x.shard());
+}
+
+/// What the types already tell of a reshape to Result; of a dynamic x they tell nothing.
+template <class Result, distributed X>
+constexpr bool reshape_keeps_axes() {
+  if constexpr (X::is_static) return static_value<X>.axes() == Result::axes;
+  else return true;
+}
+template <class Result, distributed X>
+constexpr bool reshape_keeps_partials() {
+  if constexpr (X::is_static) return same_partials(static_value<X>, value_of<Result>);
+  else return true;
+}
+
+}  // namespace detail
+
+/// x with other extents, placed as that leaves it. Communicates nothing; shares the shard of x.
+/// Throws ashlar::error if the numbers of elements differ or elements would have to move.
+template <distributed X, int Rank>
+requires(Rank <= max_rank) auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
+  return detail::reshaped<dynamic, Rank>("reshape", x, detail::shape_of(extents));
+}
+template <distributed X, int Rank>
+ill_formed reshape(X const&, std::int64_t const (&)[Rank]) {
+  static_assert(detail::always_false<X>, "reshape: " ASHLAR_SAYS_RANK);
+  return {};
+}
+
+/// x with other extents, placed as Result. Communicates nothing; shares the shard of x.
+/// Requires: Result has one placement per mesh axis, of dims there are, and the partial axes of x.
+/// Throws ashlar::error if the numbers of elements differ or elements would have to move.
+template <static_placement Result, distributed X, int Rank>
+requires(
+    Rank <= max_rank && detail::fits<Result, Rank>() && detail::reshape_keeps_axes<Result, X>() &&
+    detail::reshape_keeps_partials<Result, X>()) auto reshape(X const& x,
+                                                              std::int64_t const (&extents)[Rank]) {
+  return detail::reshaped<canonical<Result>, Rank>("reshape", x, detail::shape_of(extents));
+}
+template <static_placement Result, distributed X, int Rank>
+ill_formed reshape(X const&, std::int64_t const (&)[Rank]) {
+  static_assert(Rank <= max_rank, "reshape: " ASHLAR_SAYS_RANK);
+  static_assert(detail::fits<Result, Rank>(), "reshape: " ASHLAR_SAYS_PLACEMENT);
+  static_assert(detail::reshape_keeps_axes<Result, X>(), ASHLAR_SAYS_RESHAPE_AXES);
+  static_assert(!detail::reshape_keeps_axes<Result, X>() ||
+                    detail::reshape_keeps_partials<Result, X>(),
+                ASHLAR_SAYS_RESHAPE_PARTIAL);
+  return {};
+}
+
+}  // namespace ashlar

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A range of one dim. The result is placed like x; it moves nothing, and where a rank would need
+// another's part it is an error that names the redistribution to write first.
+//
+//   slice<0>(x, begin, size)    shares the shard of x: a range of rows is a run of memory
+//   slice<d>(x, begin, size)    d > 0: copies
+//
+// Local if dim d is not split, and where slices_locally (layout/slice.hpp) holds.
+
+#include <ashlar/layout/slice.hpp>
+#include <ashlar/plan/nearest.hpp>
+#include <ashlar/tensor/local_rule.hpp>
+#include <ashlar/tensor/region.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// Throws unless [begin, begin + size) of dim `dim` of x, of `extents`, can be had locally.
+template <distributed X>
+void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
+  std::int64_t const n = x.extents()[dim];
+  auto const& m = x.mesh();
+  auto const what = [&] {
+    return "[" + std::to_string(begin) + ", " + std::to_string(begin + size) + ") of dim " +
+           std::to_string(dim) + " of " + describe(x);
+  };
+  if (begin < 0 || size < 0 || begin > n || size > n - begin)
+    throw error("slice", what() + ": the range is not within 0 and " + std::to_string(n) + ".");
+  auto const local = [&](placement const& p) {
+    return slices_locally(n, dim, begin, size, m.topology(), p);
+  };
+  if (local(x.placement())) return;
+  auto const nearest = *nearest_placement(x.extents(), sizeof(typename X::value_type),
+                                          x.placement(), m.topology(), m.machine(), local);
+  throw error("slice", what() + ": elements would have to move between ranks. Redistribute it to " +
+                           to_string(nearest) + " first.");
+}
+
+}  // namespace detail
+
+/// The indices [begin, begin + size) of dim Dim. Communicates nothing. Shares the shard of x if Dim
+/// is 0. Throws ashlar::error if the range is not within the dim or elements would have to move.
+template <int Dim, distributed X>
+requires detail::has_dim<Dim, X> X slice(X const& x, std::int64_t begin, std::int64_t size) {
+  detail::check_slice(x, Dim, begin, size);
+  shape extents = x.extents();
+  extents[Dim] = size;
+  // The part of the result that is this rank's, as indices of x.
+  box part = local_box(extents, x.mesh().topology(), x.placement(), x.mesh().here());
+  part.dim[Dim].begin += begin;
+  if constexpr (Dim == 0) {
+    std::int64_t const offset = part.elements() == 0 ? 0 : offset_of(x.local_box(), part);
+    return X(x.mesh(), extents, x.placement(),
+             std::shared_ptr<typename X::value_type>(x.shard(), x.data() + offset));
+  } else {
+    X y(x.mesh(), extents, x.placement());
+    copy_region(part, x.local_box(), static_cast<typename X::value_type const*>(x.data()), part,
+                y.data());
+    return y;
+  }
+}
+template <int Dim, distributed X>
+ill_formed slice(X const&, std::int64_t, std::int64_t) {
+  static_assert(detail::always_false<X>, "slice: " ASHLAR_SAYS_NO_DIMENSION);
+  return {};
+}
+
+}  // namespace ashlar

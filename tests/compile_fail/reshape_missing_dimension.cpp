@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: the placement does not fit the tensor. Split only dimensions it has
+
+// A reshape to a matrix whose third dimension shall be split.
+
+#include <ashlar/tensor/reshape.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return ashlar::reshape<sbp<S<1>, B>>(x, {2, 3}); }
+#else
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return ashlar::reshape<sbp<S<2>, B>>(x, {2, 3}); }
+#endif

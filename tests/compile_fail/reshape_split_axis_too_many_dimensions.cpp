@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: split_axis: a tensor has at most 5 dimensions
+
+// A split that makes six dimensions.
+
+#include <ashlar/tensor/split_axis.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return ashlar::split_axis<1>(x, {1, 2, 3, 4}); }
+#else
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) {
+  return ashlar::split_axis<1>(x, {1, 2, 3, 4, 5});
+}
+#endif

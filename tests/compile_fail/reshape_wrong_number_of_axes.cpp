@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: reshape: wrong number of axes. Give one placement per mesh axis of the tensor
+
+// One placement for the result of a reshape on a mesh of two axes.
+
+#include <ashlar/tensor/reshape.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) {
+  return ashlar::reshape<sbp<S<0>, B>>(x, {2, 3, 4});
+}
+#else
+auto f(tensor<float, 2, sbp<S<0>, B>> const& x) { return ashlar::reshape<sbp<S<0>>>(x, {2, 3, 4}); }
+#endif
