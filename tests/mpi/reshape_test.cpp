@@ -154,6 +154,17 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   CHECK_MESSAGE(has(message, ", and redistribute that to [B,S(0)]."), message);
 }
 
+TEST_CASE("the message of tensor/README.md") {
+  if (world_size() != 4) return;
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", 4}});
+  auto const x = placed<float, 2>(m, integers({12, 8}), {ashlar::split(1)});
+  CHECK(message_of([&] {
+          ashlar::reshape(x, {16, 6});
+        }) ==
+        "reshape: tensor 12x8 [S(1)]@gpu=4 to 16x6: elements would have to move between ranks. "
+        "Redistribute it to [S(0)] first; the result then lies as [S(0)].");
+}
+
 TEST_CASE("reshapes that are wrong whatever the placement") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const x = placed<float, 2>(m, integers({4, 6}), {ashlar::broadcast()});
