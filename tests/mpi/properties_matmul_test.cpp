@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 5 6 7 8
+
+// Products of random matrices, and batches of them, transposed in all ways, between random
+// placements on random meshes: exactly those of three loops, with the planned bytes.
+
+#include <doctest/doctest.h>
+#include <support/placement_cases.hpp>
+#include <support/shared_property.hpp>
+#include <support/step_census.hpp>
+#include <support/traffic_check.hpp>
+
+#include <ashlar/tensor/matmul.hpp>
+
+namespace ashlar_test {
+namespace {
+
+struct product_case {
+  mesh_case mesh;
+  bool in_double = false, transpose_a = false, transpose_b = false;
+  int batch = -1;  // none
+  int m = 1, n = 1, k = 1;
+  placement a, b, c;
+  int seed = 0;
+
+  int rank() const { return batch < 0 ? 2 : 3; }
+  index extents(int rows, int columns, bool transposed) const {
+    if (transposed) std::swap(rows, columns);
+    return batch < 0 ? index{rows, columns} : index{batch, rows, columns};
+  }
+  friend std::ostream& operator<<(std::ostream& out, product_case const& c) {
+    return out << (c.in_double ? "double " : "float ")
+               << to_string(to_shape(c.extents(c.m, c.k, c.transpose_a))) << ' ' << to_string(c.a)
+               << (c.transpose_a ? " transposed" : "") << " times "
+               << to_string(to_shape(c.extents(c.k, c.n, c.transpose_b))) << ' ' << to_string(c.b)
+               << (c.transpose_b ? " transposed" : "") << " -> " << to_string(c.c) << " @" << c.mesh
+               << ", values of seed " << c.seed;
+  }
+};
+
+rc::Gen<product_case> products() {
+  return rc::gen::exec([] {
+    product_case c;
+    // Plans of products on four axes take up to seconds.
+    c.mesh = *meshes(3);
+    c.in_double = *between(0, 1) == 1;
+    c.transpose_a = *between(0, 1) == 1;
+    c.transpose_b = *between(0, 1) == 1;
+    c.batch = any_of<int>({-1, -1, 1, 2, 3, 5, 0});
+    std::vector<int> const extents{2, 1, 3, 5, 7, 11, 13, 4, 0};
+    c.m = any_of(extents);
+    c.n = any_of(extents);
+    c.k = any_of(extents);
+    int const axes = c.mesh.topology.axes();
+    bool const of_sums = *between(0, 4) > 0;
+    auto const draw = [&] {
+      return draw_placement(c.rank(), axes, of_sums ? reduction::sum : draw_reduction());
+    };
+    c.a = draw();
+    c.b = draw();
+    c.c = draw();
+    c.seed = *between(0, 999);
+    return c;
+  });
+}
+
+/// By three loops.
+dense reference(product_case const& c, dense const& a, dense const& b) {
+  dense out(c.extents(c.m, c.n, false));
+  int const batches = c.batch < 0 ? 1 : c.batch;
+  auto const at = [&](int s, int i, int j, bool transposed) {
+    if (transposed) std::swap(i, j);
+    return c.batch < 0 ? index{i, j} : index{s, i, j};
+  };
+  for (int s = 0; s < batches; ++s)
+    for (int i = 0; i < c.m; ++i)
+      for (int j = 0; j < c.n; ++j)
+        for (int l = 0; l < c.k; ++l)
+          out(at(s, i, j, false)) += a(at(s, i, l, c.transpose_a)) * b(at(s, l, j, c.transpose_b));
+  return out;
+}
+
+step_census census;
+
+template <class A, class B>
+std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B const& b,
+                     dense const& expected) {
+  auto const plan = plan_matmul(a, b, c.c);
+  for (auto const* part : {&plan.a, &plan.b, &plan.c}) census.add(*part, m.topology());
+  traffic_check const traffic(m, c.mesh.on == transport::messages);
+  auto const product = matmul(a, b, c.c);
+  std::string wrong = traffic.difference(predicted(m, plan));
+  if (!(product.placement() == c.c)) wrong += " the result lies elsewhere;";
+  return wrong + wrong_with(product, expected);
+}
+
+template <class T, int Rank>
+std::string try_product(product_case const& c) {
+  auto const& m = mesh_of(c.mesh);
+  std::mt19937 random(static_cast<unsigned>(c.seed));
+  dense const x = random_integers(random, c.extents(c.m, c.k, c.transpose_a), -5, 5);
+  dense const y = random_integers(random, c.extents(c.k, c.n, c.transpose_b), -5, 5);
+  auto const a = placed<T, Rank>(m, x, c.a, 1);
+  auto const b = placed<T, Rank>(m, y, c.b, 2);
+  auto const expected = reference(c, x, y);
+  if (c.transpose_a && c.transpose_b) return multiply(c, m, transposed(a), transposed(b), expected);
+  if (c.transpose_a) return multiply(c, m, transposed(a), b, expected);
+  if (c.transpose_b) return multiply(c, m, a, transposed(b), expected);
+  return multiply(c, m, a, b, expected);
+}
+
+std::string try_any(product_case const& c) {
+  if (c.in_double) return c.rank() == 2 ? try_product<double, 2>(c) : try_product<double, 3>(c);
+  return c.rank() == 2 ? try_product<float, 2>(c) : try_product<float, 3>(c);
+}
+
+}  // namespace
+
+TEST_CASE("products of anything, wherever it lies, to anywhere") {
+  if (!for_all("matmul", 200, products(), try_any)) return;
+  CHECK(mpi_traffic::balanced());
+
+  using ashlar::collective;
+  if (world_rank() == 0) MESSAGE(census.text());
+  if (world_size() == 1) return;
+  for (auto const kind : {collective::all_gather, collective::reduce_scatter,
+                          collective::all_reduce, collective::all_to_all, collective::slice}) {
+    CAPTURE(to_string(kind));
+    CHECK(census.among_ranks(kind) > 0);
+  }
+}
+
+}  // namespace ashlar_test

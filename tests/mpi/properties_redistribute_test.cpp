@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 5 6 7 8
+
+// Random tensors between random placements on random meshes: what arrives is the tensor cut by the
+// naive meaning of the target, partial results reduce exactly once, there and back is the identity,
+// the source stays as it was, and the bytes are the planned ones at three levels.
+
+#include <doctest/doctest.h>
+#include <support/placement_cases.hpp>
+#include <support/shared_property.hpp>
+#include <support/step_census.hpp>
+#include <support/traffic_check.hpp>
+
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar_test {
+namespace {
+
+enum class element { f32, f64, i32, i64 };
+
+struct move_case {
+  mesh_case mesh;
+  element type = element::f32;
+  index extents;
+  placement from, to;
+  int seed = 0;
+
+  friend std::ostream& operator<<(std::ostream& out, move_case const& c) {
+    char const* const names[] = {"float", "double", "int32", "int64"};
+    return out << names[static_cast<int>(c.type)] << ' ' << to_string(to_shape(c.extents)) << ' '
+               << to_string(c.from) << " -> " << to_string(c.to) << " @" << c.mesh
+               << ", values of seed " << c.seed;
+  }
+};
+
+rc::Gen<move_case> moves() {
+  return rc::gen::exec([] {
+    move_case c;
+    c.mesh = *meshes();
+    c.type = any_of<element>({element::f32, element::f64, element::i32, element::i64});
+    int const rank = *between(1, 4), axes = c.mesh.topology.axes();
+    c.extents = draw_extents(rank);
+    auto const op = draw_reduction();
+    // Plans between two kinds of reduction take seconds on four axes.
+    bool const same = axes == 4 || *between(0, 3) > 0;
+    c.from = draw_placement(rank, axes, op);
+    c.to = draw_placement(rank, axes, same ? op : draw_reduction());
+    c.seed = *between(0, 999);
+    return c;
+  });
+}
+
+step_census census;
+
+template <class T, int Rank>
+std::string try_move(move_case const& c) {
+  auto const& m = mesh_of(c.mesh);
+  std::mt19937 random(static_cast<unsigned>(c.seed));
+  dense const x = random_integers(random, c.extents);
+  auto const source = placed<T, Rank>(m, x, c.from, static_cast<unsigned>(c.seed));
+  std::vector<T> const before(source.local().begin(), source.local().end());
+  auto const& plan = m.plan(source.extents(), sizeof(T), c.from, c.to);
+  census.add(plan, m.topology());
+
+  traffic_check traffic(m, c.mesh.on == transport::messages);
+  auto const there = redistribute(source, c.to);
+  std::string wrong = traffic.difference(predicted(m, plan));
+  if (!(there.placement() == c.to)) wrong += " the result lies elsewhere;";
+  if (auto const text = wrong_with(there, x); !text.empty()) wrong += " there: " + text + ";";
+
+  auto const& way_back = m.plan(source.extents(), sizeof(T), c.to, c.from);
+  census.add(way_back, m.topology());
+  traffic.clear();
+  auto const back = redistribute(there, c.from);
+  wrong += traffic.difference(predicted(m, way_back));
+  if (auto const text = wrong_with(back, x); !text.empty()) wrong += " and back: " + text + ";";
+  if (!std::equal(before.begin(), before.end(), source.local().begin(), source.local().end()))
+    wrong += " the source has changed;";
+
+  auto const full = to_full(there);
+  if (!std::equal(full.begin(), full.end(), x.values.begin(), x.values.end(),
+                  [](T a, double b) { return static_cast<double>(a) == b; }))
+    wrong += " gathered and reduced it is another tensor;";
+  return wrong;
+}
+
+template <class T>
+std::string try_ranks(move_case const& c) {
+  switch (c.extents.size()) {
+    case 1: return try_move<T, 1>(c);
+    case 2: return try_move<T, 2>(c);
+    case 3: return try_move<T, 3>(c);
+    default: return try_move<T, 4>(c);
+  }
+}
+
+std::string try_any(move_case const& c) {
+  switch (c.type) {
+    case element::f32: return try_ranks<float>(c);
+    case element::f64: return try_ranks<double>(c);
+    case element::i32: return try_ranks<std::int32_t>(c);
+    default: return try_ranks<std::int64_t>(c);
+  }
+}
+
+bool is_prime(int n) {
+  for (int d = 2; d < n; ++d)
+    if (n % d == 0) return false;
+  return n > 1;
+}
+
+}  // namespace
+
+TEST_CASE("redistribution of anything to anywhere, and back") {
+  if (!for_all("redistribute", 250, moves(), try_any)) return;
+  CHECK(mpi_traffic::balanced());
+
+  using ashlar::collective;
+  if (world_rank() == 0) MESSAGE(census.text());
+  for (auto const kind : {collective::slice, collective::zero_pad}) CHECK(census.steps(kind) > 0);
+  if (world_size() == 1) return;
+  for (auto const kind : {collective::all_gather, collective::reduce_scatter,
+                          collective::all_reduce, collective::all_to_all}) {
+    CAPTURE(to_string(kind));
+    CHECK(census.among_ranks(kind) > 0);
+  }
+  // Of a prime number of ranks all are along one axis: there is nothing to exchange it with.
+  if (!is_prime(world_size())) CHECK(census.among_ranks(collective::permute) > 0);
+}
+
+}  // namespace ashlar_test
