@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The least that a rank can receive in C = A B on p ranks that hold A, B and C once, evenly: over
+// all grids pm x pn x pk = p, the elements
+//
+//   m k / (pm pk) (1 - 1/pn)  +  k n / (pk pn) (1 - 1/pm)  +  m n / (pm pn) (1 - 1/pk)
+//
+// (A along pn, B along pm, addends of C along pk; Al Daas et al., SPAA 2022). Worked out here and
+// not by the library, whose bytes are compared with it.
+
+#include "problem.hpp"
+
+namespace ashlar_bench {
+
+struct grid {
+  int pm = 1, pn = 1, pk = 1;
+};
+
+inline std::string to_string(grid const& g) {
+  return std::to_string(g.pm) + "x" + std::to_string(g.pn) + "x" + std::to_string(g.pk);
+}
+
+/// Elements that a rank receives.
+inline double received_elements(product_shape const& s, grid const& g) {
+  double const m = static_cast<double>(s.m), n = static_cast<double>(s.n);
+  double const k = static_cast<double>(s.k);
+  double const pm = g.pm, pn = g.pn, pk = g.pk;
+  return m * k / (pm * pk) * (1 - 1 / pn) + k * n / (pk * pn) * (1 - 1 / pm) +
+         m * n / (pm * pn) * (1 - 1 / pk);
+}
+
+/// The best grid; of equal ones that with least pk, then the one that splits m most, since rows of
+/// B then arrive in place.
+inline grid best_grid(product_shape const& s, int ranks) {
+  grid best;
+  double least = 1e300;
+  for (int pk = 1; pk <= ranks; ++pk)
+    for (int pm = ranks; pm >= 1; --pm) {
+      if (ranks % (pk * pm) != 0) continue;
+      grid const g{pm, ranks / (pk * pm), pk};
+      double const elements = received_elements(s, g);
+      if (elements < least * (1 - 1e-12)) {
+        best = g;
+        least = elements;
+      }
+    }
+  return best;
+}
+
+}  // namespace ashlar_bench

@@ -1,0 +1,93 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Our products as contestants.
+//
+//   free    the layouts that suit the best grid: every matrix held once, evenly, and whatever a
+//           rank lacks arrives in rows. With mesh axes m, n, k of extents pm, pn, pk:
+//             A   S(0) on m, S(1) on k, its rows further split on n
+//             B   S(1) on n, S(0) on k, its rows further split on m
+//             C   S(0) on m, S(1) on n, the addends along k reduced to rows
+//   given   blocks of a 2-D grid, in and out, as ScaLAPACK would have them
+
+#include <memory>
+#include <optional>
+
+#include <ashlar/ashlar.hpp>
+
+#include "../support/trials.hpp"
+#include "grid.hpp"
+
+namespace ashlar_bench {
+
+/// A mesh and where A, B and C lie on it.
+struct product_layout {
+  ashlar::topology mesh;
+  ashlar::placement a, b, c;
+};
+
+inline product_layout free_layout(grid const& g) {
+  product_layout l;
+  auto const add = [&](char const* name, int extent, ashlar::axis_placement a,
+                       ashlar::axis_placement b, ashlar::axis_placement c) {
+    if (extent == 1) return;
+    l.mesh.axis.push_back({name, extent});
+    l.a.axis.push_back(a);
+    l.b.axis.push_back(b);
+    l.c.axis.push_back(c);
+  };
+  // Depths: what the product splits is outside, what only spreads the data is inside.
+  using ashlar::split;
+  add("m", g.pm, split(0, 0), split(0, g.pk > 1 ? 1 : 0), split(0, 0));
+  add("n", g.pn, split(0, g.pm > 1 ? 1 : 0), split(1, 0), split(1, 0));
+  add("k", g.pk, split(1, 0), split(0, 0), split(0, g.pm > 1 ? 1 : 0));
+  return l;
+}
+
+inline product_layout given_layout(int rows, int columns) {
+  ashlar::placement const blocks{ashlar::split(0), ashlar::split(1)};
+  return {{{"row", rows}, {"column", columns}}, blocks, blocks, blocks};
+}
+
+template <class T>
+struct our_product {
+  ashlar::mesh mesh;
+  ashlar::tensor<T, 2> a, b;
+  ashlar::placement to;
+  std::optional<ashlar::tensor<T, 2>> c;
+
+  our_product(MPI_Comm comm, product_shape const& s, product_layout const& l)
+      : mesh(comm, l.mesh),
+        a(ashlar::from_index<T, 2>(mesh, {s.m, s.k}, l.a,
+                                   [](auto const& i) { return T(value_of_a(i[0], i[1])); })),
+        b(ashlar::from_index<T, 2>(mesh, {s.k, s.n}, l.b,
+                                   [](auto const& i) { return T(value_of_b(i[0], i[1])); })),
+        to(l.c) {}
+
+  void run() {
+    c.reset();
+    c = ashlar::matmul(a, b, to);
+  }
+
+  void
+  for_each_element(std::function<void(std::int64_t, std::int64_t, double)> const& visit) const {
+    ashlar::box const& part = c->local_box();
+    T const* value = c->data();
+    for (std::int64_t i = 0; i < part[0].size; ++i)
+      for (std::int64_t j = 0; j < part[1].size; ++j)
+        visit(part[0].begin + i, part[1].begin + j, double(*value++));
+  }
+};
+
+template <class T>
+contestant ours(std::string name, MPI_Comm comm, product_shape const& s, product_layout const& l,
+                std::shared_ptr<reference const> expected) {
+  auto const product = std::make_shared<our_product<T>>(comm, s, l);
+  return {std::move(name), role::ours, [product] { product->run(); },
+          [product, expected] {
+            return expected->is_product([&](auto visit) { product->for_each_element(visit); });
+          }};
+}
+
+}  // namespace ashlar_bench
