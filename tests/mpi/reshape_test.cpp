@@ -265,11 +265,11 @@ TEST_CASE("slices of every dim, on every placement") {
         for (auto const& [begin, size] : {std::pair(0, n + 1), {0, 1}, {1, n}, {n, 1}, {1, 0}})
           check(
               x, "slice", sliced(a, 0, begin, size),
-              [&](auto const& y) { return ashlar::slice<0>(y, begin, size); }, seen);
+              [b = begin, s = size](auto const& y) { return ashlar::slice<0>(y, b, s); }, seen);
         for (auto const& [begin, size] : {std::pair(0, 5), {0, 1}, {1, 3}, {5, 0}})
           check(
               x, "slice", sliced(a, 1, begin, size),
-              [&](auto const& y) { return ashlar::slice<1>(y, begin, size); }, seen);
+              [b = begin, s = size](auto const& y) { return ashlar::slice<1>(y, b, s); }, seen);
         if (x.placement().split_count(0) == 0)
           CHECK(ashlar::slice<0>(x, 1, n).data() == x.data() + x.local_size(1));
       }
