@@ -31,15 +31,16 @@ class plan_cache {
   matmul_plan const& product(shape const& a_extents, placement const& a, shape const& b_extents,
                              placement const& b, bool transpose_a, bool transpose_b,
                              placement const& c, int element_size, topology const& t,
-                             machine const& m) {
+                             machine const& m, matmul_options const& wanted) {
     key k;
     k.add(element_size).add(transpose_a).add(transpose_b);
+    k.add(wanted.memory).add(wanted.stream).add(wanted.panels);
     k.add(a_extents).add(a).add(b_extents).add(b).add(c);
     auto const found = products_.find(k.text);
     if (found != products_.end()) return found->second;
     return products_
         .emplace(k.text, plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
-                                     element_size, t, m))
+                                     element_size, t, m, wanted))
         .first->second;
   }
 

@@ -65,4 +65,11 @@ struct matmul_plan {
   friend constexpr bool operator==(matmul_plan const&, matmul_plan const&) = default;
 };
 
+/// A plan of a product with the mesh and the machine it was made for, ready to print
+/// (plan/matmul_text.hpp).
+struct matmul_report : matmul_plan {
+  topology mesh;
+  machine priced_on;
+};
+
 }  // namespace ashlar

@@ -28,7 +28,7 @@
 //   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
 //
 // of the largest panel; copies of slices are not priced, as packing is not. Bytes received are those
-// of the whole plan (an all-reduce whose blocks are uneven may differ by elements).
+// of the whole plan where panels split evenly; elsewhere some ranks receive a few elements more.
 
 #include <ashlar/plan/matmul_memory.hpp>
 

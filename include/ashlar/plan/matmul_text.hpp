@@ -19,12 +19,6 @@
 
 namespace ashlar {
 
-/// A plan of a product with the mesh and the machine it was made for, ready to print.
-struct matmul_report : matmul_plan {
-  topology mesh;
-  machine priced_on;
-};
-
 /// "node: n, gpu: k": the letter that each axis cuts.
 inline std::string algorithm_text(matmul_plan const& plan, topology const& t) {
   auto const names = plan.letters();

@@ -11,12 +11,14 @@
 //   matmul(transposed(x), w)    no copy: the GEMM reads x transposed
 //
 // Rank-3 operands are batched over dim 0. plan_matmul(x, w, p) returns the plan as data, which
-// prints. Plans keep to the memory of the mesh's machine, if it states one (plan/matmul.hpp).
+// prints. Plans keep to the memory of the mesh's machine, if it states one, or to what a last
+// argument says (matmul_options), in panels where they must.
 
 #include <ashlar/device/host/gemm.hpp>
+#include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>
 #include <ashlar/tensor/local_rule.hpp>
-#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/matmul_stream.hpp>
 
 namespace ashlar {
 
@@ -168,7 +170,8 @@ namespace detail {
 
 /// The plan of a product, in the mesh's cache.
 template <class A, class B, placement_argument Result>
-matmul_plan const& product_plan(A const& a, B const& b, Result const& p) {
+matmul_plan const& product_plan(A const& a, B const& b, Result const& p,
+                                matmul_options const& wanted) {
   auto const& x = detail::matmul_operand<A>::get(a);
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
@@ -179,34 +182,60 @@ matmul_plan const& product_plan(A const& a, B const& b, Result const& p) {
                                   detail::matmul_operand<A>::is_transposed,
                                   detail::matmul_operand<B>::is_transposed, as_value(p),
                                   sizeof(typename detail::matmul_tensor<A>::value_type),
-                                  x.mesh().topology(), x.mesh().machine());
+                                  x.mesh().topology(), x.mesh().machine(), wanted);
 }
 
 }  // namespace detail
 
-/// The plan that matmul(a, b, p) runs: what moves before and after the local product. Communicates
-/// nothing. Throws ashlar::error if extents or the placement do not fit, or no plan fits the memory.
+/// The plan that matmul(a, b, p, wanted) runs: what moves before and after the local product.
+/// Communicates nothing. Throws ashlar::error if extents or the placement do not fit, or if no plan
+/// does what is wanted.
+template <class A, class B, placement_argument Result>
+requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
+                                                                 Result const& p,
+                                                                 matmul_options const& wanted) {
+  auto const& m = detail::matmul_operand<A>::get(a).mesh();
+  return {detail::product_plan(a, b, p, wanted), m.topology(), m.machine()};
+}
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
                                                                  Result const& p) {
-  auto const& m = detail::matmul_operand<A>::get(a).mesh();
-  return {detail::product_plan(a, b, p), m.topology(), m.machine()};
+  return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// x · w, placed as asked, by the cheapest plan that fits the memory of the mesh's machine.
-/// Communicates: what plan_matmul says.
+/// Where to keep an m x k and a k x n matrix of T and their product on `mesh`, and the plan between
+/// these placements. Communicates nothing. Throws ashlar::error if no plan fits the memory.
+template <class T>
+matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
+                                   mesh const& mesh) {
+  return plan_matmul_layouts(m, n, k, mesh.topology(), static_cast<int>(sizeof(T)), mesh.machine());
+}
+
+/// x · w, placed as asked, by the cheapest plan that does what is `wanted` (without it: fits the
+/// memory of the mesh's machine). Communicates: what plan_matmul says.
+template <class A, class B, placement_argument Result>
+requires detail::matmul_operands<A, B>
+auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
+  auto const& plan = detail::product_plan(a, b, p, wanted);
+  auto const given_a = detail::matmul_operand<A>::get(a).as_dynamic();
+  auto const given_b = detail::matmul_operand<B>::get(b).as_dynamic();
+  auto const whole = [&] {
+    auto local = [&] {  // the moved operands end with it: the plan's peak memory says so
+      auto const x = detail::run_plan(given_a, plan.a);
+      auto const w = detail::run_plan(given_b, plan.b);
+      return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
+    }();
+    return detail::run_plan(std::move(local), plan.c);
+  };
+  auto const result = plan.panels.letter == 0 ? whole()
+                                              : detail::run_streamed(given_a, given_b, plan);
+  if constexpr (static_placement<Result>) return result.template as_static<Result>();
+  else return result;
+}
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p) {
-  auto const& plan = detail::product_plan(a, b, p);
-  auto local = [&] {  // the moved operands end with it: the plan's peak memory says so
-    auto const x = detail::run_plan(detail::matmul_operand<A>::get(a).as_dynamic(), plan.a);
-    auto const w = detail::run_plan(detail::matmul_operand<B>::get(b).as_dynamic(), plan.b);
-    return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
-  }();
-  auto const result = detail::run_plan(std::move(local), plan.c);
-  if constexpr (static_placement<Result>) return result.template as_static<Result>();
-  else return result;
+  return matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 template <static_placement Result, class A, class B>
 requires detail::matmul_operands<A, B>

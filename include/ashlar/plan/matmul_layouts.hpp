@@ -1,0 +1,155 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where to keep the matrices of c = a · b so that the product costs least: each stored once, spread
+// over all ranks (every axis splits a dim; nothing is replicated or partial at rest).
+//
+//   1. each axis cuts one letter, m, n or k: a grid p1 x p2 x p3 with p1 · p2 · p3 ranks
+//   2. the product then wants  a' with n's axes B,  b' with m's axes B,  leaves c' with k's axes P
+//   3. each matrix is kept where the way to a' or b', or from c', is cheapest; ties: where it packs
+//      least (usually splits of dim 0), then in canonical order
+//
+// A rank receives at least, and with even splits exactly, this many elements (a' without what is
+// there already, and so on): mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3).
+// Grids are tried in the order of that bound in seconds, until it exceeds what was found. Axes of one
+// extent and tier are interchangeable: of them only the order m, n, k is tried.
+
+#include <ashlar/plan/matmul.hpp>
+
+namespace ashlar {
+
+struct matmul_layouts {
+  placement a, b, c;
+  matmul_report plan;  ///< of the product between these
+};
+
+namespace detail {
+
+/// Which letter each axis cuts: the digits of `code` in base 3, the first axis' first.
+struct product_grid {
+  placement a, b, c;  ///< of the local product
+  double sizes[3] = {1, 1, 1};
+  bool is_ordered = true;  ///< m before n before k among interchangeable axes
+
+  constexpr product_grid(topology const& t, int code)
+      : a(placement::all_broadcast(t.axes())), b(a), c(a) {
+    int letters[max_axes] = {};
+    for (int axis = t.axes() - 1; axis >= 0; --axis, code /= 3) letters[axis] = code % 3;
+    for (int axis = 0; axis < t.axes(); ++axis) {
+      int const letter = letters[axis];
+      sizes[letter] *= t.extent(axis);
+      if (letter == 0) a = a.with_split(axis, 0), c = c.with_split(axis, 0);
+      if (letter == 1) b = b.with_split(axis, 1), c = c.with_split(axis, 1);
+      if (letter == 2) {
+        a = a.with_split(axis, 1);
+        b = b.with_split(axis, 0);
+        c = c.with(axis, partial());
+      }
+      for (int other = 0; other < axis; ++other)
+        if (t.extent(other) == t.extent(axis) && t.axis[other].tier == t.axis[axis].tier &&
+            letters[other] > letter)
+          is_ordered = false;
+    }
+  }
+
+  /// Elements that a rank receives, in the mean.
+  constexpr double volume(double m, double n, double k) const {
+    double const p1 = sizes[0], p2 = sizes[1], p3 = sizes[2];
+    return m * k / (p1 * p3) * (1 - 1 / p2) + k * n / (p2 * p3) * (1 - 1 / p1) +
+           m * n / (p1 * p2) * (1 - 1 / p3);
+  }
+};
+
+constexpr bool is_stored_once(placement const& p) {
+  for (auto const& role : p.axis)
+    if (!role.is_split()) return false;
+  return true;
+}
+
+/// The state that `ways` connect most cheaply with their end, of those that keep a matrix once.
+constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
+                              topology const& t) {
+  int best = -1;
+  std::int64_t best_packed = 0;
+  for (int i = 0; i < graph.states(); ++i) {
+    if (!is_stored_once(graph.state(i))) continue;
+    double const margin = 1e-9 * ways.weight(i);
+    if (best >= 0 && ways.weight(i) > ways.weight(best) + margin) continue;
+    auto const plan = ways.plan(i);
+    std::int64_t packed = 0;
+    for (auto const& s : plan.steps) packed += packing_elements(s, plan.extents, t);
+    bool const cheaper = best < 0 || ways.weight(i) < ways.weight(best) - margin;
+    bool const simpler = !cheaper && (packed < best_packed ||
+                                      (packed == best_packed && graph.state(i).is_canonical() &&
+                                       !graph.state(best).is_canonical()));
+    if (cheaper || simpler) best = i, best_packed = packed;
+  }
+  return best;
+}
+
+}  // namespace detail
+
+/// The best placements of an m x k and a k x n matrix and of their product, and the plan between
+/// them. `memory`: bytes per rank, 0: no limit; where no grid fits, the best one's plan streams.
+/// Throws ashlar::error if that does not fit either.
+constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
+                                             topology const& t, int element_size, machine const& on,
+                                             std::int64_t memory) {
+  shape const a{m, k}, b{k, n}, c{m, n};
+  placement_graph const graph(2, t);
+  int grids = 1;
+  for (int axis = 0; axis < t.axes(); ++axis) grids *= 3;
+  scratch<double> bound(static_cast<std::size_t>(grids));
+  double const beta = on.intra.beta < on.inter.beta ? on.intra.beta : on.inter.beta;
+  for (int i = 0; i < grids; ++i) {
+    detail::product_grid const grid(t, i);
+    bound[static_cast<std::size_t>(i)] = placement_graph::infinity;
+    if (!grid.is_ordered) continue;
+    auto const gemm = detail::local_product(a, grid.a, b, grid.b, false, false, t);
+    bound[static_cast<std::size_t>(i)] = gemm.operations() / on.flops +
+                                         grid.volume(double(m), double(n), double(k)) * beta *
+                                             element_size;
+  }
+  matmul_layouts best, cheapest;
+  double least = placement_graph::infinity, least_of_all = least;
+  for (int round = 0; round < grids; ++round) {
+    int next = 0;
+    for (int i = 1; i < grids; ++i)
+      if (bound[static_cast<std::size_t>(i)] < bound[static_cast<std::size_t>(next)]) next = i;
+    if (bound[static_cast<std::size_t>(next)] >= least) break;
+    bound[static_cast<std::size_t>(next)] = placement_graph::infinity;
+    detail::product_grid const grid(t, next);
+    auto const to = path_direction::to_end, from = path_direction::from_end;
+    matmul_paths const to_a(graph, a, element_size, grid.a, to, on);
+    matmul_paths const to_b(graph, b, element_size, grid.b, to, on);
+    matmul_paths const from_c(graph, c, element_size, grid.c, from, on);
+    matmul_plan plan;
+    plan.a = to_a.plan(detail::nearest_storage(graph, to_a, t));
+    plan.b = to_b.plan(detail::nearest_storage(graph, to_b, t));
+    plan.c = from_c.plan(detail::nearest_storage(graph, from_c, t));
+    plan.gemm = detail::local_product(a, grid.a, b, grid.b, false, false, t);
+    plan.gemm_seconds = plan.gemm.operations() / on.flops;
+    plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + plan.gemm_seconds;
+    plan.peak_bytes = whole_peak_bytes(plan, t);
+    matmul_layouts const found{plan.a.from, plan.b.from, plan.c.to, {plan, t, on}};
+    if (plan.seconds < least_of_all) least_of_all = plan.seconds, cheapest = found;
+    if (memory > 0 && plan.peak_bytes > memory) continue;
+    if (plan.seconds < least * (1 - 1e-9)) least = plan.seconds, best = found;
+  }
+  if (least == placement_graph::infinity) best = cheapest;
+  best.plan = {
+      plan_matmul(a, best.a, b, best.b, false, false, best.c, element_size, t, on, {memory}), t,
+      on};
+  return best;
+}
+
+/// The same within the machine's memory.
+constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
+                                             topology const& t, int element_size,
+                                             machine const& on) {
+  return plan_matmul_layouts(m, n, k, t, element_size, on, on.memory);
+}
+
+}  // namespace ashlar

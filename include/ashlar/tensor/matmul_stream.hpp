@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Runs a product in panels (plan/matmul_stream.hpp has the rule, conditions and memory).
+//
+//   the streamed letter    in a and b                     in c
+//   not in the tensor      moved whole, first             the GEMMs add to one c', moved at the end
+//   and the tensor stays   read in place                  written in place
+//   and it moves           slice copied out, moved        moved, copied to its slices
+//
+// In place means: a GEMM works on a part of the shard, by leading dimensions. Sums over panels of k
+// are rounded to the element type once per panel.
+
+#include <array>
+
+#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/plan/matmul_stream.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar::detail {
+
+/// A part of a shard that a GEMM works on, and the tensor that owns it.
+template <class T, int Rank>
+struct matmul_block {
+  tensor<T, Rank> owner;
+  T* data = nullptr;
+  std::array<std::int64_t, Rank> size{};
+
+  explicit matmul_block(tensor<T, Rank> const& x) : owner(x), data(x.data()) {
+    for (int d = 0; d < Rank; ++d) size[static_cast<std::size_t>(d)] = x.local_size(d);
+  }
+  /// The part of x whose dim `dim` is `range`, in global indices.
+  matmul_block(tensor<T, Rank> const& x, int dim, interval range) : matmul_block(x) {
+    box part = x.local_box();
+    part.dim[dim] = range;
+    if (part.elements() > 0) data += offset_of(x.local_box(), part);
+    size[static_cast<std::size_t>(dim)] = range.size;
+  }
+  std::int64_t extent(int dim) const { return size[static_cast<std::size_t>(dim)]; }
+  std::int64_t row_stride() const { return owner.local_size(Rank - 1); }
+  std::int64_t batch_stride() const { return owner.local_size(Rank - 2) * row_stride(); }
+};
+
+/// The slices of panel `i` that lie in the shard of x: visit(region of x, box of the panel's shard
+/// in the same coordinates).
+template <class T, int Rank, class Visit>
+void for_each_slice(tensor<T, Rank> const& x, tensor<T, Rank> const& panel, int dim,
+                    panel_stream const& panels, int i, Visit visit) {
+  panel_cuts const cuts{x.extents()[dim], panels};
+  interval const mine = x.local_box()[dim];
+  std::int64_t done = 0;
+  for (int q = 0; q < cuts.chunks(); ++q) {
+    interval const slice = cuts.slice(q, i);
+    if (intersect(slice, mine).size == 0) continue;
+    box region = x.local_box(), packed = x.local_box();
+    region.dim[dim] = slice;
+    packed.dim[dim] = {slice.begin - done, panel.local_size(dim)};
+    visit(region, packed);
+    done += slice.size;
+  }
+}
+
+/// One tensor of a product in panels.
+template <class T, int Rank>
+class panel_tensor {
+ public:
+  panel_tensor(tensor<T, Rank> const& x, redistribution_plan const& moves, matmul_plan const& plan,
+               int dim)
+      : x_(x), moves_(moves), panels_(plan.panels), dim_(dim),
+        in_place_(dim >= 0 &&
+                  panels_in_place(plan, moves, x.placement(), dim, x.mesh().topology())) {}
+
+  /// Panel `i` of an operand, where the local product wants it.
+  matmul_block<T, Rank> operand(int i) const {
+    if (dim_ < 0) return matmul_block<T, Rank>(x_);
+    if (in_place_) return part(i);
+    auto panel = made(i, moves_.from);
+    for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
+      copy_region(region, x_.local_box(), static_cast<T const*>(x_.data()), packed, panel.data());
+    });
+    return matmul_block<T, Rank>(run_plan(std::move(panel), moves_));
+  }
+
+  /// Where the local product leaves panel `i` of the result.
+  matmul_block<T, Rank> result(int i) const {
+    if (dim_ < 0) return matmul_block<T, Rank>(x_);
+    return in_place_ ? part(i) : matmul_block<T, Rank>(made(i, moves_.from));
+  }
+  /// Brings it to its slices.
+  void put(int i, matmul_block<T, Rank>&& block) const {
+    if (dim_ < 0 || in_place_) return;
+    auto const panel = run_plan(std::move(block.owner), moves_);
+    for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
+      copy_region(region, packed, static_cast<T const*>(panel.data()), x_.local_box(), x_.data());
+    });
+  }
+
+ private:
+  tensor<T, Rank> made(int i, placement const& p) const {
+    shape extents = x_.extents();
+    extents[dim_] = panel_cuts{extents[dim_], panels_}.panel_extent(i);
+    return {x_.mesh(), extents, p};
+  }
+  matmul_block<T, Rank> part(int i) const {  // the shard is one chunk
+    return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
+  }
+
+  tensor<T, Rank> x_;
+  redistribution_plan const& moves_;
+  panel_stream const& panels_;
+  int dim_;
+  bool in_place_;
+};
+
+/// c = op(a) · op(b) on blocks, added to what c holds if `adds`.
+template <class T, int Rank>
+void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
+                     matmul_block<T, Rank> const& b, bool adds, matmul_block<T, Rank> const& c) {
+  device::host::gemm_batched_strided(
+      plan.transpose_a, plan.transpose_b, Rank == 3 ? c.extent(0) : 1, c.extent(Rank - 2),
+      c.extent(Rank - 1), a.extent(Rank - (plan.transpose_a ? 2 : 1)), T(1),
+      static_cast<T const*>(a.data), a.row_stride(), a.batch_stride(),
+      static_cast<T const*>(b.data), b.row_stride(), b.batch_stride(), T(adds ? 1.0f : 0.0f),
+      c.data, c.row_stride(), c.batch_stride());
+}
+
+/// Runs a plan that streams on operands that lie as it says.
+template <class T, int Rank>
+tensor<T, Rank> run_streamed(tensor<T, Rank> const& a, tensor<T, Rank> const& b,
+                             matmul_plan const& plan) {
+  auto const names = plan.letters();
+  char const letter = plan.panels.letter;
+  int const in_a = names.dim_of(names.a, letter), in_b = names.dim_of(names.b, letter),
+            in_c = names.dim_of(names.c, letter);
+  tensor<T, Rank> c;
+  {
+    panel_tensor<T, Rank> const x(in_a < 0 ? run_plan(a, plan.a) : a, plan.a, plan, in_a);
+    panel_tensor<T, Rank> const w(in_b < 0 ? run_plan(b, plan.b) : b, plan.b, plan, in_b);
+    c = {a.mesh(), plan.c.extents, in_c < 0 ? plan.c.from : plan.c.to};
+    panel_tensor<T, Rank> const y(c, plan.c, plan, in_c);
+    for (int i = 0; i < plan.panels.count; ++i) {
+      auto const left = x.operand(i), right = w.operand(i);
+      auto product = y.result(i);
+      multiply_blocks(plan, left, right, in_c < 0 && i > 0, product);
+      y.put(i, std::move(product));
+    }
+  }
+  return in_c < 0 ? run_plan(std::move(c), plan.c) : c;
+}
+
+}  // namespace ashlar::detail

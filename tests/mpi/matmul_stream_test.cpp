@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Products in panels: the values, the bytes, which are those of the plan and, where splits are even,
+// of the same plan moved whole, and the memory, which stays below what the plan says. Integers, so
+// that sums are exact.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/tensor/matmul.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::matmul_options;
+
+dense integers(index extents, unsigned seed) {
+  std::mt19937 random(seed);
+  return random_integers(random, std::move(extents), -5, 5);
+}
+
+/// c = op(a) · op(b), matrices or batches of them.
+dense product(dense const& a, dense const& b, bool ta, bool tb) {
+  int const rank = a.rank(), batch = rank == 3 ? a.extent(0) : 1;
+  int const m = a.extent(ta ? rank - 1 : rank - 2), k = a.extent(ta ? rank - 2 : rank - 1);
+  int const n = b.extent(tb ? rank - 2 : rank - 1);
+  dense c(rank == 3 ? index{batch, m, n} : index{m, n});
+  auto const at = [](dense const& x, int s, int i, int j, bool t) {
+    if (t) std::swap(i, j);
+    return x(x.rank() == 3 ? index{s, i, j} : index{i, j});
+  };
+  for_each_index(c.extents, [&](index const& i) {
+    int const s = rank == 3 ? i[0] : 0;
+    auto const row = i[static_cast<std::size_t>(rank - 2)], column = i.back();
+    for (int l = 0; l < k; ++l) c(i) += at(a, s, row, l, ta) * at(b, s, l, column, tb);
+  });
+  return c;
+}
+
+/// What the arena hands out for at most `bytes` in at most 32 blocks: it rounds sizes up.
+std::size_t rounded_up(std::int64_t bytes) {
+  return static_cast<std::size_t>(bytes) / 8 * 9 + 32 * 512;
+}
+
+template <class X, class Y>
+std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_options const& wanted,
+                         dense const& expected) {
+  auto const& x = ashlar::detail::matmul_operand<X>::get(a);
+  auto const& m = x.mesh();
+  auto const& t = m.topology();
+  auto const plan = plan_matmul(a, b, p, wanted);
+  std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
+  ashlar::communication_log const log(m);
+  m.memory().reset_peak();
+  auto const before = m.memory().bytes_in_use();
+  auto const c = matmul(a, b, p, wanted);
+  auto const used = m.memory().peak_bytes() - before;
+  std::string wrong = wrong_with(c, expected);
+  if (log.received_bytes() != received_bytes(plan, t, m.here())) wrong += " bytes not as planned;";
+  if (used > rounded_up(plan.peak_bytes - given))
+    wrong += " " + std::to_string(used) + " bytes used, " +
+             std::to_string(plan.peak_bytes - given) + " planned;";
+  std::int64_t whole = 0;
+  bool even = true;
+  for (auto const* part : {&plan.a, &plan.b, &plan.c}) {
+    whole += part->received_bytes(t, m.here());
+    for (auto const n : part->extents.extent)
+      even = even && n % (plan.panels.count * t.ranks()) == 0;
+  }
+  if (even && log.received_bytes() != whole) wrong += " other bytes than whole;";
+  return wrong.empty() ? ""
+                       : to_string(x.extents()) + " " + to_string(plan.a.from) + " x " +
+                             to_string(plan.b.from) + " -> " + to_string(p, t) + " in " +
+                             std::to_string(plan.panels.count) + " panels of " +
+                             plan.panels.letter + ":" + wrong;
+}
+
+/// Random ends and panels; returns how many streamed.
+template <class T, int Rank>
+int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta, bool tb,
+           int samples) {
+  std::mt19937 random(17);
+  dense const a = integers(a_extents, 1), b = integers(b_extents, 2);
+  dense const c = product(a, b, ta, tb);
+  auto const states = all_placements(Rank, m.axes());
+  auto const any = [&] {
+    return states[static_cast<std::size_t>(
+        uniform(random, 0, static_cast<int>(states.size()) - 1))];
+  };
+  int streamed = 0;
+  for (int i = 0; i < samples; ++i) {
+    auto const x = placed<T, Rank>(m, a, any());
+    auto const y = placed<T, Rank>(m, b, any());
+    auto const p = any();
+    char const letter = "mnkb"[uniform(random, 0, Rank)];
+    matmul_options const wanted{0, letter, uniform(random, 1, 4)};
+    auto const run = [&](auto const& left, auto const& right) {
+      try {
+        plan_matmul(left, right, p, wanted);
+      } catch (ashlar::error const&) {
+        return;  // no panels of this letter between these ends
+      }
+      ++streamed;
+      CHECK(try_streamed(left, right, p, wanted, c) == "");
+    };
+    if (ta && tb) run(transposed(x), transposed(y));
+    else if (ta) run(transposed(x), y);
+    else if (tb) run(x, transposed(y));
+    else run(x, y);
+  }
+  return streamed;
+}
+
+}  // namespace
+
+TEST_CASE("panels of any letter give the product, with the bytes of the whole") {
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
+    int streamed = 0;
+    streamed += sample<float, 2>(m, {24, 48}, {48, 24}, false, false, 25);
+    streamed += sample<float, 2>(m, {96, 48}, {48, 96}, false, false, 15);
+    streamed += sample<double, 2>(m, {17, 13}, {13, 19}, false, false, 15);
+    streamed += sample<float, 2>(m, {24, 12}, {36, 24}, true, true, 15);
+    streamed += sample<float, 2>(m, {24, 7}, {24, 11}, true, false, 10);
+    streamed += sample<float, 3>(m, {8, 5, 12}, {8, 12, 6}, false, false, 15);
+    streamed += sample<float, 3>(m, {7, 5, 12}, {7, 6, 12}, false, true, 10);
+    CHECK(streamed >= 30);
+  }
+}
+
+TEST_CASE("where memory is short a product streams, and keeps to it") {
+  int const n = world_size();
+  if (n == 1) return;
+  auto const t = topologies(n).back();
+  ashlar::mesh const m(MPI_COMM_WORLD, t);
+  placement blocks = placement::all_broadcast(t.axes());
+  for (int a = 0; a < t.axes(); ++a) blocks = blocks.with_split(a, a % 2);
+  int const size = 48 * n;
+  dense const a = integers({size, size}, 3), b = integers({size, size}, 4);
+  auto const x = placed<float, 2>(m, a, blocks), y = placed<float, 2>(m, b, blocks);
+  auto const whole = plan_matmul(x, y, blocks);
+  REQUIRE(whole.panels.letter == 0);
+  dense const c = product(a, b, false, false);
+  std::int64_t const least = 3 * bytes_of(whole.a, t, blocks);
+  std::int64_t const limit = least + (whole.peak_bytes - least) * 2 / 3;
+  auto const plan = plan_matmul(x, y, blocks, {limit});
+  CHECK(plan.peak_bytes <= limit);
+  CHECK(try_streamed(x, y, blocks, {limit}, c) == "");
+
+  // The machine's memory is the limit where none is given.
+  auto machine = m.machine();
+  machine.memory = limit;
+  m.set_machine(machine);
+  CHECK(plan_matmul(x, y, blocks) == plan);
+  CHECK(wrong_with(matmul(x, y, blocks), c) == "");
+
+  machine.memory = least / 2;
+  m.set_machine(machine);
+  auto const message = message_of([&] { matmul(x, y, blocks); });
+  CHECK(message.find("fits " + std::to_string(least / 2) + " bytes a rank") != std::string::npos);
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Free placements of a product: each matrix once, and no rank receives more than with the best
+// integer grid, found here by trying every one.
+
+#include <algorithm>
+#include <array>
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <support/naive_placement.hpp>
+
+#include <ashlar/plan/matmul_layouts.hpp>
+#include <ashlar/plan/matmul_text.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using extents = std::array<std::int64_t, 3>;  // m, n, k
+
+/// Elements received per rank with the best of all grids p1 x p2 x p3 = p whose splits are even.
+double best_grid(extents const& e, int p) {
+  auto const m = double(e[0]), n = double(e[1]), k = double(e[2]);
+  double best = 1e300;
+  for (int p1 = 1; p1 <= p; ++p1)
+    for (int p2 = 1; p1 * p2 <= p; ++p2) {
+      if (p % (p1 * p2) != 0) continue;
+      int const p3 = p / (p1 * p2);
+      best = std::min(best, m * k / (p1 * p3) * (1 - 1.0 / p2) +
+                                k * n / (p2 * p3) * (1 - 1.0 / p1) +
+                                m * n / (p1 * p2) * (1 - 1.0 / p3));
+    }
+  return best;
+}
+
+/// The most that a rank receives.
+std::int64_t most_received(ashlar::matmul_plan const& plan, ashlar::topology const& t) {
+  std::int64_t most = 0;
+  for (int r = 0; r < t.ranks(); ++r)
+    most = std::max(most, received_bytes(plan, t, t.coordinates_of(r)));
+  return most / plan.a.element_size;
+}
+
+ashlar::topology cube_of(int ranks) {
+  ashlar::topology t;
+  char const* const names[] = {"a", "b", "c", "d"};
+  for (; ranks > 1; ranks /= 2) t.axis.push_back({names[t.axes()], 2});
+  return t;
+}
+
+bool is_spread(placement const& p) {
+  return std::all_of(p.axis.begin(), p.axis.end(), [](auto const& r) { return r.is_split(); });
+}
+
+std::string text(ashlar::matmul_plan const& plan, ashlar::topology const& t,
+                 ashlar::machine const& m) {
+  std::ostringstream out;
+  out << ashlar::matmul_report{plan, t, m};
+  return out.str();
+}
+
+}  // namespace
+
+TEST_CASE("received elements equal those of the best integer grid") {
+  extents const shapes[] = {{1024, 1024, 1024}, {2048, 2048, 2048}, {4096, 4096, 4096},
+                            {512, 512, 32768},  {16384, 512, 512},  {4096, 4096, 256}};
+  for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster})
+    for (auto const& e : shapes)
+      for (int p : {2, 4, 8, 16}) {
+        auto const t = cube_of(p);
+        auto const best = ashlar::plan_matmul_layouts(e[0], e[1], e[2], t, 8, m, 0);
+        CHECK_MESSAGE(double(most_received(best.plan, t)) == best_grid(e, p),
+                      text(best.plan, t, m));
+        CHECK((is_spread(best.a) && is_spread(best.b) && is_spread(best.c)));
+        CHECK(
+            (best.a == best.plan.a.from && best.b == best.plan.b.from && best.c == best.plan.c.to));
+      }
+}
+}  // namespace ashlar_test
