@@ -119,7 +119,8 @@ std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
   for (std::size_t i = 0; i < mine.values.size(); ++i)
     if (!close(static_cast<double>(t.data()[i]), mine.values[i], tolerance))
       return "local element " + std::to_string(i) + " of " + describe(t) + " is " +
-             std::to_string(t.data()[i]) + ", not " + std::to_string(mine.values[i]);
+             std::to_string(static_cast<double>(t.data()[i])) + ", not " +
+             std::to_string(mine.values[i]);
   return "";
 }
 

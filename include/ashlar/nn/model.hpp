@@ -116,6 +116,9 @@ namespace detail {
 template <class T, class Layer, class Plan, class Cursor, class LossCursor>
 auto place_with(Layer const& net, mesh const& m, Plan const& plan, Cursor const& cursor,
                 LossCursor const& loss_cursor, std::uint64_t seed) {
+  static_assert(std::is_floating_point_v<T>,
+                "nn::place: models are of float or double. Place the net as nn::place<float>(...); "
+                "bfloat16 and integers are types of tensors, not of layers.");
   using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, T>;
   stream_counter streams{seed, 0};
   auto placed = nn::place_part<T, input_rank>(net, m, plan.input, cursor, streams);

@@ -9,6 +9,10 @@
 //   broadcast   every rank of the axis holds the same values                 text B
 //   partial     the true value is the sum (max, min) over the axis's ranks   text P, P(max), P(min)
 //
+// A partial of element type T is summed in accumulation_t<T> (float for bfloat16, else T) and rounded
+// to T once, when it becomes whole: that type is part of what the partial means. Its addends are
+// of type T, rounded already.
+//
 // `depth` orders the axes that split one dimension: 0 is outermost. It is part of the state: two
 // axes on one dimension in another order put other rows on most ranks. What several axes mean
 // together is decided in placement.hpp.

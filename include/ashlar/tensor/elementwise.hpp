@@ -12,11 +12,16 @@
 //   x + y, x - y   sum                    both operands lie alike
 //   x * y          product by elements    alike, or partial times whole
 //   softmax(x)     over the last dim      not split along it
+//
+// Functions see accumulation_t<T>: of bfloat16 tensors they take and return float, and each operator
+// rounds once. gelu and softmax are not of integers.
 
 #include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/convert.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/softmax.hpp>
 #include <ashlar/signature/elementwise.hpp>
+#include <ashlar/tensor/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
@@ -76,12 +81,19 @@ void same_extents(char const* name, X const& x, Y const& y) {
     throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
 }
 
+/// f as a function of T.
+template <class T, class F>
+auto kernel_of(F f) {
+  if constexpr (std::same_as<T, accumulation_t<T>>) return f;
+  else return device::host::rounding<T>(f);
+}
+
 template <class Rule, distributed X, class F>
 auto apply(X const& x, F f) {
   auto const p = result_of<Rule>(x);
-  auto y = empty<typename X::value_type, X::rank>(x.mesh(), x.extents(), p);
-  device::host::map(static_cast<typename X::value_type const*>(x.data()), x.local_elements(),
-                    y.data(), f);
+  using T = typename X::value_type;
+  auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
+  device::host::map(static_cast<T const*>(x.data()), x.local_elements(), y.data(), kernel_of<T>(f));
   return y;
 }
 
@@ -92,7 +104,7 @@ auto apply(X const& x, Y const& y, F f) {
   using T = typename X::value_type;
   auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
   device::host::map(static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
-                    x.local_elements(), z.data(), f);
+                    x.local_elements(), z.data(), kernel_of<T>(f));
   return z;
 }
 
@@ -110,6 +122,7 @@ ill_formed map(X const&, F) {
 
 template <distributed X>
 auto gelu(X const& x) {
+  static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_GELU_INTEGERS);
   return map(x, [](auto v) { return device::gelu::value(v); });
 }
 template <distributed X>
@@ -120,12 +133,12 @@ auto relu(X const& x) {
 /// a · x. Communicates nothing.
 template <distributed X>
 requires locally_applicable<detail::scale_rule<X::rank>, X>
-auto operator*(typename X::value_type a, X const& x) {
+auto operator*(accumulation_t<typename X::value_type> a, X const& x) {
   return detail::apply<detail::scale_rule<X::rank>>(x, [a](auto v) { return a * v; });
 }
 
 template <distributed X>
-ill_formed operator*(typename X::value_type, X const&) {
+ill_formed operator*(accumulation_t<typename X::value_type>, X const&) {
   static_assert(detail::always_false<X>, ASHLAR_SAYS_SCALE);
   return {};
 }
@@ -175,10 +188,22 @@ requires locally_applicable<detail::softmax_rule<X::rank>, X>
 auto softmax(X const& x) {
   auto const p = detail::result_of<detail::softmax_rule<X::rank>>(x);
   auto y = empty<typename X::value_type, X::rank>(x.mesh(), x.extents(), p);
-  std::int64_t const columns = x.local_size(X::rank - 1);
-  if (x.local_elements() > 0)
-    device::host::softmax_forward(static_cast<typename X::value_type const*>(x.data()),
-                                  x.local_elements() / columns, columns, y.data());
+  using T = typename X::value_type;
+  static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_SOFTMAX_INTEGERS);
+  if (x.local_elements() == 0) return y;
+  std::int64_t const columns = x.local_size(X::rank - 1), rows = x.local_elements() / columns;
+  T const* const source = x.data();
+  if constexpr (std::same_as<T, accumulation_t<T>>) {
+    device::host::softmax_forward(source, rows, columns, y.data());
+  } else {
+    buffer<accumulation_t<T>> row(x.mesh().memory(), columns);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      device::host::widen(source + r * columns, columns, row.data());
+      device::host::softmax_forward(static_cast<accumulation_t<T> const*>(row.data()), 1, columns,
+                                    row.data());
+      device::host::narrow(row.data(), columns, y.data() + r * columns);
+    }
+  }
   return y;
 }
 template <distributed X>

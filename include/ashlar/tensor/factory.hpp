@@ -8,10 +8,13 @@
 //
 //   zeros, full           normal, uniform {.seed, .stream}       from_full       from_index
 //
+// Values of bfloat16 are computed in float and rounded once.
+//
 // With a partial placement the value is the whole tensor's: coordinate 0 of the partial axes holds
 // it and the others hold the reduction's identity. Nothing here communicates.
 
 #include <ashlar/device/host/random.hpp>
+#include <ashlar/support/accumulation.hpp>
 #include <ashlar/tensor/region.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -81,14 +84,15 @@ Tensor make(Tensor t, Fill fill) {
 /// Every element is `value`.
 template <class T, int Rank, placement_argument Placement>
 auto full(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
-          std::type_identity_t<T> value) {
-  return detail::make(tensor_for<T, Rank, Placement>(m, detail::shape_of(extents), as_value(p)),
-                      [value](auto& t) { std::fill_n(t.data(), t.local_elements(), value); });
+          accumulation_t<T> value) {
+  return detail::make(
+      tensor_for<T, Rank, Placement>(m, detail::shape_of(extents), as_value(p)),
+      [value](auto& t) { std::fill_n(t.data(), t.local_elements(), static_cast<T>(value)); });
 }
 
 template <class T, int Rank, placement_argument Placement>
 auto zeros(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p) {
-  return full<T>(m, extents, p, T{});
+  return full<T>(m, extents, p, accumulation_t<T>{});
 }
 
 /// Element i is value(i), i: std::array of global indices, one per dim.
@@ -104,7 +108,7 @@ auto from_index(mesh const& m, shape const& extents, Placement const& p, Value v
         index[static_cast<std::size_t>(d)] = b[d].begin + rest % b[d].size;
         rest /= b[d].size;
       }
-      *out++ = value(index);
+      *out++ = static_cast<T>(value(index));
     }
   });
 }
@@ -112,11 +116,13 @@ auto from_index(mesh const& m, shape const& extents, Placement const& p, Value v
 /// Normal deviates of (seed, stream, global index).
 template <class T, int Rank, placement_argument Placement>
 auto normal(mesh const& m, shape const& extents, Placement const& p, random_options o = {}) {
+  static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_RANDOM_INTEGERS);
+  using A = accumulation_t<T>;
   return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
     detail::for_each_global_run(extents, t.local_box(), t.data(),
                                 [&](std::int64_t first, std::int64_t count, T* out) {
                                   device::host::fill_normal<T>(o.seed, o.stream, first, count,
-                                                               T(o.mean), T(o.deviation), out);
+                                                               A(o.mean), A(o.deviation), out);
                                 });
   });
 }
@@ -124,10 +130,12 @@ auto normal(mesh const& m, shape const& extents, Placement const& p, random_opti
 /// Uniform deviates in [low, high) of (seed, stream, global index).
 template <class T, int Rank, placement_argument Placement>
 auto uniform(mesh const& m, shape const& extents, Placement const& p, random_options o = {}) {
+  static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_RANDOM_INTEGERS);
+  using A = accumulation_t<T>;
   return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
     detail::for_each_global_run(
         extents, t.local_box(), t.data(), [&](std::int64_t first, std::int64_t count, T* out) {
-          device::host::fill_uniform<T>(o.seed, o.stream, first, count, T(o.low), T(o.high), out);
+          device::host::fill_uniform<T>(o.seed, o.stream, first, count, A(o.low), A(o.high), out);
         });
   });
 }

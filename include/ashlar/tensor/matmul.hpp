@@ -116,6 +116,8 @@ auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
   constexpr bool ta = matmul_operand<A>::is_transposed, tb = matmul_operand<B>::is_transposed;
   constexpr int rank = matmul_tensor<A>::rank;
   using T = typename matmul_tensor<A>::value_type;
+  static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_MATMUL_INTEGERS);
+  using scalar = accumulation_t<T>;
   int const first = rank - 2, second = rank - 1;
   same_contraction(wrapped_a, wrapped_b);
   shape extents = a.extents();
@@ -125,9 +127,9 @@ auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
   std::int64_t const batch = rank == 3 ? c.local_size(0) : 1;
   std::int64_t const m = c.local_size(first), n = c.local_size(second);
   std::int64_t const k = a.local_size(ta ? first : second);
-  device::host::gemm_batched_strided(ta, tb, batch, m, n, k, T(1), a.data(), a.local_size(second),
-                                     m * k, b.data(), b.local_size(second), k * n, T(0), c.data(),
-                                     n, m * n);
+  device::host::gemm_batched_strided(ta, tb, batch, m, n, k, scalar(1), a.data(),
+                                     a.local_size(second), m * k, b.data(), b.local_size(second),
+                                     k * n, scalar(0), c.data(), n, m * n);
   return c;
 }
 

@@ -9,11 +9,17 @@
 //   sum<d>(x), max<d>(x), min<d>(x)   over dim d, which the result lacks
 //   sum(x)                            over all dims: a tensor of rank 0
 //   transpose(x)                      of a matrix
+//
+// Sums are in accumulation_t<T> and rounded once; integer sums wrap around. A maximum or minimum of
+// values with a NaN among them is NaN (device/host/combine.hpp).
 
 #include <algorithm>
 
+#include <ashlar/device/host/combine.hpp>
+#include <ashlar/device/host/convert.hpp>
 #include <ashlar/device/host/strided_copy.hpp>
 #include <ashlar/signature/elementwise.hpp>
+#include <ashlar/tensor/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
@@ -32,9 +38,10 @@ struct transpose_rule {
   static constexpr signature_table table() { return transpose_signatures({1, 0}); }
 };
 
-template <int Dim, reduction Op, distributed X, class Combine>
-auto reduce_dim(X const& x, Combine combine) {
+template <int Dim, reduction Op, distributed X>
+auto reduce_dim(X const& x) {
   using T = typename X::value_type;
+  using A = accumulation_t<T>;
   auto const p = result_of<reduce_rule<X::rank, Dim, Op>>(x);
   shape extents;
   for (int d = 0; d < X::rank; ++d)
@@ -43,13 +50,31 @@ auto reduce_dim(X const& x, Combine combine) {
   std::int64_t outer = 1, inner = 1;
   for (int d = 0; d < Dim; ++d) outer *= x.local_size(d);
   for (int d = Dim + 1; d < X::rank; ++d) inner *= x.local_size(d);
-  std::fill_n(y.data(), y.local_elements(), identity_of<T>(Op));
   T const* source = x.data();
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t k = 0; k < x.local_size(Dim); ++k, source += inner) {
-      T* const target = y.data() + o * inner;
-      for (std::int64_t i = 0; i < inner; ++i) target[i] = combine(target[i], source[i]);
+  auto const reduce_into = [&](A* target) {
+    std::fill_n(target, inner, identity_of<A>(Op));
+    for (std::int64_t k = 0; k < x.local_size(Dim); ++k, source += inner)
+      for (std::int64_t i = 0; i < inner; ++i)
+        target[i] = device::host::combine<Op>(target[i], static_cast<A>(source[i]));
+  };
+  if constexpr (std::same_as<T, A>) {
+    for (std::int64_t o = 0; o < outer; ++o) reduce_into(y.data() + o * inner);
+  } else {
+    buffer<A> accumulators(x.mesh().memory(), inner);
+    for (std::int64_t o = 0; o < outer; ++o) {
+      reduce_into(accumulators.data());
+      device::host::narrow(accumulators.data(), inner, y.data() + o * inner);
     }
+  }
+  return y;
+}
+
+/// The values of x as To, each rounded to nearest, placed alike.
+template <class To, distributed X>
+auto converted(X const& x) {
+  tensor<To, X::rank, typename X::placement_type> y(x.mesh(), x.extents(), x.placement());
+  std::transform(x.data(), x.data() + x.local_elements(), y.data(),
+                 [](auto value) { return static_cast<To>(value); });
   return y;
 }
 
@@ -59,9 +84,7 @@ auto reduce_dim(X const& x, Combine combine) {
 template <int Dim, distributed X>
 requires detail::has_dim<Dim, X> &&
     locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
-auto sum(X const& x) {
-  return detail::reduce_dim<Dim, reduction::sum>(x, [](auto a, auto b) { return a + b; });
-}
+auto sum(X const& x) { return detail::reduce_dim<Dim, reduction::sum>(x); }
 template <int Dim, distributed X>
 ill_formed sum(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -73,9 +96,7 @@ ill_formed sum(X const&) {
 template <int Dim, distributed X>
 requires detail::has_dim<Dim, X> &&
     locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
-auto max(X const& x) {
-  return detail::reduce_dim<Dim, reduction::max>(x, [](auto a, auto b) { return std::max(a, b); });
-}
+auto max(X const& x) { return detail::reduce_dim<Dim, reduction::max>(x); }
 template <int Dim, distributed X>
 ill_formed max(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -87,9 +108,7 @@ ill_formed max(X const&) {
 template <int Dim, distributed X>
 requires detail::has_dim<Dim, X> &&
     locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
-auto min(X const& x) {
-  return detail::reduce_dim<Dim, reduction::min>(x, [](auto a, auto b) { return std::min(a, b); });
-}
+auto min(X const& x) { return detail::reduce_dim<Dim, reduction::min>(x); }
 template <int Dim, distributed X>
 ill_formed min(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -97,10 +116,13 @@ ill_formed min(X const&) {
   return {};
 }
 
-/// Sum over all dims, a tensor of rank 0. Communicates nothing.
+/// Sum over all dims, a tensor of rank 0, rounded once. Communicates nothing.
 template <distributed X>
 auto sum(X const& x) {
-  if constexpr (X::rank == 0) return x;
+  using T = typename X::value_type;
+  using A = accumulation_t<T>;
+  if constexpr (!std::same_as<T, A>) return detail::converted<T>(sum(detail::converted<A>(x)));
+  else if constexpr (X::rank == 0) return x;
   else return sum(sum<X::rank - 1>(x));
 }
 

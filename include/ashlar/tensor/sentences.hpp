@@ -38,6 +38,16 @@
   "scale: a partial maximum or minimum cannot be scaled addend by addend, since a negative "       \
   "factor "                                                                                        \
   "turns them around. Reduce it first, as in a * (x | to<B, ...>)."
+#define ASHLAR_SAYS_SOFTMAX_INTEGERS                                                               \
+  "softmax: the probabilities are no integers. Make the tensor of float, double or bfloat16."
+#define ASHLAR_SAYS_GELU_INTEGERS                                                                  \
+  "gelu: its values are no integers. Make the tensor of float, double or bfloat16."
+#define ASHLAR_SAYS_RANDOM_INTEGERS                                                                \
+  "normal, uniform: random tensors are of float, double or bfloat16. Make integers with "          \
+  "from_index."
+#define ASHLAR_SAYS_MATMUL_INTEGERS                                                                \
+  "matmul: there is no product of integer matrices. Make the operands of float, double or "        \
+  "bfloat16."
 #define ASHLAR_SAYS_ALIKE                                                                          \
   "element-wise operators take two tensors of one element type and one number of dimensions."
 #define ASHLAR_SAYS_DIMENSION                                                                      \

@@ -7,8 +7,10 @@
 // uniform() and normal(), with the same values.
 //
 //   for_each_word_run  blocks of words to a visitor   (dropout's mask is made of it)
-//   fill_uniform       [0, 1)
+//   fill_uniform       [low, high)
 //   fill_normal        mean + deviation * z
+//
+// Of bfloat16, both are computed in float and rounded at the end, so that `high` may be met.
 //
 // A shard of rank > 1 is filled by one call for each contiguous run of its global indices.
 
@@ -18,6 +20,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/normal.hpp>
 #include <ashlar/device/philox.hpp>
+#include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::device::host {
 
@@ -57,13 +60,14 @@ void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t fi
 /// out[i] = low + (high - low) * uniform(seed, stream, first + i).
 template <class T>
 void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
-                  T low, T high, T* out) {
+                  accumulation_t<T> low, accumulation_t<T> high, T* out) {
   for_each_word_run(seed, stream, first, count,
                     [=](std::uint32_t const* words, std::int64_t offset, std::int64_t n) {
                       T* const target = out + offset;
                       ASHLAR_VECTORIZE
                       for (std::int64_t i = 0; i < n; ++i) {
-                        target[i] = low + (high - low) * uniform_from_word<T>(words[i]);
+                        target[i] = static_cast<T>(
+                            low + (high - low) * uniform_from_word<accumulation_t<T>>(words[i]));
                       }
                     });
 }
@@ -71,7 +75,8 @@ void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, 
 /// out[i] = mean + deviation * normal(seed, stream, first + i).
 template <class T>
 void fill_normal(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
-                 T mean, T deviation, T* out) {
+                 accumulation_t<T> mean, accumulation_t<T> deviation, T* out) {
+  using A = accumulation_t<T>;
   alignas(64) std::uint32_t words[words_per_run];
   alignas(64) T values[words_per_run];
   std::int64_t done = 0;
@@ -82,8 +87,8 @@ void fill_normal(std::uint64_t seed, std::uint64_t stream, std::int64_t first, s
     ASHLAR_VECTORIZE
     for (std::int64_t pair = 0; pair < words_per_run / 2; ++pair) {
       normal_pair const z = normals_from_words(words[2 * pair], words[2 * pair + 1]);
-      values[2 * pair] = mean + deviation * static_cast<T>(z.first);
-      values[2 * pair + 1] = mean + deviation * static_cast<T>(z.second);
+      values[2 * pair] = static_cast<T>(mean + deviation * static_cast<A>(z.first));
+      values[2 * pair + 1] = static_cast<T>(mean + deviation * static_cast<A>(z.second));
     }
     std::int64_t const n = std::min(words_per_run - skip, count - done);
     std::copy_n(values + skip, n, out + done);

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: matmul: there is no product of integer matrices. Make the operands of float, double or bfloat16.
+
+#include <ashlar/tensor/matmul.hpp>
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+using ashlar::tensor;
+
+#ifdef ASHLAR_CONTROL
+using element = float;
+#else
+using element = std::int32_t;
+#endif
+
+auto f(tensor<element, 2, sbp<S<0>>> const& x, tensor<element, 2, sbp<B>> const& w) {
+  return matmul(x, w);
+}

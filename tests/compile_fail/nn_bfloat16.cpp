@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: nn::place: models are of float or double. Place the net as nn::place<float>(...); bfloat16 and integers are types of tensors, not of layers.
+
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/model.hpp>
+
+namespace nn = ashlar::nn;
+
+#ifdef ASHLAR_CONTROL
+using element = float;
+#else
+using element = ashlar::bfloat16;
+#endif
+
+void place(ashlar::mesh const& m, ashlar::search::plan const& plan) {
+  nn::place<element>(nn::chain(nn::linear(4, 4)), m, plan);
+}
