@@ -68,10 +68,8 @@ struct mesh_case {
 inline rc::Gen<mesh_case> meshes(int most_axes = 4, int least_axes = 1) {
   return rc::gen::exec([=] {
     auto lists = factorizations(world_size());
-    std::erase_if(lists, [&](index const& list) {
-      auto const axes = static_cast<int>(list.size());
-      return axes < least_axes || axes > most_axes;
-    });
+    int const axes = *between(least_axes, most_axes);
+    std::erase_if(lists, [&](index const& list) { return static_cast<int>(list.size()) != axes; });
     auto const extents = any_of(lists);
     mesh_case c;
     char const* const names[] = {"a", "b", "c", "d"};

@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a plan on simulated ranks, index by index. A rank is a map from global index to integer
-// value. The seven moves are written from their meaning as collectives, with no help of the
-// library's layouts: a rank reads only what ranks of its group hold, and a move that asks for more
-// or meets two different copies of one element is an error (throws).
+// Runs a plan on simulated ranks, index by index. A rank is a map from global index to value. The
+// seven moves are written from their meaning as collectives, with no help of the library's layouts:
+// a rank reads only what ranks of its group hold, and a move that asks for more or meets two
+// different copies of one element is an error (throws).
+//
+// Reductions are in the library's canonical order, so that they are right to the bit in floating
+// point too: what member j of a group of p owns is ((s[j + 1] + s[j + 2]) + ...) + s[j], indices
+// mod p. In an all-reduce member j owns block j of the balanced split of the flat shard.
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -20,16 +26,17 @@
 
 namespace ashlar_test {
 
-using value_map = std::map<int, std::int64_t>;  // row-major global index -> value
-
-class replay {
+template <class Value>
+class basic_replay {
  public:
+  using value_map = std::map<int, Value>;  // row-major global index -> value
+
   struct moved {  // what one rank of one step received
     std::int64_t elements = 0;
     std::int64_t held_before = 0, held_after = 0;
   };
 
-  replay(index extents, ashlar::topology const& t) : extents_(std::move(extents)), mesh_(t) {
+  basic_replay(index extents, ashlar::topology const& t) : extents_(std::move(extents)), mesh_(t) {
     all_ = mesh_.all_coordinates();
     ranks_.resize(all_.size());
   }
@@ -41,8 +48,25 @@ class replay {
       ranks_[r].clear();
       auto const& part = parts.at(addend_of(p, all_[r]));
       for (int i : owned(p, all_[r]))
-        ranks_[r][i] = static_cast<std::int64_t>(part.values[static_cast<std::size_t>(i)]);
+        ranks_[r][i] = static_cast<Value>(part.values[static_cast<std::size_t>(i)]);
     }
+  }
+
+  /// Places by p the addends value(addend, index): `addend` is the coordinates along the partial axes
+  /// (0 elsewhere), `index` row-major in the whole tensor.
+  template <class ValueOf>
+  void start_with(placement const& p, ValueOf value) {
+    for (std::size_t r = 0; r < all_.size(); ++r) {
+      ranks_[r].clear();
+      for (int i : owned(p, all_[r])) ranks_[r][i] = value(addend_of(p, all_[r]), i);
+    }
+  }
+
+  /// What a rank holds, in row-major order.
+  std::vector<Value> shard(int rank) const {
+    std::vector<Value> values;
+    for (auto const& [i, v] : at(ranks_, rank)) values.push_back(v);
+    return values;
   }
 
   /// Performs the step; what each rank received.
@@ -55,6 +79,10 @@ class replay {
       value_map next;
       auto const want = owned(s.to, all_[r]);
       auto const& own = before[r];
+      if (s.kind == collective::all_reduce || s.kind == collective::reduce_scatter)
+        for (int member : group)
+          if (at(before, member).size() != own.size())
+            fail("ranks reduce shards of different sizes");
       report[r].held_before = static_cast<std::int64_t>(own.size());
       switch (s.kind) {
         case collective::all_gather:
@@ -62,10 +90,20 @@ class replay {
             for (auto const& [i, v] : at(before, member))
               if (!next.emplace(i, v).second) fail("two ranks gather one element");
           break;
-        case collective::all_reduce: next = reduced(before, group, s.from.op()); break;
+        case collective::all_reduce: {
+          int const n = static_cast<int>(want.size()), p = static_cast<int>(group.size());
+          int block = 0, end = n / p + (n % p > 0);
+          for (int k = 0; k < n; ++k) {
+            if (k == end) ++block, end += n / p + (block < n % p);
+            next[want[static_cast<std::size_t>(k)]] = reduced(before, group, s.from.op(), block,
+                                                              want[static_cast<std::size_t>(k)]);
+          }
+          break;
+        }
         case collective::reduce_scatter: {
-          auto const sum = reduced(before, group, s.from.op());
-          for (int i : want) next[i] = get(sum, i);
+          int me = 0;
+          while (group[static_cast<std::size_t>(me)] != static_cast<int>(r)) ++me;
+          for (int i : want) next[i] = reduced(before, group, s.from.op(), me, i);
           break;
         }
         case collective::all_to_all:
@@ -125,7 +163,7 @@ class replay {
     }
     for (auto const& [c, values] : sums)
       for (auto const& [i, v] : values)
-        if (v != static_cast<std::int64_t>(x.values[static_cast<std::size_t>(i)]))
+        if (v != static_cast<Value>(x.values[static_cast<std::size_t>(i)]))
           return "a value is wrong";
     return "";
   }
@@ -137,16 +175,20 @@ class replay {
   static value_map const& at(std::vector<value_map> const& maps, int rank) {
     return maps[static_cast<std::size_t>(rank)];
   }
-  static std::int64_t get(value_map const& from, int i) {
+  static Value get(value_map const& from, int i) {
     auto const it = from.find(i);
     if (it == from.end()) fail("a rank lacks an element that it needs");
     return it->second;
   }
-  static std::int64_t reduce(reduction op, std::int64_t a, std::int64_t b) {
+  static Value reduce(reduction op, Value a, Value b) {
     return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
   }
-  static std::int64_t identity(reduction op) {
-    return op == reduction::sum ? 0 : op == reduction::max ? INT64_MIN : INT64_MAX;
+  static Value identity(reduction op) {
+    using limits = std::numeric_limits<Value>;
+    if (op == reduction::sum) return Value{};
+    if constexpr (limits::has_infinity)
+      return op == reduction::max ? -limits::infinity() : limits::infinity();
+    else return op == reduction::max ? limits::lowest() : limits::max();
   }
   bool is_pairwise(ashlar::step const& s) const {
     return mesh_.extents[static_cast<std::size_t>(s.axes[0])] ==
@@ -167,7 +209,8 @@ class replay {
     return all;
   }
 
-  /// The ranks whose coordinates differ from those of r along `axes` only.
+  /// The ranks whose coordinates differ from those of r along `axes` only, in the group's order: the
+  /// first of the axes slowest.
   std::vector<int> group_of(ashlar::axis_list const& axes, std::size_t r) const {
     std::vector<int> group;
     for (std::size_t other = 0; other < all_.size(); ++other) {
@@ -178,23 +221,30 @@ class replay {
                   all_[other][static_cast<std::size_t>(a)] == all_[r][static_cast<std::size_t>(a)]);
       if (member) group.push_back(static_cast<int>(other));
     }
+    auto const along = [&](int member) {
+      index c;
+      for (auto const a : axes)
+        c.push_back(all_[static_cast<std::size_t>(member)][static_cast<std::size_t>(a)]);
+      return c;
+    };
+    std::sort(group.begin(), group.end(), [&](int x, int y) { return along(x) < along(y); });
     return group;
   }
 
-  static value_map reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
-                           reduction op) {
-    value_map sum = at(maps, group.front());
-    for (std::size_t k = 1; k < group.size(); ++k) {
-      auto const& other = at(maps, group[k]);
-      if (other.size() != sum.size()) fail("ranks reduce shards of different sizes");
-      for (auto& [i, v] : sum) v = reduce(op, v, get(other, i));
-    }
+  /// Element i of the members of `group`, reduced as its owner, member j, does.
+  static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
+                       reduction op, int j, int i) {
+    int const p = static_cast<int>(group.size());
+    auto const addend = [&](int k) {
+      return get(at(maps, group[static_cast<std::size_t>((j + k) % p)]), i);
+    };
+    Value sum = addend(1);
+    for (int k = 2; k <= p; ++k) sum = reduce(op, sum, addend(k));
     return sum;
   }
 
-  static std::int64_t only_copy(std::vector<value_map> const& maps, std::vector<int> const& group,
-                                int i) {
-    std::optional<std::int64_t> found;
+  static Value only_copy(std::vector<value_map> const& maps, std::vector<int> const& group, int i) {
+    std::optional<Value> found;
     for (int member : group)
       if (auto const it = at(maps, member).find(i); it != at(maps, member).end()) {
         if (found) fail("two ranks of the group hold one element of a split");
@@ -209,5 +259,7 @@ class replay {
   std::vector<index> all_;
   std::vector<value_map> ranks_;
 };
+
+using replay = basic_replay<std::int64_t>;
 
 }  // namespace ashlar_test
