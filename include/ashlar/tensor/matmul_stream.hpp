@@ -120,10 +120,10 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
                      matmul_block<T, Rank> const& b, bool adds, matmul_block<T, Rank> const& c) {
   device::host::gemm_batched_strided(
       plan.transpose_a, plan.transpose_b, Rank == 3 ? c.extent(0) : 1, c.extent(Rank - 2),
-      c.extent(Rank - 1), a.extent(Rank - (plan.transpose_a ? 2 : 1)), T(1),
+      c.extent(Rank - 1), a.extent(Rank - (plan.transpose_a ? 2 : 1)), accumulation_t<T>(1),
       static_cast<T const*>(a.data), a.row_stride(), a.batch_stride(),
-      static_cast<T const*>(b.data), b.row_stride(), b.batch_stride(), T(adds ? 1.0f : 0.0f),
-      c.data, c.row_stride(), c.batch_stride());
+      static_cast<T const*>(b.data), b.row_stride(), b.batch_stride(),
+      accumulation_t<T>(adds ? 1.0f : 0.0f), c.data, c.row_stride(), c.batch_stride());
 }
 
 /// Runs a plan that streams on operands that lie as it says.
