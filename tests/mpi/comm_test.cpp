@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The transport: blocking and non-blocking exchanges of each kind give the same values and bytes,
-// along every group of axes; logs nest; a mesh can be told to refuse.
+// The transport: a transfer at once or bit by bit, out of neighbours' memory or as messages, gives
+// the same bits and bytes, along every group of axes; logs nest; a mesh can be told to refuse.
 
-#include <numeric>
+#include <algorithm>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
+#include <support/transport.hpp>
 
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -19,156 +21,139 @@ namespace ashlar_test {
 namespace {
 
 using namespace ashlar::placements;
-using ashlar::axis_list;
 using ashlar::collective;
 using ashlar::element_type;
-using ashlar::exchange;
 using ashlar::sbp;
 
-/// Ordered lists of axes of a mesh.
-std::vector<axis_list> groups(int axes) {
-  std::vector<axis_list> all;
-  for (int a = 0; a < axes; ++a) {
-    all.push_back({static_cast<signed char>(a)});
-    for (int b = 0; b < axes; ++b)
-      if (a != b) all.push_back({static_cast<signed char>(a), static_cast<signed char>(b)});
+/// Every step that communicates of the plans between all placements with one role per axis.
+std::vector<ashlar::step> steps_on(ashlar::topology const& t, ashlar::shape const& extents) {
+  std::vector<ashlar::step> steps;
+  ashlar::axis_placement const roles[] = {ashlar::split(0), ashlar::split(1), ashlar::broadcast(),
+                                          ashlar::partial()};
+  std::vector<ashlar::placement> all{ashlar::placement{}};
+  for (int a = 0; a < t.axes(); ++a) {
+    std::vector<ashlar::placement> longer;
+    for (auto const& p : all)
+      for (auto const& role : roles) {
+        auto q = p;
+        q.axis.push_back(role);
+        if (role.is_split()) q.axis[a].depth = static_cast<signed char>(p.split_count(role.dim));
+        longer.push_back(q);
+      }
+    all = std::move(longer);
   }
-  return all;
+  for (auto const& from : all)
+    for (auto const& to : all)
+      for (auto const& s :
+           ashlar::plan_redistribution(extents, 4, from, to, t, ashlar::machines::workstation)
+               .steps)
+        if (communicates(s.kind) && std::find(steps.begin(), steps.end(), s) == steps.end())
+          steps.push_back(s);
+  return steps;
 }
 
-/// One exchange and what must come out of it on this rank, by arithmetic.
-struct trial {
-  exchange what;
-  std::vector<std::int64_t> send_counts, recv_counts;
-  std::vector<double> send, recv, expected;
+/// A shard in the mesh's memory, with values whose sums depend on their order.
+struct array {
+  ashlar::mesh m;
+  std::size_t count;
+  float* data;
 
-  exchange const& ready() {
-    what.type = element_type::f64;
-    what.send = send.data();
-    what.recv = recv.data();
-    what.send_counts = send_counts;
-    what.recv_counts = recv_counts;
-    return what;
+  array(ashlar::mesh const& on, std::int64_t elements)
+      : m(on), count(static_cast<std::size_t>(elements)),
+        data(static_cast<float*>(m.memory().allocate(count * sizeof(float)))) {
+    for (std::size_t i = 0; i < count; ++i)
+      data[i] = float((i * 7919 + 104729 * std::size_t(m.rank())) % 1009) *
+                (i % 3 == 0 ? 1e6f : 0.1f);
   }
+  array(array const&) = delete;
+  ~array() { m.memory().release(data, count * sizeof(float)); }
+  std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// Block sizes are uneven and one is zero; element values name who sent what to whom.
-double value(int from, int to, int i) { return 100 * from + 10 * to + i; }
-
-trial trial_of(collective kind, ashlar::mesh const& m, axis_list const& axes) {
-  auto const& t = m.topology();
-  int const p = t.group_size(axes), me = t.index_in_group(m.here(), axes);
-  auto const rank = [&](int member) { return t.rank_of(t.member(m.here(), axes, member)); };
-  auto const block = [](int member) { return member % 3; };
-  trial e;
-  e.what.kind = kind;
-  e.what.axes = axes;
-  switch (kind) {
-    case collective::all_gather:
-      for (int j = 0; j < p; ++j) {
-        e.recv_counts.push_back(block(j));
-        for (int i = 0; i < block(j); ++i) e.expected.push_back(value(rank(j), 0, i));
-      }
-      for (int i = 0; i < block(me); ++i) e.send.push_back(value(m.rank(), 0, i));
-      break;
-    case collective::reduce_scatter:
-      for (int j = 0; j < p; ++j) {
-        e.recv_counts.push_back(block(j));
-        for (int i = 0; i < block(j); ++i) e.send.push_back(value(m.rank(), j, i));
-      }
-      for (int i = 0; i < block(me); ++i) {
-        double sum = 0;
-        for (int j = 0; j < p; ++j) sum += value(rank(j), me, i);
-        e.expected.push_back(sum);
-      }
-      break;
-    case collective::all_reduce:
-      e.recv_counts = {5};
-      for (int i = 0; i < 5; ++i) {
-        e.recv.push_back(value(m.rank(), 0, i));
-        double largest = 0;
-        for (int j = 0; j < p; ++j) largest = std::max(largest, value(rank(j), 0, i));
-        e.expected.push_back(largest);
-      }
-      e.what.op = ashlar::reduction::max;
-      break;
-    case collective::all_to_all:
-      for (int j = 0; j < p; ++j) {
-        e.send_counts.push_back(block(me + j));
-        e.recv_counts.push_back(block(j + me));
-        for (int i = 0; i < block(me + j); ++i) {
-          e.send.push_back(value(m.rank(), rank(j), i));
-          e.expected.push_back(value(rank(j), m.rank(), i));
-        }
-      }
-      break;
-    default:  // permute: around the group
-      e.what.to = (me + 1) % p;
-      e.what.from = (me + p - 1) % p;
-      e.send_counts = {block(me)};
-      e.recv_counts = {block(e.what.from)};
-      for (int i = 0; i < block(me); ++i) e.send.push_back(value(m.rank(), 0, i));
-      for (int i = 0; i < block(e.what.from); ++i)
-        e.expected.push_back(value(rank(e.what.from), 0, i));
-      break;
-  }
-  e.recv.resize(e.expected.size());
-  return e;
-}
-
-constexpr collective kinds[] = {collective::all_gather, collective::reduce_scatter,
-                                collective::all_reduce, collective::all_to_all,
-                                collective::permute};
+/// Large enough that halves of an all-reduce and chunks of messages are met, and small ones.
+ashlar::shape const shapes[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
 
-TEST_CASE("blocking and non-blocking exchanges agree, along every group of axes") {
+TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the bytes recorded") {
   for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    for (auto const& axes : groups(m.axes()))
-      for (auto const kind : kinds) {
-        auto at_once = trial_of(kind, m, axes);
-        traffic_check traffic(m);
-        m.run(at_once.ready());
-        auto const records = traffic.log().records();
-        CHECK(traffic.difference(records) == "");  // bytes asked of MPI: those recorded
-        CHECK(at_once.recv == at_once.expected);
-        REQUIRE(records.size() == 1);
-        CHECK(records[0].kind == kind);
-        CHECK(records[0].axes == axes);
-
-        auto background = trial_of(kind, m, axes);
-        traffic.clear();
-        auto const pending = m.start(background.ready());
-        pending->wait();
-        CHECK(pending->test());
-        CHECK(traffic.difference(records) == "");
-        CHECK(background.recv == background.expected);
+    if (t.axes() > 2) continue;  // more of the same
+    auto const direct = mesh_on(transport::shared_memory, t);
+    auto const messages = mesh_on(transport::messages, t);
+    for (auto const& extents : shapes)
+      for (auto const& s : steps_on(t, extents)) {
+        if (&extents == shapes && t.axes() > 1 && s.axes.size() == 1) continue;  // seen on one axis
+        auto const what = make_transfer(s, extents, t, direct.here());
+        std::vector<std::vector<float>> results;
+        for (auto const* m : {&direct, &messages}) {
+          array const source(*m, what.from.elements());
+          array const at_once(*m, what.to.elements()), background(*m, what.to.elements());
+          traffic_check traffic(*m, m == &messages);
+          m->run(what, element_type::f32, source.data, at_once.data);
+          auto const records = traffic.log().records();
+          CHECK(traffic.difference(records) == "");
+          REQUIRE(records.size() == 1);
+          CHECK(records[0].kind == s.kind);
+          CHECK(records[0].axes == s.axes);
+          CHECK(records[0].received_bytes == step_traffic(s, extents, t, m->here()).elements * 4);
+          traffic.clear();
+          auto const pending = m->start(
+              {&what, element_type::f32, source.data, background.data, m->take_ticket(what.axes)});
+          while (!pending->advance()) std::this_thread::yield();
+          CHECK(traffic.difference(records) == "");
+          results.push_back(at_once.values());
+          results.push_back(background.values());
+        }
+        for (auto const& r : results)
+          CHECK_MESSAGE(r == results[0], to_string(s.kind) << " along " << to_string(s.axes, t));
       }
   }
 }
 
-TEST_CASE("a pending exchange that is dropped has ended; several may be under way") {
-  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  std::vector<trial> trials;
-  for (auto const kind : kinds) trials.push_back(trial_of(kind, m, {0}));
-  {
-    std::vector<std::unique_ptr<ashlar::pending_exchange>> pending;
-    for (auto& e : trials) pending.push_back(m.start(e.ready()));
-    while (!pending.back()->test()) {
+TEST_CASE("several transfers of one group and of others are under way; dropping one ends it") {
+  ashlar::topology const t = topologies(world_size()).back();
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = mesh_on(on, t);
+    ashlar::shape const extents{64, 96};
+    std::vector<ashlar::transfer> whats;
+    for (auto const& s : steps_on(t, extents))
+      whats.push_back(make_transfer(s, extents, t, m.here()));
+    std::vector<std::unique_ptr<array>> sources, background, at_once;
+    std::vector<std::unique_ptr<ashlar::progressing>> pending;
+    for (auto const& what : whats) {
+      sources.push_back(std::make_unique<array>(m, what.from.elements()));
+      background.push_back(std::make_unique<array>(m, what.to.elements()));
+      at_once.push_back(std::make_unique<array>(m, what.to.elements()));
+      pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
+                                 background.back()->data, m.take_ticket(what.axes)}));
     }
+    // A blocking one takes its turn behind them.
+    for (std::size_t i = 0; i < whats.size(); ++i)
+      m.run(whats[i], element_type::f32, sources[i]->data, at_once[i]->data);
+    while (!pending.empty()) pending.pop_back();
+    CHECK(m.order().idle());
+    for (std::size_t i = 0; i < whats.size(); ++i)
+      CHECK(background[i]->values() == at_once[i]->values());
   }
-  for (auto const& e : trials) CHECK(e.recv == e.expected);
 }
 
-TEST_CASE("an exchange of more than 2^31 elements is refused, not cut short") {
-  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  std::int64_t const count = std::int64_t{1} << 31;
-  exchange e;
-  e.kind = collective::all_reduce;
-  e.axes = {0};
-  e.recv_counts = {&count, 1};
-  CHECK(has(message_of([&] { m.run(e); }), "more than 2^31 - 1 elements"));
+TEST_CASE("a shard outside the window turns the whole group to messages") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
+                       {.bytes_per_rank = 64 * 1024});
+  auto const plenty = mesh_on(transport::shared_memory, m.topology());
+  // The last rank has no room left; the others have.
+  std::vector<std::unique_ptr<array>> fill;
+  if (m.rank() == m.ranks() - 1)
+    for (int i = 0; i < 4; ++i) fill.push_back(std::make_unique<array>(m, 8 * 1024));
+  for (ashlar::placement const to : {ashlar::placement{ashlar::broadcast()}, {ashlar::split(0)}}) {
+    std::vector<std::vector<float>> values;
+    for (auto const* on : {&m, &plenty}) {
+      auto const partial = placed<float, 2>(*on, dense({30, 20}, 0.7), {ashlar::partial()});
+      auto const moved = redistribute(partial, to);
+      values.emplace_back(moved.local().begin(), moved.local().end());
+    }
+    CHECK(values[0] == values[1]);
+  }
 }
 
 TEST_CASE("logs nest, and end with their scope") {
@@ -190,7 +175,7 @@ TEST_CASE("logs nest, and end with their scope") {
   CHECK(outer.received_bytes() == 0);
 }
 
-TEST_CASE("where communication is forbidden, both forms of exchange say so") {
+TEST_CASE("where communication is forbidden, both forms of transfer say so") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {8, 8}, sbp<B, S<0>>{}, 1);
   std::string const expected =
@@ -201,14 +186,18 @@ TEST_CASE("where communication is forbidden, both forms of exchange say so") {
       ashlar::no_communication const inner(m);
       CHECK(message_of([&] { (void)(x | ashlar::to<B, B>); }) == expected);
     }
-    auto e = trial_of(collective::all_gather, m, {1});
-    CHECK(message_of([&] { m.start(e.ready()); }) == expected);
+    ashlar::step const gather{
+        collective::all_gather, {1}, x.placement(), ashlar::placement::all_broadcast(2)};
+    auto const what = make_transfer(gather, x.extents(), m.topology(), m.here());
+    CHECK(message_of([&] {
+            m.start({&what, element_type::f32, x.data(), x.data(), 1});
+          }) == expected);
     (void)(x | ashlar::to<S<1>, S<0>>);  // a slice is free
   }
   CHECK(to_string((x | ashlar::to<B, B>).placement()) == "[B,B]");
 }
 
-TEST_CASE("time spent in exchanges adds up") {
+TEST_CASE("time spent in transfers adds up") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   CHECK(m.communication_seconds() == 0);
   (void)(ashlar::full<float>(m, {64, 64}, sbp<S<0>>{}, 1) | ashlar::to<B>);

@@ -3,18 +3,31 @@
 
 #pragma once
 
-// Where the memory of a mesh's tensors comes from. Blocks are kept and handed out again, so that a
-// training step that has run once allocates nothing: fresh pages from the system cost more than
-// many a collective. Sizes are rounded up to an eighth of their power of two.
+// Where the memory of a mesh's tensors comes from: first a region that the ranks of a node share (if
+// the mesh has one), then the heap. Blocks are kept and handed out again, so that a training step
+// that has run once allocates nothing: fresh pages from the system cost more than many a
+// collective. Sizes are rounded up to an eighth of their power of two; the last block given back
+// of a size is handed out first, while its cache lines are warm.
+//
+//   in the region   bump pointer; when it is at the end, free blocks are merged with their
+//                   neighbours and the first large enough is cut; when there is none, the heap
+//   on the heap     operator new; before more is asked for than was ever held, free blocks go back
 //
 // One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
 
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <new>
 #include <unordered_map>
 #include <vector>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
 
 namespace ashlar {
 
@@ -22,29 +35,39 @@ class arena {
  public:
   static constexpr std::size_t alignment = 64;  // a cache line, and a vector register of AVX-512
 
-  arena() = default;
+  /// An arena whose first `bytes` come from `region` (aligned to a page, or null for none), which
+  /// must outlive it.
+  explicit arena(std::byte* region = nullptr, std::size_t bytes = 0)
+      : region_(region), region_end_(bytes) {}
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
-  ~arena() {
-    for (auto& [size, blocks] : free_)
-      for (void* block : blocks) ::operator delete (block, std::align_val_t{alignment});
-  }
+  ~arena() { free_heap_blocks(); }
 
   void* allocate(std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     in_use_ += size;
     if (in_use_ > peak_) peak_ = in_use_;
     auto& blocks = free_[size];
-    if (blocks.empty()) return ::operator new (size, std::align_val_t{alignment});
-    void* const block = blocks.back();
-    blocks.pop_back();
-    return block;
+    if (!blocks.empty()) {
+      void* const block = blocks.back();
+      blocks.pop_back();
+      return block;
+    }
+    if (void* const block = from_region(size)) return block;
+    return from_heap(size);
   }
 
   void release(void* block, std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     in_use_ -= size;
     free_[size].push_back(block);
+  }
+
+  /// Where `p` lies in the shared region, or -1.
+  std::int64_t offset_in_region(void const* p) const {
+    auto const* const byte = static_cast<std::byte const*>(p);
+    if (byte < region_ || byte >= region_ + region_end_) return -1;
+    return byte - region_;
   }
 
   std::size_t bytes_in_use() const { return in_use_; }
@@ -58,7 +81,106 @@ class arena {
     return (bytes + grain - 1) / grain * grain;
   }
 
+  bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
+
+  void* from_region(std::size_t size) {
+    if (region_end_ - used_ < size) return from_merged(size);
+    if (!commit(used_ + size)) return nullptr;
+    std::byte* const block = region_ + used_;
+    used_ += size;
+    return block;
+  }
+
+  /// Gets pages for the region's first `bytes`. The system promises more shared memory than it may
+  /// have; asked like this it refuses, where a first touch would kill the program.
+  bool commit(std::size_t bytes) {
+#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
+    constexpr std::size_t page = 4096;
+    if (bytes <= committed_) return true;
+    std::size_t const first = committed_ / page * page;
+    std::size_t last = (bytes + page - 1) / page * page;
+    if (last > region_end_) last = region_end_;
+    bool const refused = madvise(region_ + first, last - first, MADV_POPULATE_WRITE) != 0 &&
+                         errno != EINVAL;  // a kernel before 5.14 does not know the request
+    if (refused) {
+      region_end_ = used_;
+      return false;
+    }
+    committed_ = last;
+#else
+    (void)bytes;
+#endif
+    return true;
+  }
+
+  /// The first free stretch of the region that is large enough, after merging all free blocks.
+  void* from_merged(std::size_t size) {
+    for (auto& [block_size, blocks] : free_) {
+      std::size_t kept = 0;
+      for (void* const block : blocks) {
+        if (in_region(block)) merge(static_cast<std::byte*>(block), block_size);
+        else blocks[kept++] = block;
+      }
+      blocks.resize(kept);
+    }
+    for (auto at = merged_.begin(); at != merged_.end(); ++at) {
+      if (at->second < size) continue;
+      auto* const block = at->first;
+      std::size_t const rest = at->second - size;
+      merged_.erase(at);
+      if (rest > 0) merged_.emplace(block + size, rest);
+      return block;
+    }
+    return nullptr;
+  }
+
+  void merge(std::byte* block, std::size_t size) {
+    auto const after = merged_.lower_bound(block);
+    if (after != merged_.end() && block + size == after->first) {
+      size += after->second;
+      merged_.erase(after);
+    }
+    auto const next = merged_.lower_bound(block);
+    if (next != merged_.begin()) {
+      auto const before = std::prev(next);
+      if (before->first + before->second == block) {
+        before->second += size;
+        return;
+      }
+    }
+    merged_.emplace(block, size);
+  }
+
+  void* from_heap(std::size_t size) {
+    if (heap_bytes_ + size > heap_most_) free_heap_blocks();
+    heap_bytes_ += size;
+    if (heap_bytes_ > heap_most_) heap_most_ = heap_bytes_;
+    return ::operator new (size, std::align_val_t{alignment});
+  }
+
+  void free_heap_blocks() {
+    for (auto& [size, blocks] : free_) {
+      std::size_t kept = 0;
+      for (void* const block : blocks) {
+        if (in_region(block)) {
+          blocks[kept++] = block;
+        } else {
+          ::operator delete (block, std::align_val_t{alignment});
+          heap_bytes_ -= size;
+        }
+      }
+      blocks.resize(kept);
+    }
+  }
+
+  std::byte* region_;
+  std::size_t region_end_;                    // never handed out from here on
+  std::size_t used_ = 0;                      // of the region, by the bump pointer
+  std::size_t committed_ = 0;                 // of the region, has pages
+  std::map<std::byte*, std::size_t> merged_;  // free stretches of the region, in no list
   std::unordered_map<std::size_t, std::vector<void*>> free_;
+  std::size_t heap_bytes_ = 0;  // from operator new, in use or in a list
+  std::size_t heap_most_ = 0;
   std::size_t in_use_ = 0;
   std::size_t peak_ = 0;
 };

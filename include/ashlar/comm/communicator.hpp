@@ -3,57 +3,30 @@
 
 #pragma once
 
-// What a transport must do: carry one exchange, at once or in the background. Backends (mpi) and
-// decorators (counting) implement the two functions; nothing above this room knows which it has.
+// What a transport must do: carry one transfer (transfer.hpp), at once or bit by bit. Whether the
+// elements come out of a neighbour's memory or as messages is its business, never the plan's.
+// Backends (mpi) and decorators (counting) implement it; nothing above this room knows which it has.
 // The call is virtual because decorators come and go at run time; it costs nanoseconds where the
-// cheapest exchange costs a microsecond.
+// cheapest transfer costs a microsecond.
 //
-//   kind            send                       recv
-//   all_gather      my block                   every block, in group order   recv_counts: all blocks
-//   reduce_scatter  every block                my block, reduced             recv_counts: all blocks
-//   all_reduce      (in place, in recv)        recv_counts[0] elements
-//   all_to_all      a block per member         a block from each member      both counts
-//   permute         to member `to`             from member `from`            one count each
-//                   where ranks do not pair up: counts per member, carried like an all_to_all
-//
-// Groups are named by axes (mesh/topology.hpp); blocks lie back to back. Reductions happen in an
-// order that depends on the group only.
+// Source and target do not overlap, except that an all-reduce may have one array as both. Until a
+// transfer has ended the source must not be written, nor the target touched.
 
 #include <memory>
-#include <span>
 
 #include <ashlar/comm/element_type.hpp>
-#include <ashlar/machine/collective.hpp>
-#include <ashlar/mesh/topology.hpp>
+#include <ashlar/comm/progress.hpp>
+#include <ashlar/comm/transfer.hpp>
 
 namespace ashlar {
 
-struct exchange {
-  collective kind = collective::all_gather;
-  axis_list axes;
+/// A transfer, the arrays it goes between, and its turn (progress.hpp).
+struct shipment {
+  transfer const* what = nullptr;
   element_type type = element_type::f32;
-  reduction op = reduction::sum;
-  void const* send = nullptr;
-  void* recv = nullptr;
-  std::span<std::int64_t const> send_counts;
-  std::span<std::int64_t const> recv_counts;
-  int to = 0;
-  int from = 0;
-
-  /// The kind of message pattern, which is that of `kind` but for a permute that is not pairwise.
-  collective pattern() const {
-    bool const per_member = kind == collective::permute && recv_counts.size() > 1;
-    return per_member ? collective::all_to_all : kind;
-  }
-};
-
-/// An exchange under way. Its buffers and counts must stay until wait() or destruction, which waits.
-class pending_exchange {
- public:
-  virtual ~pending_exchange() = default;
-  virtual void wait() = 0;
-  /// Whether it has ended; lets the transport make progress.
-  virtual bool test() = 0;
+  void const* source = nullptr;
+  void* target = nullptr;
+  std::uint64_t ticket = 0;
 };
 
 class communicator {
@@ -63,10 +36,11 @@ class communicator {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
-  /// Carries an exchange to its end. Collective over the group.
-  virtual void run(exchange const& what) = 0;
-  /// Begins an exchange. Collective over the group.
-  virtual std::unique_ptr<pending_exchange> start(exchange const& what) = 0;
+  /// Carries a transfer to its end. Collective over the group.
+  virtual void run(shipment const& s) = 0;
+  /// Begins a transfer, which goes on when advance() is called. What `s` points to must stay until
+  /// it has ended; dropping it waits for its end. Collective over the group.
+  virtual std::unique_ptr<progressing> start(shipment const& s) = 0;
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;
 };

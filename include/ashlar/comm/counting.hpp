@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A decorator that writes down every exchange: kind, axes and the bytes that this rank received by
-// the bandwidth-optimal algorithm, worked out from the counts handed to the transport and from
-// nothing that the planner knows. Tests hold the planner's predictions against it.
+// A decorator that writes down every transfer: kind, axes and the bytes that this rank received by
+// the bandwidth-optimal algorithm, worked out from the blocks handed to the transport and from no
+// formula of the planner's. Tests hold the planner's predictions against it.
 
 #include <vector>
 
@@ -22,17 +22,15 @@ struct collective_record {
 
 class counting_communicator final : public communicator {
  public:
-  counting_communicator(std::shared_ptr<communicator> inner, topology const& t,
-                        coordinates const& here)
-      : inner_(std::move(inner)), topology_(t), here_(here) {}
+  explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}
 
-  void run(exchange const& what) override {
-    note(what);
-    inner_->run(what);
+  void run(shipment const& s) override {
+    note(s);
+    inner_->run(s);
   }
-  std::unique_ptr<pending_exchange> start(exchange const& what) override {
-    note(what);
-    return inner_->start(what);
+  std::unique_ptr<progressing> start(shipment const& s) override {
+    note(s);
+    return inner_->start(s);
   }
   void barrier() override { inner_->barrier(); }
 
@@ -41,30 +39,11 @@ class counting_communicator final : public communicator {
   std::shared_ptr<communicator> const& inner() const { return inner_; }
 
  private:
-  void note(exchange const& what) {
-    auto const me = static_cast<std::size_t>(topology_.index_in_group(here_, what.axes));
-    std::int64_t const p = topology_.group_size(what.axes);
-    std::int64_t total = 0;
-    for (auto const n : what.recv_counts) total += n;
-    std::int64_t elements = 0;
-    switch (what.pattern()) {
-      case collective::all_gather:
-      case collective::all_to_all: elements = total - what.recv_counts[me]; break;
-      case collective::reduce_scatter: elements = (p - 1) * what.recv_counts[me]; break;
-      case collective::all_reduce: {
-        auto const block = total / p + (static_cast<std::int64_t>(me) < total % p ? 1 : 0);
-        elements = (p - 1) * block + (total - block);
-        break;
-      }
-      case collective::permute: elements = what.from == static_cast<int>(me) ? 0 : total; break;
-      default: break;
-    }
-    records_.push_back({what.kind, what.axes, elements * size_of(what.type)});
+  void note(shipment const& s) {
+    records_.push_back({s.what->kind, s.what->axes, s.what->received_elements() * size_of(s.type)});
   }
 
   std::shared_ptr<communicator> inner_;
-  topology topology_;
-  coordinates here_;
   std::vector<collective_record> records_;
 };
 

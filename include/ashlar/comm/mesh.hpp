@@ -8,12 +8,15 @@
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
+// The ranks of a node share the memory of its tensors unless told otherwise (shared/settings.hpp).
 // Plans are made once and kept (plan_cache.hpp). The time spent in exchanges is summed up for
 // progress reports.
 
+#include <algorithm>
 #include <bit>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 
 #include <ashlar/comm/arena.hpp>
@@ -27,8 +30,8 @@ namespace ashlar {
 class mesh {
  public:
   /// Collective over `comm`. Throws ashlar::error on every rank if the ranks do not match.
-  mesh(MPI_Comm comm, topology const& t, machine const& m = machines::workstation)
-      : state_(std::make_shared<state>()) {
+  mesh(MPI_Comm comm, ashlar::topology const& t, ashlar::machine const& m = machines::workstation,
+       shared::settings const& sharing = shared::from_environment()) {
     int size = 0, rank = 0;
     MPI_Comm_size(comm, &size);
     MPI_Comm_rank(comm, &rank);
@@ -38,16 +41,19 @@ class mesh {
                               ". Start it with mpirun -n " + std::to_string(t.ranks()) +
                               ", or give a mesh whose extents multiply to " + std::to_string(size) +
                               ".");
+    state_ = std::make_shared<state>(comm, sharing);
     state_->shape = t;
     state_->rank = rank;
     state_->here = t.coordinates_of(rank);
     state_->priced_on = m;
-    state_->plain = state_->transport = std::make_shared<mpi::communicator>(comm, t);
+    state_->plain = state_->transport = std::make_shared<mpi::communicator>(
+        comm, t, state_->window, state_->memory, state_->order);
     set_machine(m);
   }
   mesh(MPI_Comm comm, std::initializer_list<mesh_axis> axes,
-       machine const& m = machines::workstation)
-      : mesh(comm, ashlar::topology(axes), m) {}
+       ashlar::machine const& m = machines::workstation,
+       shared::settings const& sharing = shared::from_environment())
+      : mesh(comm, ashlar::topology(axes), m, sharing) {}
 
   ashlar::topology const& topology() const { return state_->shape; }
   coordinates const& here() const { return state_->here; }
@@ -68,34 +74,41 @@ class mesh {
   /// Throws ashlar::error on every rank unless all have the same `value`. Collective over the mesh:
   /// one all-reduce of 16 bytes, which logs do not see.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
-    std::int64_t const count = 2;
     // The maximum of a number and of its complement: they complement each other if all are equal.
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
-    exchange e;
-    e.kind = collective::all_reduce;
-    for (int a = 0; a < axes(); ++a) e.axes.push_back(static_cast<signed char>(a));
-    e.type = element_type::i64;
-    e.op = reduction::max;
-    e.recv = both;
-    e.recv_counts = {&count, 1};
-    state_->plain->run(e);
+    reduce(*state_->plain, std::span<std::int64_t>(both), reduction::max);
     if (both[0] != ~both[1])
       throw error(operation, std::string(fault) + ". All ranks of a mesh must agree on it.");
   }
 
-  /// Carries an exchange and adds its time to communication_seconds().
-  void run(exchange const& what) const {
-    refuse_if_forbidden(what);
-    auto const start = std::chrono::steady_clock::now();
-    state_->transport->run(what);
-    state_->seconds +=
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  /// Replaces `values`, as many on every rank, by their sums (maxima, minima) over all ranks.
+  /// Collective over the mesh: one all-reduce.
+  template <class T>
+  void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
+    refuse_if_forbidden(collective::all_reduce, all_axes());
+    auto const timed = time();
+    reduce(*state_->transport, values, op);
   }
-  /// Begins an exchange. Its time is not in communication_seconds().
-  std::unique_ptr<pending_exchange> start(exchange const& what) const {
-    refuse_if_forbidden(what);
-    return state_->transport->start(what);
+
+  /// Carries a transfer to its end and adds its time to communication_seconds().
+  void run(transfer const& what, element_type type, void const* source, void* target) const {
+    refuse_if_forbidden(what.kind, what.axes);
+    auto const timed = time();
+    state_->transport->run({&what, type, source, target, state_->order.take_ticket(what.axes)});
   }
+
+  /// A turn for a transfer that is started later: all ranks take their turns in the same order.
+  std::uint64_t take_ticket(axis_list const& axes) const { return state_->order.take_ticket(axes); }
+  /// Begins a transfer. Its time is not in communication_seconds().
+  std::unique_ptr<progressing> start(shipment const& s) const {
+    refuse_if_forbidden(s.what->kind, s.what->axes);
+    return state_->transport->start(s);
+  }
+  /// The transfers under way.
+  ashlar::progress& order() const { return state_->order; }
+  /// Lets all transfers under way go on: worth calling now and then in a long computation.
+  void progress() const { state_->order.poll(); }
+
   void barrier() const { state_->transport->barrier(); }
 
   double communication_seconds() const { return state_->seconds; }
@@ -103,7 +116,13 @@ class mesh {
   /// The plan of a redistribution, from the cache.
   redistribution_plan const& plan(shape const& extents, int element_size, placement const& from,
                                   placement const& to) const {
-    return state_->plans.redistribution(extents, element_size, from, to, topology(), machine());
+    return prepared(extents, element_size, from, to).plan;
+  }
+  /// The same with what this rank does in each step.
+  prepared_plan const& prepared(shape const& extents, int element_size, placement const& from,
+                                placement const& to) const {
+    return state_->plans.redistribution(extents, element_size, from, to, topology(), machine(),
+                                        here());
   }
 
   /// The plans of this mesh; matmul keeps its own there.
@@ -116,11 +135,16 @@ class mesh {
   friend class no_communication;
 
   struct state {
+    state(MPI_Comm comm, shared::settings const& sharing)
+        : window(comm, sharing), memory(window.region(), window.region_bytes()) {}
+
     ashlar::topology shape;
     int rank = 0;
     coordinates here{};
     ashlar::machine priced_on;
+    mpi::shared_window window;
     arena memory;
+    ashlar::progress order;
     std::shared_ptr<communicator> plain;      // without decorators
     std::shared_ptr<communicator> transport;  // the same, perhaps decorated
     plan_cache plans;
@@ -136,11 +160,42 @@ class mesh {
     return h;
   }
 
-  void refuse_if_forbidden(exchange const& what) const {
+  void refuse_if_forbidden(collective kind, axis_list const& axes) const {
     if (state_->forbidden)
-      throw error("mesh", std::string("communication is forbidden here, but ") +
-                              to_string(what.kind) + " along " + to_string(what.axes, topology()) +
-                              " was asked for.");
+      throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
+                              " along " + to_string(axes, topology()) + " was asked for.");
+  }
+
+  axis_list all_axes() const {
+    axis_list all;
+    for (int a = 0; a < axes(); ++a) all.push_back(static_cast<signed char>(a));
+    return all;
+  }
+
+  /// Adds the time until it goes to communication_seconds().
+  struct timer {
+    double& seconds;
+    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+    ~timer() {
+      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+  };
+  timer time() const { return {state_->seconds}; }
+
+  template <class T>
+  void reduce(communicator& transport, std::span<T> values, reduction op) const {
+    auto const all = all_axes();
+    auto const count = static_cast<std::int64_t>(values.size());
+    auto const what = flat_all_reduce(count, all, topology(), here(), op);
+    auto const bytes = values.size_bytes();
+    // In the arena, so that neighbours can read it.
+    auto* const source = static_cast<T*>(state_->memory.allocate(bytes));
+    auto* const target = static_cast<T*>(state_->memory.allocate(bytes));
+    std::copy(values.begin(), values.end(), source);
+    transport.run({&what, element_type_of<T>, source, target, state_->order.take_ticket(all)});
+    std::copy(target, target + count, values.begin());
+    state_->memory.release(source, bytes);
+    state_->memory.release(target, bytes);
   }
 
   std::shared_ptr<state> state_;
@@ -150,8 +205,7 @@ class mesh {
 class communication_log {
  public:
   explicit communication_log(mesh const& m)
-      : mesh_(m), counter_(std::make_shared<counting_communicator>(m.state_->transport,
-                                                                   m.topology(), m.here())) {
+      : mesh_(m), counter_(std::make_shared<counting_communicator>(m.state_->transport)) {
     mesh_.state_->transport = counter_;
   }
   communication_log(communication_log const&) = delete;

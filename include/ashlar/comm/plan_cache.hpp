@@ -9,29 +9,55 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
+#include <ashlar/comm/transfer.hpp>
 #include <ashlar/plan/matmul.hpp>
 
 namespace ashlar {
 
+/// A plan and what this rank does in each of its steps.
+struct prepared_plan {
+  redistribution_plan plan;
+  std::vector<transfer> transfers;
+};
+
+struct prepared_product {
+  matmul_plan plan;
+  prepared_plan a, b, c;
+};
+
+inline prepared_plan prepare(redistribution_plan const& plan, topology const& t,
+                             coordinates const& here) {
+  prepared_plan p{plan, {}};
+  for (auto const& s : plan.steps) p.transfers.push_back(make_transfer(s, plan.extents, t, here));
+  return p;
+}
+inline prepared_product prepare(matmul_plan const& plan, topology const& t,
+                                coordinates const& here) {
+  return {plan, prepare(plan.a, t, here), prepare(plan.b, t, here), prepare(plan.c, t, here)};
+}
+
 class plan_cache {
  public:
-  redistribution_plan const& redistribution(shape const& extents, int element_size,
-                                            placement const& from, placement const& to,
-                                            topology const& t, machine const& m) {
+  prepared_plan const& redistribution(shape const& extents, int element_size, placement const& from,
+                                      placement const& to, topology const& t, machine const& m,
+                                      coordinates const& here) {
     key k;
     k.add(element_size).add(extents).add(from).add(to);
     auto const found = redistributions_.find(k.text);
     if (found != redistributions_.end()) return found->second;
     return redistributions_
-        .emplace(k.text, plan_redistribution(extents, element_size, from, to, t, m))
+        .emplace(k.text,
+                 prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here))
         .first->second;
   }
 
-  matmul_plan const& product(shape const& a_extents, placement const& a, shape const& b_extents,
-                             placement const& b, bool transpose_a, bool transpose_b,
-                             placement const& c, int element_size, topology const& t,
-                             machine const& m, matmul_options const& wanted) {
+  prepared_product const& product(shape const& a_extents, placement const& a,
+                                  shape const& b_extents, placement const& b, bool transpose_a,
+                                  bool transpose_b, placement const& c, int element_size,
+                                  topology const& t, machine const& m, matmul_options const& wanted,
+                                  coordinates const& here) {
     key k;
     k.add(element_size).add(transpose_a).add(transpose_b);
     k.add(wanted.memory).add(wanted.stream).add(wanted.panels);
@@ -39,8 +65,9 @@ class plan_cache {
     auto const found = products_.find(k.text);
     if (found != products_.end()) return found->second;
     return products_
-        .emplace(k.text, plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
-                                     element_size, t, m, wanted))
+        .emplace(k.text, prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b,
+                                             c, element_size, t, m, wanted),
+                                 t, here))
         .first->second;
   }
 
@@ -74,8 +101,8 @@ class plan_cache {
     }
   };
 
-  std::map<std::string, redistribution_plan> redistributions_;
-  std::map<std::string, matmul_plan> products_;
+  std::map<std::string, prepared_plan> redistributions_;
+  std::map<std::string, prepared_product> products_;
 };
 
 }  // namespace ashlar

@@ -172,8 +172,8 @@ namespace detail {
 
 /// The plan of a product, in the mesh's cache.
 template <class A, class B, placement_argument Result>
-matmul_plan const& product_plan(A const& a, B const& b, Result const& p,
-                                matmul_options const& wanted) {
+prepared_product const& product_plan(A const& a, B const& b, Result const& p,
+                                     matmul_options const& wanted) {
   auto const& x = detail::matmul_operand<A>::get(a);
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
@@ -184,7 +184,7 @@ matmul_plan const& product_plan(A const& a, B const& b, Result const& p,
                                   detail::matmul_operand<A>::is_transposed,
                                   detail::matmul_operand<B>::is_transposed, as_value(p),
                                   sizeof(typename detail::matmul_tensor<A>::value_type),
-                                  x.mesh().topology(), x.mesh().machine(), wanted);
+                                  x.mesh().topology(), x.mesh().machine(), wanted, x.mesh().here());
 }
 
 }  // namespace detail
@@ -197,7 +197,7 @@ requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B c
                                                                  Result const& p,
                                                                  matmul_options const& wanted) {
   auto const& m = detail::matmul_operand<A>::get(a).mesh();
-  return {detail::product_plan(a, b, p, wanted), m.topology(), m.machine()};
+  return {detail::product_plan(a, b, p, wanted).plan, m.topology(), m.machine()};
 }
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
@@ -225,12 +225,13 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
     auto local = [&] {  // the moved operands end with it: the plan's peak memory says so
       auto const x = detail::run_plan(given_a, plan.a);
       auto const w = detail::run_plan(given_b, plan.b);
-      return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.c.from);
+      return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.plan.c.from);
     }();
     return detail::run_plan(std::move(local), plan.c);
   };
-  auto const result = plan.panels.letter == 0 ? whole()
-                                              : detail::run_streamed(given_a, given_b, plan);
+  auto const result = plan.plan.panels.letter == 0
+                          ? whole()
+                          : detail::run_streamed(given_a, given_b, plan.plan);
   if constexpr (static_placement<Result>) return result.template as_static<Result>();
   else return result;
 }

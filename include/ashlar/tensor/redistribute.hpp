@@ -12,7 +12,7 @@
 // Where nothing moves the result shares the shard of x.
 
 #include <ashlar/plan/text.hpp>
-#include <ashlar/tensor/run_step.hpp>
+#include <ashlar/tensor/run_transfer.hpp>
 #include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -21,23 +21,30 @@ namespace detail {
 
 /// The plan of `x` to `target`, from the mesh's cache. Throws if the placement does not fit.
 template <distributed Tensor>
-redistribution_plan const& plan_to(Tensor const& x, placement const& target) {
+prepared_plan const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();
   if (char const* const wrong = check(target, Tensor::rank, m.axes()))
     throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
-  return m.plan(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
+  return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
-/// Runs the plan's steps from `x`, which lies as plan.from.
+/// Runs the plan's steps from `x`, which lies as the plan begins.
 template <class T, int Rank>
-tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan const& plan) {
+tensor<T, Rank> run_plan(tensor<T, Rank> x, prepared_plan const& p) {
   auto const& m = x.mesh();
-  for (auto const& s : plan.steps) {
-    tensor<T, Rank> next(m, x.extents(), s.to);
-    run_step(m, x.extents(), s, static_cast<T const*>(x.data()), next.data());
-    x = next;
+  for (std::size_t i = 0; i < p.transfers.size(); ++i) {
+    tensor<T, Rank> next(m, x.extents(), p.plan.steps[static_cast<int>(i)].to);
+    run_transfer(m, p.transfers[i], static_cast<T const*>(x.data()), next.data());
+    x = std::move(next);
   }
   return x;
+}
+
+/// The same with a plan that is not kept.
+template <class T, int Rank>
+tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan const& plan) {
+  auto const prepared = prepare(plan, x.mesh().topology(), x.mesh().here());
+  return run_plan(std::move(x), prepared);
 }
 
 }  // namespace detail
@@ -80,8 +87,7 @@ auto operator|(Tensor const& x, to_placement<Tags...>) {
 /// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 plan_report plan_redistribution(Tensor const& x, Target const& target) {
-  auto const& plan = detail::plan_to(x, as_value(target));
-  return {plan, x.mesh().topology(), x.mesh().machine()};
+  return {detail::plan_to(x, as_value(target)).plan, x.mesh().topology(), x.mesh().machine()};
 }
 
 }  // namespace ashlar

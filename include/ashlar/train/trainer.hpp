@@ -77,7 +77,7 @@ class trainer {
         totals[1] += device::host::sum_of_squares(static_cast<T const*>(g.data()),
                                                   g.local_elements());
     });
-    sum_over_mesh(mesh, totals);
+    mesh.all_reduce(std::span<double>(totals));
 
     step_report report;
     report.step = step_;
@@ -111,17 +111,6 @@ class trainer {
   std::int64_t steps_done() const { return step_; }
 
  private:
-  static void sum_over_mesh(mesh const& m, double (&totals)[2]) {
-    std::int64_t const count = 2;
-    exchange e;
-    e.kind = collective::all_reduce;
-    for (int a = 0; a < m.axes(); ++a) e.axes.push_back(static_cast<signed char>(a));
-    e.type = element_type::f64;
-    e.recv = totals;
-    e.recv_counts = {&count, 1};
-    m.run(e);
-  }
-
   Model* model_;
   typename Optimizer::template state<T> state_;
   trainer_options options_;

@@ -3,186 +3,201 @@
 
 #pragma once
 
-// The communicator on MPI: each exchange is one MPI call, blocking or non-blocking, on a
-// communicator of the group's ranks in the group's order. Group communicators are made on first
-// use (MPI_Comm_split over the whole mesh, so every rank must come by) and kept.
+// The communicator on MPI. For each transfer:
+//
+//   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
+//   else                                                   messages (message_transfer.hpp)
+//
+// A member whose shard came from the heap says so in the handshake, and all members turn to messages
+// together. Group communicators are made on first use (MPI_Comm_split over the whole mesh, so every
+// rank must come by) and kept.
 
-#include <climits>
-#include <map>
-#include <string>
-#include <vector>
-
-#include <mpi.h>
+#include <exception>
+#include <thread>
+#include <unordered_map>
+#include <variant>
 
 #include <ashlar/comm/communicator.hpp>
-#include <ashlar/support/error.hpp>
+#include <ashlar/comm/mpi/message_transfer.hpp>
+#include <ashlar/comm/mpi/shared_window.hpp>
+#include <ashlar/comm/shared/direct_transfer.hpp>
 
 namespace ashlar::mpi {
 
 class communicator final : public ashlar::communicator {
  public:
   /// Expects: `comm` has as many ranks as `t`. Duplicates it, so that messages never mix with the
-  /// program's own.
-  communicator(MPI_Comm comm, topology const& t) : topology_(t) {
+  /// program's own. `memory` is where the shards come from; it and `order` outlive this.
+  communicator(MPI_Comm comm, topology const& t, shared_window const& window, arena& memory,
+               progress& order)
+      : topology_(t), window_(&window), memory_(&memory), order_(&order) {
     MPI_Comm_dup(comm, &world_);
     MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);  // check() throws instead
     int rank = 0;
     MPI_Comm_rank(world_, &rank);
     here_ = t.coordinates_of(rank);
+    int const cores = static_cast<int>(std::thread::hardware_concurrency());
+    patience_ = window.ranks_on_node() <= cores ? 2000 : 1;
   }
   ~communicator() override {
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized) return;
-    for (auto& [axes, comm] : groups_) MPI_Comm_free(&comm);
+    for (auto& [key, g] : groups_) MPI_Comm_free(&g.comm);
     MPI_Comm_free(&world_);
   }
 
-  void run(exchange const& what) override {
-    auto const call = prepare(what);
-    switch (what.pattern()) {
-      case collective::all_gather:
-        check(MPI_Allgatherv(what.send, call.mine, call.type, what.recv, call.recv_counts.data(),
-                             call.recv_offsets.data(), call.type, call.comm));
-        break;
-      case collective::reduce_scatter:
-        check(MPI_Reduce_scatter(what.send, what.recv, call.recv_counts.data(), call.type, call.op,
-                                 call.comm));
-        break;
-      case collective::all_reduce:
-        check(MPI_Allreduce(MPI_IN_PLACE, what.recv, call.recv_counts[0], call.type, call.op,
-                            call.comm));
-        break;
-      case collective::all_to_all:
-        check(MPI_Alltoallv(what.send, call.send_counts.data(), call.send_offsets.data(), call.type,
-                            what.recv, call.recv_counts.data(), call.recv_offsets.data(), call.type,
-                            call.comm));
-        break;
-      case collective::permute:
-        check(MPI_Sendrecv(what.send, call.send_counts[0], call.type, what.to, 0, what.recv,
-                           call.recv_counts[0], call.type, what.from, 0, call.comm,
-                           MPI_STATUS_IGNORE));
-        break;
-      default: break;
+  void run(shipment const& s) override {
+    wait_until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });
+    auto const& g = group_of(s.what->axes);
+    if (g.is_on_node) {
+      auto direct = start_direct(s, g);
+      wait_until([&] { return direct.advance(); });
+      if (direct.must_be_messages()) run_messages(s, g);
+    } else {
+      run_messages(s, g);
     }
+    order_->end(s.what->axes);
   }
 
-  std::unique_ptr<pending_exchange> start(exchange const& what) override {
-    auto pending = std::make_unique<mpi_pending>(prepare(what));
-    auto& call = pending->call;
-    auto* const requests = pending->requests;
-    switch (what.pattern()) {
-      case collective::all_gather:
-        check(MPI_Iallgatherv(what.send, call.mine, call.type, what.recv, call.recv_counts.data(),
-                              call.recv_offsets.data(), call.type, call.comm, requests));
-        break;
-      case collective::reduce_scatter:
-        check(MPI_Ireduce_scatter(what.send, what.recv, call.recv_counts.data(), call.type, call.op,
-                                  call.comm, requests));
-        break;
-      case collective::all_reduce:
-        check(MPI_Iallreduce(MPI_IN_PLACE, what.recv, call.recv_counts[0], call.type, call.op,
-                             call.comm, requests));
-        break;
-      case collective::all_to_all:
-        check(MPI_Ialltoallv(what.send, call.send_counts.data(), call.send_offsets.data(),
-                             call.type, what.recv, call.recv_counts.data(),
-                             call.recv_offsets.data(), call.type, call.comm, requests));
-        break;
-      case collective::permute:
-        check(MPI_Irecv(what.recv, call.recv_counts[0], call.type, what.from, 0, call.comm,
-                        requests));
-        check(MPI_Isend(what.send, call.send_counts[0], call.type, what.to, 0, call.comm,
-                        requests + 1));
-        break;
-      default: break;
-    }
+  std::unique_ptr<progressing> start(shipment const& s) override {
+    auto pending = std::make_unique<pending_transfer>(*this, s);
+    pending->advance();
     return pending;
   }
 
   void barrier() override { check(MPI_Barrier(world_)); }
 
  private:
-  // What MPI wants to be told, which must outlive a non-blocking call.
-  struct prepared {
+  /// The ranks that differ along a list of axes, in the list's order.
+  struct group {
     MPI_Comm comm = MPI_COMM_NULL;
-    MPI_Datatype type = MPI_FLOAT;
-    MPI_Op op = MPI_SUM;
-    int mine = 0;
-    std::vector<int> send_counts, send_offsets, recv_counts, recv_offsets;
+    bool is_on_node = false;
+    shared::neighbourhood neighbours;
   };
 
-  struct mpi_pending final : pending_exchange {
-    explicit mpi_pending(prepared p) : call(std::move(p)) {}
-    ~mpi_pending() override { MPI_Waitall(2, requests, MPI_STATUSES_IGNORE); }
-    void wait() override { check(MPI_Waitall(2, requests, MPI_STATUSES_IGNORE)); }
-    bool test() override {
-      int done = 0;
-      check(MPI_Testall(2, requests, &done, MPI_STATUSES_IGNORE));
-      return done != 0;
+  /// A transfer under way: waits for its turn, then goes direct or as messages.
+  class pending_transfer final : public progressing {
+   public:
+    pending_transfer(communicator& owner, shipment const& s)
+        : owner_(&owner), shipment_(s), group_(&owner.group_of(s.what->axes)) {
+      owner.order_->add(*this);
     }
-    prepared call;
-    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    ~pending_transfer() override {
+      if (std::uncaught_exceptions() == 0) owner_->wait_until([&] { return advance(); });
+      owner_->order_->remove(*this);
+    }
+
+    bool advance() override {
+      if (done_) return true;
+      if (std::holds_alternative<std::monostate>(way_)) {
+        if (!owner_->order_->is_turn_of(shipment_.what->axes, shipment_.ticket)) return false;
+        if (group_->is_on_node) way_ = owner_->start_direct(shipment_, *group_);
+        else begin_messages();
+      }
+      if (auto* const direct = std::get_if<shared::direct_transfer>(&way_)) {
+        if (!direct->advance()) return false;
+        if (direct->must_be_messages()) begin_messages();
+      }
+      if (auto* const messages = std::get_if<any_messages>(&way_))
+        if (!std::visit([](auto& m) { return m->advance(); }, *messages)) return false;
+      way_ = std::monostate{};
+      done_ = true;
+      owner_->order_->end(shipment_.what->axes);
+      return true;
+    }
+
+   private:
+    template <class T>
+    using messages_of = std::unique_ptr<message_transfer<T>>;
+    using any_messages =
+        std::variant<messages_of<float>, messages_of<double>, messages_of<std::int32_t>,
+                     messages_of<std::int64_t>, messages_of<bfloat16>>;
+
+    void begin_messages() {
+      visit_element_type(shipment_.type, [&]<class T>(std::type_identity<T>) {
+        way_ = any_messages(owner_->start_messages<T>(shipment_, *group_));
+      });
+    }
+
+    communicator* owner_;
+    shipment shipment_;
+    group const* group_;
+    bool done_ = false;
+    std::variant<std::monostate, shared::direct_transfer, any_messages> way_;
   };
 
-  static void check(int status) {
-    if (status == MPI_SUCCESS) return;
-    char text[MPI_MAX_ERROR_STRING];
-    int length = 0;
-    MPI_Error_string(status, text, &length);
-    throw error("mpi", std::string(text, static_cast<std::size_t>(length)));
-  }
-
-  static void narrow(std::span<std::int64_t const> counts, std::vector<int>& narrow_counts,
-                     std::vector<int>& offsets) {
-    std::int64_t offset = 0;
-    for (auto const n : counts) {
-      if (offset + n > INT_MAX)
-        throw error("mpi",
-                    "more than 2^31 - 1 elements in one exchange. Split the tensor further.");
-      narrow_counts.push_back(static_cast<int>(n));
-      offsets.push_back(static_cast<int>(offset));
-      offset += n;
+  template <class Condition>
+  void wait_until(Condition ended) {
+    for (int asked = 0; !ended(); ++asked) {
+      order_->poll();
+      if (asked >= patience_) std::this_thread::yield();
     }
   }
 
-  prepared prepare(exchange const& what) {
-    prepared p;
-    p.comm = group(what.axes);
-    MPI_Datatype const types[] = {MPI_FLOAT, MPI_DOUBLE, MPI_INT32_T, MPI_INT64_T, MPI_UINT16_T};
-    MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
-    // MPI would add the bits of a bfloat16 as an integer.
-    bool const reduces = what.kind == collective::reduce_scatter ||
-                         what.kind == collective::all_reduce;
-    if (reduces && what.type == element_type::bf16)
-      throw error("mpi", "this transport does not reduce bfloat16. Reduce in float.");
-    p.type = types[static_cast<int>(what.type)];
-    p.op = ops[static_cast<int>(what.op)];
-    narrow(what.send_counts, p.send_counts, p.send_offsets);
-    narrow(what.recv_counts, p.recv_counts, p.recv_offsets);
-    if (what.kind == collective::all_gather)
-      p.mine = p.recv_counts[static_cast<std::size_t>(topology_.index_in_group(here_, what.axes))];
-    return p;
+  shared::direct_transfer start_direct(shipment const& s, group const& g) {
+    return {*s.what,
+            s.type,
+            g.neighbours,
+            s.ticket,
+            s.target,
+            memory_->offset_in_region(s.source),
+            memory_->offset_in_region(s.target)};
   }
 
-  MPI_Comm group(axis_list const& axes) {
-    std::vector<signed char> const key(axes.begin(), axes.end());
-    auto const found = groups_.find(key);
+  template <class T>
+  std::unique_ptr<message_transfer<T>> start_messages(shipment const& s, group const& g) {
+    return std::make_unique<message_transfer<T>>(*s.what, static_cast<T const*>(s.source),
+                                                 static_cast<T*>(s.target), g.comm, *memory_);
+  }
+
+  void run_messages(shipment const& s, group const& g) {
+    visit_element_type(s.type, [&]<class T>(std::type_identity<T>) {
+      message_transfer<T> messages(*s.what, static_cast<T const*>(s.source),
+                                   static_cast<T*>(s.target), g.comm, *memory_);
+      if (order_->idle()) messages.wait();
+      else wait_until([&] { return messages.advance(); });
+    });
+  }
+
+  static std::uint32_t key_of(axis_list const& axes) {
+    std::uint32_t key = 1;
+    for (auto const a : axes) key = key * 8 + static_cast<std::uint32_t>(a);
+    return key;
+  }
+
+  group const& group_of(axis_list const& axes) {
+    auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
+    group g;
     coordinates color = here_;  // ranks that agree on every other axis
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
-    MPI_Comm comm = MPI_COMM_NULL;
     check(MPI_Comm_split(world_, topology_.rank_of(color), topology_.index_in_group(here_, axes),
-                         &comm));
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-    groups_.emplace(key, comm);
-    return comm;
+                         &g.comm));
+    MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
+    g.is_on_node = true;
+    unsigned const slot = progress::group_of(axes);
+    for (int j = 0; j < topology_.group_size(axes); ++j) {
+      int const rank = topology_.rank_of(topology_.member(here_, axes, j));
+      auto* const region = window_->region_of(rank);
+      if (region == nullptr) {
+        g.is_on_node = false;
+        break;
+      }
+      g.neighbours.windows.push_back(region);
+      g.neighbours.slots.push_back(window_->slot_of(rank, slot));
+    }
+    return groups_.emplace(key_of(axes), std::move(g)).first->second;
   }
 
   topology topology_;
+  shared_window const* window_;
+  arena* memory_;
+  progress* order_;
   coordinates here_{};
+  int patience_ = 1;  // how often a waiting rank asks again before it gives its core away
   MPI_Comm world_ = MPI_COMM_NULL;
-  std::map<std::vector<signed char>, MPI_Comm> groups_;
+  std::unordered_map<std::uint32_t, group> groups_;
 };
 
 }  // namespace ashlar::mpi

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What MPI is told of an element type, and its error codes as exceptions.
+
+#include <string>
+
+#include <mpi.h>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::mpi {
+
+/// Throws ashlar::error with MPI's text unless `status` is success.
+inline void check(int status) {
+  if (status == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(status, text, &length);
+  throw error("mpi", std::string(text, static_cast<std::size_t>(length)));
+}
+
+/// The type under which elements travel. MPI has no bfloat16: it moves as two bytes and is never
+/// reduced by MPI (choice.hpp).
+inline MPI_Datatype datatype_of(element_type type) {
+  switch (type) {
+    case element_type::f32: return MPI_FLOAT;
+    case element_type::f64: return MPI_DOUBLE;
+    case element_type::i32: return MPI_INT32_T;
+    case element_type::i64: return MPI_INT64_T;
+    default: return MPI_UINT16_T;
+  }
+}
+
+inline MPI_Op operation_of(reduction op) {
+  MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
+  return ops[static_cast<int>(op)];
+}
+
+}  // namespace ashlar::mpi

@@ -1,0 +1,214 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The pairwise exchange: a block from each member to each other, over MPI_Isend and MPI_Irecv, in
+// rounds of at most `chunk` elements of every block, two rounds under way at a time. While one round
+// travels, the one before is unpacked or reduced and the next one packed, in buffers that stay in
+// cache.
+//
+//   blocks that are runs of memory   sent and received in place, whole, in the first round
+//   on both sides
+//   others                           packed and unpacked chunk by chunk
+//   reductions                       chunks of all members reduced in one pass, in the order of
+//                                    comm/transfer.hpp
+//
+// It is the all-gather, the all-to-all, the permute and the (pairwise) reduce-scatter; an all-reduce
+// is two of them (message_transfer.hpp). advance() never waits. Blocks of different sizes are never
+// padded.
+
+#include <algorithm>
+#include <climits>
+#include <span>
+#include <vector>
+
+#include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/transfer.hpp>
+#include <ashlar/device/host/reduce_strided.hpp>
+
+namespace ashlar::mpi {
+
+/// Bytes of one block that travel in one round, when they are packed or reduced on the way.
+inline constexpr std::int64_t pairwise_chunk_bytes = 256 * 1024;
+
+/// What a pairwise exchange does: block sends[j] of `source` goes to member j (a single one goes to
+/// all); that of member j arrives as receives[j] in `target` or, with `reduces`, all of them are
+/// reduced into receives[index].
+struct pairwise_task {
+  std::span<strided_block const> sends;
+  std::span<strided_block const> receives;
+  strided_block const* own = nullptr;  ///< my own block, from source to target; null if it is there
+  int index = 0;
+  bool reduces = false;
+  reduction op = reduction::sum;
+};
+
+template <class T>
+class pairwise_exchange {
+ public:
+  pairwise_exchange(pairwise_task const& task, T const* source, T* target, MPI_Comm comm,
+                    MPI_Datatype type, arena& memory)
+      : task_(task), source_(source), target_(target), comm_(comm), type_(type), memory_(&memory) {
+    plan_rounds();
+    for (std::int64_t r = 0; r < std::min(rounds_, depth); ++r) post(r);
+    if (!task_.reduces && task_.own != nullptr) copy(*task_.own, source_, target_);
+  }
+  pairwise_exchange(pairwise_exchange const&) = delete;
+  pairwise_exchange& operator=(pairwise_exchange const&) = delete;
+  ~pairwise_exchange() {
+    for (auto& slot : slots_) {
+      if (!slot.requests.empty())
+        MPI_Waitall(static_cast<int>(slot.requests.size()), slot.requests.data(),
+                    MPI_STATUSES_IGNORE);
+      if (slot.buffer != nullptr) memory_->release(slot.buffer, buffer_bytes());
+    }
+  }
+
+  bool advance() {
+    while (done_ < rounds_) {
+      auto& slot = slots_[done_ % depth];
+      int complete = 1;
+      if (!slot.requests.empty())
+        check(MPI_Testall(static_cast<int>(slot.requests.size()), slot.requests.data(), &complete,
+                          MPI_STATUSES_IGNORE));
+      if (!complete) return false;
+      finish(done_);
+    }
+    return true;
+  }
+
+  /// The same, but the thread sleeps in MPI instead of asking again.
+  void wait() {
+    while (done_ < rounds_) {
+      auto& slot = slots_[done_ % depth];
+      check(MPI_Waitall(static_cast<int>(slot.requests.size()), slot.requests.data(),
+                        MPI_STATUSES_IGNORE));
+      finish(done_);
+    }
+  }
+
+ private:
+  static constexpr std::int64_t depth = 2;
+
+  struct round_slot {
+    std::vector<MPI_Request> requests;
+    T* buffer = nullptr;  // a chunk for each member to receive, then one for each to send
+  };
+
+  int members() const { return static_cast<int>(task_.receives.size()); }
+  strided_block const& sent(int j) const {
+    return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
+  }
+  /// What arrives from member j: for a reduction always a piece of my own part.
+  strided_block const& received(int j) const {
+    return task_.receives[static_cast<std::size_t>(task_.reduces ? task_.index : j)];
+  }
+  /// Both ends of a message know both sides of its block, so they agree on how it is cut.
+  bool is_cut(strided_block const& b) const {
+    return task_.reduces || !b.source_is_run || !b.target_is_run || b.elements > INT_MAX;
+  }
+  bool unpacks(int j) const { return task_.reduces || !received(j).target_is_run; }
+
+  void plan_rounds() {
+    std::int64_t most = 0, most_cut = 0;
+    for (auto const blocks : {task_.sends, task_.receives})
+      for (auto const& b : blocks) {
+        most = std::max(most, b.elements);
+        if (is_cut(b)) most_cut = std::max(most_cut, b.elements);
+      }
+    chunk_ = pairwise_chunk_bytes / std::int64_t(sizeof(T));
+    rounds_ = std::max<std::int64_t>(most > 0 ? 1 : 0, (most_cut + chunk_ - 1) / chunk_);
+    stride_ = std::min(chunk_, most_cut);
+    for (std::int64_t s = 0; s < std::min(rounds_, depth); ++s) {
+      slots_[s].requests.reserve(2 * static_cast<std::size_t>(members()));
+      if (stride_ > 0) slots_[s].buffer = static_cast<T*>(memory_->allocate(buffer_bytes()));
+    }
+  }
+  std::size_t buffer_bytes() const {
+    return 2 * static_cast<std::size_t>(members() * stride_) * sizeof(T);
+  }
+
+  T* arrival(std::int64_t round, int j) const { return slots_[round % depth].buffer + j * stride_; }
+  T* departure(std::int64_t round, int j) const {
+    return slots_[round % depth].buffer + (members() + j) * stride_;
+  }
+  interval part(std::int64_t round, strided_block const& b) const {
+    if (!is_cut(b)) return {0, round == 0 ? b.elements : 0};
+    return intersect(interval{round * chunk_, chunk_}, interval{0, b.elements});
+  }
+
+  void post(std::int64_t round) {
+    auto& requests = slots_[round % depth].requests;
+    requests.clear();
+    int const p = members();
+    for (int i = 1; i < p; ++i) {
+      int const j = (task_.index + p - i) % p;
+      auto const piece = part(round, received(j));
+      if (piece.size == 0) continue;
+      T* const at = unpacks(j) ? arrival(round, j)
+                               : target_ + received(j).target_offset + piece.begin;
+      check(MPI_Irecv(at, static_cast<int>(piece.size), type_, j, 0, comm_,
+                      &requests.emplace_back(MPI_REQUEST_NULL)));
+    }
+    for (int i = 1; i < p; ++i) {
+      int const j = (task_.index + i) % p;
+      auto const piece = part(round, sent(j));
+      if (piece.size == 0) continue;
+      T const* at = source_ + sent(j).source_offset + piece.begin;
+      if (!sent(j).source_is_run) {
+        copy_range(sent(j), piece.begin, piece.end(), source_, departure(round, j), false, true);
+        at = departure(round, j);
+      }
+      check(MPI_Isend(at, static_cast<int>(piece.size), type_, j, 0, comm_,
+                      &requests.emplace_back(MPI_REQUEST_NULL)));
+    }
+  }
+
+  void finish(std::int64_t round) {
+    if (task_.reduces) {
+      reduce(round);
+    } else {
+      for (int j = 0; j < members(); ++j) {
+        if (j == task_.index || !unpacks(j)) continue;
+        auto const piece = part(round, received(j));
+        copy_range(received(j), piece.begin, piece.end(), static_cast<T const*>(arrival(round, j)),
+                   target_, true, false);
+      }
+    }
+    ++done_;
+    if (round + depth < rounds_) post(round + depth);
+  }
+
+  void reduce(std::int64_t round) {
+    int const p = members();
+    auto const& mine = received(task_.index);
+    auto const piece = part(round, mine);
+    if (piece.size == 0) return;
+    auto const& own = sent(task_.index);
+    T const* own_chunk = source_ + own.source_offset + piece.begin;
+    if (!own.source_is_run) {
+      copy_range(own, piece.begin, piece.end(), source_, arrival(round, task_.index), false, true);
+      own_chunk = arrival(round, task_.index);
+    }
+    addends_.clear();
+    for (int i = 1; i < p; ++i) addends_.push_back(arrival(round, (task_.index + i) % p));
+    addends_.push_back(own_chunk);
+    std::int64_t const extent = piece.size, stride = 1;
+    device::host::reduce_strided(task_.op, 1, &extent, std::span<T const* const>(addends_), &stride,
+                                 target_ + mine.target_offset + piece.begin, &stride);
+  }
+
+  pairwise_task task_;
+  T const* source_;
+  T* target_;
+  MPI_Comm comm_;
+  MPI_Datatype type_;
+  arena* memory_;
+  std::int64_t chunk_ = 0, stride_ = 0, rounds_ = 0, done_ = 0;
+  round_slot slots_[depth];
+  std::vector<T const*> addends_;
+};
+
+}  // namespace ashlar::mpi

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Memory that the ranks of one node share: an MPI-3 shared window with, for each rank, its slots
+// (shared/handshake.hpp), one per group of axes, and then the region of its arena. Where a rank
+// cannot have one (an MPI without, a full /dev/shm), no rank of its node has.
+
+#include <new>
+#include <vector>
+
+#include <mpi.h>
+
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/shared/handshake.hpp>
+#include <ashlar/comm/shared/settings.hpp>
+#include <ashlar/mesh/topology.hpp>
+
+namespace ashlar::mpi {
+
+class shared_window {
+ public:
+  static constexpr std::size_t slot_count = std::size_t(1) << max_axes;
+  static constexpr std::size_t head_bytes = slot_count * sizeof(shared::slot);  // a page
+  static_assert(head_bytes % 4096 == 0);
+
+  /// Collective over `comm`.
+  shared_window(MPI_Comm comm, shared::settings const& wanted) {
+    int rank = 0, ranks = 0;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    window_of_.assign(static_cast<std::size_t>(ranks), nullptr);
+    if (wanted.bytes_per_rank == 0) return;
+    make_node(comm, rank, wanted.ranks_per_node);
+    int on_node = 0;
+    MPI_Comm_size(node_, &on_node);
+    if (on_node > 1) allocate(wanted, on_node);
+    if (window_ != MPI_WIN_NULL) look_up(comm, rank, ranks, on_node);
+  }
+  shared_window(shared_window const&) = delete;
+  shared_window& operator=(shared_window const&) = delete;
+  ~shared_window() {
+    int finalized = 0;
+    MPI_Finalized(&finalized);
+    if (finalized) return;
+    if (window_ != MPI_WIN_NULL) {
+      MPI_Win_unlock_all(window_);
+      MPI_Win_free(&window_);
+    }
+    if (node_ != MPI_COMM_NULL) MPI_Comm_free(&node_);
+  }
+
+  /// This rank's region for tensors; null if nothing is shared.
+  std::byte* region() const { return mine_ == nullptr ? nullptr : mine_ + head_bytes; }
+  std::size_t region_bytes() const { return bytes_ - head_bytes; }
+
+  /// The region of a rank of the mesh as this rank sees it; null if it is not on this node.
+  std::byte* region_of(int rank) const {
+    auto* const base = window_of_[static_cast<std::size_t>(rank)];
+    return base == nullptr ? nullptr : base + head_bytes;
+  }
+  shared::slot* slot_of(int rank, unsigned group) const {
+    return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
+  }
+  int ranks_on_node() const { return on_node_; }
+
+ private:
+  void make_node(MPI_Comm comm, int rank, int ranks_per_node) {
+    check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node_));
+    if (ranks_per_node > 0) {
+      int local = 0;
+      MPI_Comm_rank(node_, &local);
+      MPI_Comm part = MPI_COMM_NULL;
+      check(MPI_Comm_split(node_, local / ranks_per_node, local, &part));
+      MPI_Comm_free(&node_);
+      node_ = part;
+    }
+    MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
+  }
+
+  void allocate(shared::settings const& wanted, int on_node) {
+    on_node_ = on_node;
+    auto bytes = static_cast<std::size_t>(wanted.bytes_per_rank == shared::settings::automatic
+                                              ? shared::automatic_bytes(on_node)
+                                              : wanted.bytes_per_rank);
+    bytes = head_bytes + bytes / 4096 * 4096;
+    MPI_Info info = MPI_INFO_NULL;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "alloc_shared_noncontig", "true");  // each part begins on a page
+    void* base = nullptr;
+    int const status = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, node_, &base,
+                                               &window_);
+    MPI_Info_free(&info);
+    int usable = status == MPI_SUCCESS ? 1 : 0;
+    check(MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_));
+    if (!usable) {
+      if (status == MPI_SUCCESS) MPI_Win_free(&window_);
+      window_ = MPI_WIN_NULL;
+      return;
+    }
+    check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
+    mine_ = static_cast<std::byte*>(base);
+    bytes_ = bytes;
+    for (std::size_t g = 0; g < slot_count; ++g)
+      ::new (mine_ + g * sizeof(shared::slot)) shared::slot;
+    check(MPI_Win_sync(window_));
+    check(MPI_Barrier(node_));  // nobody looks at a slot before it is made
+    check(MPI_Win_sync(window_));
+  }
+
+  /// Where the windows of this node's ranks are, by their rank on the mesh.
+  void look_up(MPI_Comm, int rank, int ranks, int on_node) {
+    std::vector<int> mesh_rank(static_cast<std::size_t>(on_node));
+    check(MPI_Allgather(&rank, 1, MPI_INT, mesh_rank.data(), 1, MPI_INT, node_));
+    for (int i = 0; i < on_node; ++i) {
+      MPI_Aint size = 0;
+      int unit = 0;
+      void* base = nullptr;
+      check(MPI_Win_shared_query(window_, i, &size, &unit, &base));
+      int const at = mesh_rank[static_cast<std::size_t>(i)];
+      if (at < ranks) window_of_[static_cast<std::size_t>(at)] = static_cast<std::byte*>(base);
+    }
+  }
+
+  MPI_Comm node_ = MPI_COMM_NULL;
+  MPI_Win window_ = MPI_WIN_NULL;
+  std::byte* mine_ = nullptr;
+  std::size_t bytes_ = head_bytes;
+  int on_node_ = 1;
+  std::vector<std::byte*> window_of_;
+};
+
+}  // namespace ashlar::mpi

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A transfer within one node: each rank copies, or reduces, what it needs straight out of its
+// neighbours' shards into its own. Packing and unpacking are that same copy. The synchronization
+// is that of handshake.hpp.
+//
+//   publish · wait until all arrived · copy or reduce · leave · wait until all left
+//   all_reduce above `small_all_reduce` bytes: my part · show · wait until all showed · others' parts
+//
+// advance() never waits: it does what can be done and says whether all is done.
+
+#include <vector>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/shared/handshake.hpp>
+#include <ashlar/comm/transfer.hpp>
+#include <ashlar/device/host/reduce_strided.hpp>
+
+namespace ashlar::shared {
+
+/// Up to here every rank reduces a whole all-reduce by itself: reading is cheaper than one more
+/// wait for all others.
+inline constexpr std::int64_t small_all_reduce = 32 * 1024;
+
+/// A group's members as this rank sees them.
+struct neighbourhood {
+  std::vector<std::byte*> windows;  ///< where each member's window begins, in my address space
+  std::vector<slot*> slots;
+};
+
+class direct_transfer {
+ public:
+  enum class state { waiting_for_all, waiting_for_parts, waiting_to_end, done, not_all_shared };
+
+  /// Publishes. `source` and `target` as offsets in this rank's window, or not_shared.
+  direct_transfer(transfer const& what, element_type type, neighbourhood const& group,
+                  std::uint64_t epoch, void* target, std::int64_t source_offset,
+                  std::int64_t target_offset)
+      : what_(&what), type_(type), group_(&group), sync_(group.slots, what.index, epoch),
+        target_(target) {
+    sync_.publish(source_offset, target_offset);
+  }
+
+  /// Does what can be done now. True when the transfer has ended, or must go as messages.
+  bool advance() {
+    if (state_ == state::waiting_for_all && sync_.all_arrived()) {
+      if (!sync_.all_shared()) {
+        state_ =
+            state::not_all_shared;  // all members see it and leave; their slots are free at once:
+        sync_.leave();              // nobody writes one before all have left
+      } else {
+        visit_element_type(type_, [&]<class T>(std::type_identity<T>) { first_half<T>(); });
+      }
+    }
+    if (state_ == state::waiting_for_parts && sync_.all_shown()) {
+      visit_element_type(type_, [&]<class T>(std::type_identity<T>) { copy_parts<T>(); });
+      leave();
+    }
+    if (state_ == state::waiting_to_end && sync_.all_left()) state_ = state::done;
+    return state_ == state::done || (state_ == state::not_all_shared && sync_.all_left());
+  }
+  bool must_be_messages() const { return state_ == state::not_all_shared; }
+
+ private:
+  void leave() {
+    sync_.leave();
+    state_ = state::waiting_to_end;
+  }
+
+  template <class T>
+  T const* source_of(int member) const {
+    return reinterpret_cast<T const*>(group_->windows[static_cast<std::size_t>(member)] +
+                                      sync_.source_of(member));
+  }
+
+  template <class T>
+  void first_half() {
+    auto& x = *what_;
+    if (x.kind == collective::all_reduce) {
+      bool const whole = x.from.elements() * std::int64_t(sizeof(T)) <= small_all_reduce;
+      if (!whole) {
+        reduce_part<T>(x.index);
+        sync_.show();
+        state_ = state::waiting_for_parts;
+        return;
+      }
+      for (int j = 0; j < x.members; ++j) reduce_part<T>(j);
+    } else if (x.kind == collective::reduce_scatter) {
+      reduce_part<T>(x.index);
+    } else {
+      for (int i = 1; i <= x.members; ++i) {  // not all from the same member at the same time
+        int const j = (x.index + i) % x.members;
+        auto const& block = x.receives[static_cast<std::size_t>(j)];
+        if (block.elements > 0) copy(block, source_of<T>(j), static_cast<T*>(target_));
+      }
+    }
+    leave();
+  }
+
+  /// The part of member `owner`, reduced in the one order of transfer.hpp.
+  template <class T>
+  void reduce_part(int owner) {
+    auto const& x = *what_;
+    auto const& block = x.receives[static_cast<std::size_t>(owner)];
+    if (block.elements == 0) return;
+    inplace_vector<T const*, 64> few;
+    std::vector<T const*> many;
+    for (int i = 1; i <= x.members; ++i) {
+      T const* const addend = source_of<T>((owner + i) % x.members) + block.source_offset;
+      if (x.members <= few.capacity()) few.push_back(addend);
+      else many.push_back(addend);
+    }
+    std::span<T const* const> const addends = many.empty() ? std::span<T const* const>(few.begin(),
+                                                                                       few.end())
+                                                           : many;
+    device::host::reduce_strided(x.op, block.rank, block.extents, addends, block.source_strides,
+                                 static_cast<T*>(target_) + block.target_offset,
+                                 block.target_strides);
+  }
+
+  template <class T>
+  void copy_parts() {
+    auto const& x = *what_;
+    for (int i = 1; i < x.members; ++i) {
+      int const j = (x.index + i) % x.members;
+      auto const* const part = reinterpret_cast<T const*>(
+          group_->windows[static_cast<std::size_t>(j)] + sync_.target_of(j));
+      copy(x.receives[static_cast<std::size_t>(j)], part, static_cast<T*>(target_));
+    }
+  }
+
+  transfer const* what_;
+  element_type type_;
+  neighbourhood const* group_;
+  handshake sync_;
+  void* target_;
+  state state_ = state::waiting_for_all;
+};
+
+}  // namespace ashlar::shared

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Whether the ranks of a node share their tensors' memory, and how much of it. One environment
+// variable, read when a mesh is made:
+//
+//   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share half of what is free
+//                          off          nothing is shared: all steps are messages
+//                          512MiB 4GiB  so much per rank (KiB, MiB, GiB or bytes)
+//
+// Results are the same bits either way. The memory is taken page by page as tensors need it; what
+// does not fit comes from the heap, and moves as messages.
+
+#include <cstdlib>
+#include <string>
+
+#include <ashlar/support/error.hpp>
+
+#if defined(__linux__)
+#include <sys/statvfs.h>
+#endif
+
+namespace ashlar::shared {
+
+struct settings {
+  std::int64_t bytes_per_rank = automatic;  ///< 0: nothing is shared
+  int ranks_per_node = 0;                   ///< more are taken for other nodes; 0: as they are
+
+  static constexpr std::int64_t automatic = -1;
+};
+
+inline std::int64_t parse_bytes(std::string const& text) {
+  std::size_t end = 0;
+  double number = -1;
+  try {
+    number = std::stod(text, &end);
+  } catch (std::exception const&) {
+  }
+  std::string const unit = text.substr(end);
+  double const factor = unit.empty()    ? 1
+                        : unit == "KiB" ? 1024.0
+                        : unit == "MiB" ? 1024.0 * 1024
+                        : unit == "GiB" ? 1024.0 * 1024 * 1024
+                                        : 0;
+  if (!(number >= 0) || factor == 0 || number * factor > 9e18)
+    throw error("mesh", "ASHLAR_SHARED_MEMORY is '" + text +
+                            "'. Give off, or bytes per rank such as 512MiB or 4GiB.");
+  return static_cast<std::int64_t>(number * factor);
+}
+
+/// What the environment variable says.
+inline settings from_environment() {
+  settings s;
+  char const* const text = std::getenv("ASHLAR_SHARED_MEMORY");
+  if (text == nullptr || *text == '\0') return s;
+  s.bytes_per_rank = std::string(text) == "off" ? 0 : parse_bytes(text);
+  return s;
+}
+
+/// What a rank's window holds by default: of half the free shared memory an even share.
+inline std::int64_t automatic_bytes(int ranks_on_node) {
+  double free = 8.0 * 1024 * 1024 * 1024;  // where nobody can be asked
+#if defined(__linux__)
+  struct statvfs file_system {};
+  if (statvfs("/dev/shm", &file_system) == 0)
+    free = double(file_system.f_bavail) * double(file_system.f_frsize);
+#endif
+  return static_cast<std::int64_t>(free / 2 / ranks_on_node);
+}
+
+}  // namespace ashlar::shared

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A block of elements on its way from one row-major array to another: the unit that packing,
+// unpacking and copies out of a neighbour's shard are made of. Worked out once per plan, then only
+// pointers change.
+//
+//   copy(block, source, target)               the whole block
+//   copy_range(block, first, last, …)         elements [first, last) of its row-major order: chunks
+//
+// A packed block is an array of its own extents.
+
+#include <ashlar/device/host/strided_copy.hpp>
+#include <ashlar/layout/region.hpp>
+
+namespace ashlar {
+
+struct strided_block {
+  int rank = 0;
+  std::int64_t elements = 0;
+  std::int64_t extents[max_rank]{};
+  std::int64_t source_offset = 0, target_offset = 0;
+  std::int64_t source_strides[max_rank]{}, target_strides[max_rank]{};
+  bool source_is_run = true, target_is_run = true;  ///< one run of memory on that side
+
+  strided_block() = default;
+  /// `region` of a shard with box `from`, to its place in a shard with box `to`.
+  strided_block(box const& region, box const& from, box const& to)
+      : rank(region.rank()), elements(region.elements()) {
+    if (elements == 0) return;
+    std::int64_t source_stride = 1, target_stride = 1;
+    for (int d = rank - 1; d >= 0; --d) {
+      extents[d] = region[d].size;
+      source_strides[d] = source_stride;
+      target_strides[d] = target_stride;
+      source_stride *= from[d].size;
+      target_stride *= to[d].size;
+    }
+    source_offset = offset_of(from, region);
+    target_offset = offset_of(to, region);
+    source_is_run = is_contiguous(from, region);
+    target_is_run = is_contiguous(to, region);
+  }
+};
+
+template <class T>
+void copy(strided_block const& b, T const* source, T* target) {
+  if (b.elements == 0) return;
+  device::host::copy_strided(b.rank, b.extents, source + b.source_offset, b.source_strides,
+                             target + b.target_offset, b.target_strides);
+}
+
+namespace detail {
+
+/// Calls visit(dim, count, source_offset, target_offset) for boxes that together are the elements
+/// [first, last) of dims `d` and inner: `count` indices of dim `dim`, all of the dims inside it.
+template <class Visit>
+void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64_t last,
+                   std::int64_t source, std::int64_t target, Visit& visit) {
+  if (first >= last) return;
+  if (d == b.rank) return visit(d - 1, std::int64_t(1), source, target);
+  std::int64_t inner = 1;
+  for (int i = d + 1; i < b.rank; ++i) inner *= b.extents[i];
+  auto const at = [&](std::int64_t i) { return source + i * b.source_strides[d]; };
+  auto const to = [&](std::int64_t i) { return target + i * b.target_strides[d]; };
+  std::int64_t i = first / inner;
+  std::int64_t const end = last / inner;
+  if (first % inner != 0) {  // the rest of a started row
+    std::int64_t const stop = i == end ? last - i * inner : inner;
+    for_each_part(b, d + 1, first - i * inner, stop, at(i), to(i), visit);
+    if (i == end) return;
+    ++i;
+  }
+  if (end > i) visit(d, end - i, at(i), to(i));
+  for_each_part(b, d + 1, 0, last - end * inner, at(end), to(end), visit);
+}
+
+}  // namespace detail
+
+/// Copies elements [first, last) of the block, counted row-major. With `packed_source` the source is
+/// the packed range itself; with `packed_target` the target is.
+template <class T>
+void copy_range(strided_block const& b, std::int64_t first, std::int64_t last, T const* source,
+                T* target, bool packed_source, bool packed_target) {
+  if (first >= last) return;
+  std::int64_t done = 0;
+  auto const part = [&](int dim, std::int64_t count, std::int64_t from, std::int64_t to) {
+    std::int64_t extents[max_rank]{}, packed[max_rank]{};
+    std::int64_t stride = 1;
+    for (int d = b.rank - 1; d >= dim; --d) {
+      extents[d] = d == dim ? count : b.extents[d];
+      packed[d] = stride;
+      stride *= extents[d];
+    }
+    device::host::copy_strided(b.rank - dim, extents + dim,
+                               packed_source ? source + done : source + from,
+                               (packed_source ? packed : b.source_strides) + dim,
+                               packed_target ? target + done : target + to,
+                               (packed_target ? packed : b.target_strides) + dim);
+    done += stride;
+  };
+  if (b.rank == 0) {
+    *(packed_target ? target : target + b.target_offset) = *(
+        packed_source ? source : source + b.source_offset);
+    return;
+  }
+  detail::for_each_part(b, 0, first, last, b.source_offset, b.target_offset, part);
+}
+
+}  // namespace ashlar

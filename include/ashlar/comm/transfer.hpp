@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What ONE rank does in one step of a plan, worked out once from the step and kept with the plan.
+// It says which elements come from which member of the group and where they go, and nothing about
+// how they travel: out of a neighbour's shard (shared/direct_transfer.hpp) or as messages
+// (mpi/message_transfer.hpp).
+//
+//   all_gather, all_to_all, permute   from member j: its box before ∩ my box after
+//   reduce_scatter                    from every member: my box after, reduced
+//   all_reduce                        the flat shard in balanced parts, one per member: from every
+//                                     member my part, reduced; then from member j its part
+//   slice, zero_pad                   from myself: my box before ∩ my box after
+//
+// Reductions have one order, whatever carries them: part j is ((s[j+1] + s[j+2]) + …) + s[j], indices
+// modulo the size of the group, in accumulation_t of the element type, rounded once. A ring visits the
+// addends in that order too.
+
+#include <vector>
+
+#include <ashlar/comm/strided_block.hpp>
+#include <ashlar/plan/step.hpp>
+
+namespace ashlar {
+
+struct transfer {
+  collective kind = collective::slice;
+  axis_list axes;
+  reduction op = reduction::sum;
+  int members = 1;    ///< of the group
+  int index = 0;      ///< mine in it
+  int partner = -1;   ///< of a pairwise permute
+  box from, to;       ///< my shard before and after
+  bool pads = false;  ///< zero_pad: elements outside receives[0] become the reduction's identity
+  /// Per member: what comes out of its shard into mine, and what goes out of mine into its. For a
+  /// reduction the source is any member's shard: they lie alike. Blocks to myself included.
+  std::vector<strided_block> receives, sends;
+
+  bool reduces() const {
+    return kind == collective::reduce_scatter || kind == collective::all_reduce;
+  }
+  /// Elements that this rank receives by the bandwidth-optimal algorithm, by the blocks themselves.
+  std::int64_t received_elements() const {
+    std::int64_t elements = 0;
+    auto const mine = static_cast<std::size_t>(index);
+    if (reduces()) elements += (members - 1) * receives[mine].elements;
+    if (kind == collective::reduce_scatter) return elements;
+    for (std::size_t j = 0; j < receives.size(); ++j)
+      if (j != mine) elements += receives[j].elements;
+    return elements;
+  }
+};
+
+namespace detail {
+
+inline box flat_box(interval const& part) {
+  box b;
+  b.dim.push_back(part);
+  return b;
+}
+
+/// A run [begin, begin + size) of a flat array, to or from a packed block.
+inline strided_block flat_block(interval const& part, std::int64_t whole) {
+  return {flat_box(part), flat_box({0, whole}), flat_box({0, whole})};
+}
+
+}  // namespace detail
+
+/// The all-reduce of a flat array of `elements` elements along `axes`.
+inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, topology const& t,
+                                coordinates const& here, reduction op) {
+  transfer x;
+  x.kind = collective::all_reduce;
+  x.axes = axes;
+  x.op = op;
+  x.members = t.group_size(axes);
+  x.index = t.index_in_group(here, axes);
+  x.from = x.to = detail::flat_box({0, elements});
+  for (int j = 0; j < x.members; ++j) {
+    auto const part = detail::flat_block(balanced_part({0, elements}, x.members, j), elements);
+    x.sends.push_back(part);
+    x.receives.push_back(part);
+  }
+  return x;
+}
+
+/// What the rank at `here` does in step `s` of a tensor.
+inline transfer make_transfer(step const& s, shape const& extents, topology const& t,
+                              coordinates const& here) {
+  box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
+  if (s.kind == collective::all_reduce)
+    return flat_all_reduce(from.elements(), s.axes, t, here, s.from.op());
+  transfer x;
+  x.kind = s.kind;
+  x.axes = s.axes;
+  x.from = from;
+  x.to = to;
+  x.op = s.kind == collective::zero_pad ? s.to.op() : s.from.op();
+  if (!communicates(s.kind)) {
+    auto const a = static_cast<std::size_t>(s.axes[0]);
+    x.pads = s.kind == collective::zero_pad;
+    bool const holds = !x.pads || s.from[s.axes[0]].is_split() || here[a] == 0;
+    if (holds) x.receives.emplace_back(intersect(from, to), from, to);
+    return x;
+  }
+  x.members = t.group_size(s.axes);
+  x.index = t.index_in_group(here, s.axes);
+  bool const pairwise = s.kind == collective::permute && is_pairwise(s, t);
+  if (pairwise) x.partner = t.index_in_group(permute_partner(s, here), s.axes);
+  for (int j = 0; j < x.members; ++j) {
+    auto const member = t.member(here, s.axes, j);
+    box const before = local_box(extents, t, s.from, member);
+    box const after = local_box(extents, t, s.to, member);
+    if (s.kind == collective::reduce_scatter) {
+      x.sends.emplace_back(after, from, after);
+      x.receives.emplace_back(to, from, to);
+    } else if (pairwise && j != x.partner) {
+      x.sends.emplace_back();
+      x.receives.emplace_back();
+    } else if (pairwise) {
+      x.sends.emplace_back(from, from, from);
+      x.receives.emplace_back(to, to, to);
+    } else {
+      x.sends.emplace_back(intersect(from, after), from, after);
+      x.receives.emplace_back(intersect(before, to), before, to);
+    }
+  }
+  return x;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Runs one step of a plan on this rank's shard: what communicates is the mesh's business, what does
+// not is done here.
+//
+//   slice      copies the part that the rank keeps
+//   zero_pad   copies the shard into a larger one full of the reduction's identity
+
+#include <algorithm>
+
+#include <ashlar/comm/mesh.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// A step that stays on its rank.
+template <class T>
+void run_local(transfer const& what, T const* source, T* target) {
+  if (what.pads) std::fill_n(target, what.to.elements(), identity_of<T>(what.op));
+  for (auto const& block : what.receives) copy(block, source, target);
+}
+
+}  // namespace detail
+
+/// Carries `what` out of `source`, a shard with box what.from, into `target`, one with box what.to.
+/// Communicates: the step's collective along its axes.
+template <class T>
+void run_transfer(mesh const& m, transfer const& what, T const* source, T* target) {
+  if (communicates(what.kind)) m.run(what, element_type_of<T>, source, target);
+  else detail::run_local(what, source, target);
+}
+
+}  // namespace ashlar
