@@ -18,6 +18,7 @@
 #include <ashlar/device/host/gemm.hpp>
 #include <ashlar/plan/matmul_stream.hpp>
 #include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/region.hpp>
 
 namespace ashlar::detail {
 
