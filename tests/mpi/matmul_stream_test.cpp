@@ -9,6 +9,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/traffic_check.hpp>
 
 #include <ashlar/tensor/matmul.hpp>
 
@@ -53,12 +54,14 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
   auto const& t = m.topology();
   auto const plan = plan_matmul(a, b, p, wanted);
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
-  ashlar::communication_log const log(m);
+  traffic_check const traffic(m);
+  auto const& log = traffic.log();
   m.memory().reset_peak();
   auto const before = m.memory().bytes_in_use();
   auto const c = matmul(a, b, p, wanted);
   auto const used = m.memory().peak_bytes() - before;
-  std::string wrong = wrong_with(c, expected);
+  std::string wrong = traffic.difference(predicted(m, plan), false);
+  wrong += wrong_with(c, expected);
   if (log.received_bytes() != received_bytes(plan, t, m.here())) wrong += " bytes not as planned;";
   if (used > rounded_up(plan.peak_bytes - given))
     wrong += " " + std::to_string(used) + " bytes used, " +

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Products of random matrices, and batches of them, transposed in all ways, between random
-// placements on random meshes: exactly those of three loops, with the planned bytes.
+// Products of random matrices, and batches of them, transposed in all ways, whole and in panels,
+// between random placements on random meshes: exactly those of three loops, with the planned bytes.
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>
@@ -22,6 +22,8 @@ struct product_case {
   int batch = -1;  // none
   int m = 1, n = 1, k = 1;
   placement a, b, c;
+  char stream = 0;
+  int panels = 2;
   int seed = 0;
 
   int rank() const { return batch < 0 ? 2 : 3; }
@@ -34,8 +36,10 @@ struct product_case {
                << to_string(to_shape(c.extents(c.m, c.k, c.transpose_a))) << ' ' << to_string(c.a)
                << (c.transpose_a ? " transposed" : "") << " times "
                << to_string(to_shape(c.extents(c.k, c.n, c.transpose_b))) << ' ' << to_string(c.b)
-               << (c.transpose_b ? " transposed" : "") << " -> " << to_string(c.c) << " @" << c.mesh
-               << ", values of seed " << c.seed;
+               << (c.transpose_b ? " transposed" : "") << " -> " << to_string(c.c)
+               << (c.stream == 0 ? std::string()
+                                 : " in " + std::to_string(c.panels) + " panels of " + c.stream)
+               << " @" << c.mesh << ", values of seed " << c.seed;
   }
 };
 
@@ -60,6 +64,8 @@ rc::Gen<product_case> products() {
     c.a = draw();
     c.b = draw();
     c.c = draw();
+    c.stream = any_of<char>({0, 0, 0, 0, 'm', 'n', 'k', c.rank() == 3 ? 'b' : 'k'});
+    c.panels = *between(1, 4);
     c.seed = *between(0, 999);
     return c;
   });
@@ -82,15 +88,25 @@ dense reference(product_case const& c, dense const& a, dense const& b) {
 }
 
 step_census census;
+int in_panels = 0;
 
 template <class A, class B>
 std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B const& b,
                      dense const& expected) {
-  auto const plan = plan_matmul(a, b, c.c);
+  ashlar::matmul_options wanted{0, c.stream, c.panels};
+  ashlar::matmul_plan plan;
+  try {
+    plan = plan_matmul(a, b, c.c, wanted);
+  } catch (ashlar::error const&) {  // no panels of this letter between these ends
+    if (c.stream == 0) throw;
+    wanted = {};
+    plan = plan_matmul(a, b, c.c, wanted);
+  }
+  in_panels += plan.panels.letter != 0;
   for (auto const* part : {&plan.a, &plan.b, &plan.c}) census.add(*part, m.topology());
   traffic_check const traffic(m, c.mesh.on == transport::messages);
-  auto const product = matmul(a, b, c.c);
-  std::string wrong = traffic.difference(predicted(m, plan));
+  auto const product = matmul(a, b, c.c, wanted);
+  std::string wrong = traffic.difference(predicted(m, plan), plan.panels.letter == 0);
   if (!(product.placement() == c.c)) wrong += " the result lies elsewhere;";
   return wrong + wrong_with(product, expected);
 }
@@ -122,7 +138,8 @@ TEST_CASE("products of anything, wherever it lies, to anywhere") {
   CHECK(mpi_traffic::balanced());
 
   using ashlar::collective;
-  if (world_rank() == 0) MESSAGE(census.text());
+  if (world_rank() == 0) MESSAGE(census.text() << ", products in panels " << in_panels);
+  CHECK(in_panels > 0);
   if (world_size() == 1) return;
   for (auto const kind : {collective::all_gather, collective::reduce_scatter,
                           collective::all_reduce, collective::all_to_all, collective::slice}) {

@@ -18,17 +18,17 @@
 namespace ashlar_test {
 namespace {
 
-enum class element { f32, f64, i32, i64 };
+using ashlar::element_type;
 
 struct move_case {
   mesh_case mesh;
-  element type = element::f32;
+  element_type type = element_type::f32;
   index extents;
   placement from, to;
   int seed = 0;
 
   friend std::ostream& operator<<(std::ostream& out, move_case const& c) {
-    char const* const names[] = {"float", "double", "int32", "int64"};
+    char const* const names[] = {"float", "double", "int32", "int64", "bfloat16"};
     return out << names[static_cast<int>(c.type)] << ' ' << to_string(to_shape(c.extents)) << ' '
                << to_string(c.from) << " -> " << to_string(c.to) << " @" << c.mesh
                << ", values of seed " << c.seed;
@@ -39,7 +39,8 @@ rc::Gen<move_case> moves() {
   return rc::gen::exec([] {
     move_case c;
     c.mesh = *meshes();
-    c.type = any_of<element>({element::f32, element::f64, element::i32, element::i64});
+    c.type = any_of<element_type>({element_type::f32, element_type::f64, element_type::i32,
+                                   element_type::i64, element_type::bf16});
     int const rank = *between(1, 4), axes = c.mesh.topology.axes();
     c.extents = draw_extents(rank);
     auto const op = draw_reduction();
@@ -98,10 +99,11 @@ std::string try_ranks(move_case const& c) {
 
 std::string try_any(move_case const& c) {
   switch (c.type) {
-    case element::f32: return try_ranks<float>(c);
-    case element::f64: return try_ranks<double>(c);
-    case element::i32: return try_ranks<std::int32_t>(c);
-    default: return try_ranks<std::int64_t>(c);
+    case element_type::f32: return try_ranks<float>(c);
+    case element_type::f64: return try_ranks<double>(c);
+    case element_type::i32: return try_ranks<std::int32_t>(c);
+    case element_type::i64: return try_ranks<std::int64_t>(c);
+    default: return try_ranks<ashlar::bfloat16>(c);
   }
 }
 
