@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced. `ashlar_install_packages program|tests` makes sure that what the programs (or also the
-# tests) need is there: does nothing when it is, installs what is missing on Debian and Ubuntu as
-# root or with password-less sudo, else prints the package line and returns 1.
+# Sourced. `ashlar_install_packages program|tests|smpi` makes sure that what the programs (or also
+# the tests, or the simulated clusters and nothing else) need is there: does nothing when it is,
+# installs what is missing on Debian and Ubuntu as root or with password-less sudo, else prints the
+# package line and returns 1.
 
 # Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, or a header (<…>).
 ashlar_package_table='
@@ -23,6 +24,8 @@ tests|<rapidcheck.h>|librapidcheck-dev|rapidcheck-devel|rapidcheck
 tests|<benchmark/benchmark.h>|libbenchmark-dev|google-benchmark-devel|google-benchmark
 tests|clang++|clang|clang|llvm
 tests|clang-format|clang-format|clang-tools-extra|clang-format
+smpi|smpirun|simgrid|simgrid|simgrid
+smpi|<smpi/smpi.h>|libsimgrid-dev|simgrid-devel|simgrid
 '
 
 # ashlar_has <command|<header>>
@@ -41,11 +44,16 @@ ashlar_has() {
   esac
 }
 
-# ashlar_column <program|tests> <column>: the packages of one system, each once.
+# ashlar_concerns <kind> <audience>: whether a row for that audience is needed for that kind.
+ashlar_concerns() {
+  [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
+}
+
+# ashlar_column <program|tests|smpi> <column>: the packages of one system, each once.
 ashlar_column() {
   printf '%s' "$ashlar_package_table" |
     awk -F'|' -v kind="$1" -v column="$2" \
-      'NF && ($1 == "program" || kind == "tests") && !seen[$column]++ { printf "%s ", $column }'
+      'NF && ($1 == kind || $1 == "program" && kind == "tests") && !seen[$column]++ { printf "%s ", $column }'
 }
 
 ashlar_print_package_lines() {
@@ -58,7 +66,7 @@ ashlar_install_packages() {
   local kind="$1" audience wanted apt sudo=() missing=() packages=()
   while IFS='|' read -r audience wanted apt _; do
     [ -n "$audience" ] || continue
-    [ "$audience" = program ] || [ "$kind" = tests ] || continue
+    ashlar_concerns "$kind" "$audience" || continue
     if ! ashlar_has "$wanted"; then
       missing+=("$wanted")
       packages+=("$apt")

@@ -1,0 +1,81 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Tests on clusters simulated by SimGrid SMPI (tests/smpi/README.md): the unmodified library on up
+# to 256 ranks. A program is a file tests/smpi/*.cpp with lines
+#
+#   // run: MESH MACHINE [ARGUMENT]...      one test each: smpi/NAME/MESH/MACHINE
+#   // expect: deadlock                     the test passes if the simulator finds one
+#
+# Where smpicxx or smpirun is missing there is one test, smpi, which is skipped.
+
+option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid SMPI is found" ON)
+
+# ashlar_smpi_program(<name> <source>): smpicxx is no compiler that CMake can check, hence a command.
+function(ashlar_smpi_program name source)
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
+  # Each rank loads its own copy: small ones. Statics of header-only code must be each rank's own.
+  set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPIC    -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+  if(ASHLAR_WERROR)
+    list(APPEND flags -Werror)
+  endif()
+  add_custom_command(OUTPUT "${program}" DEPFILE "${program}.d" VERBATIM
+    COMMAND "${ASHLAR_SMPICXX}" ${flags} "-I${ashlar_include_dir}" "-I${ASHLAR_TEST_DIR}"
+      "-I$<JOIN:$<TARGET_PROPERTY:CBLAS::CBLAS,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
+      -MD -MF "${program}.d" -MT "${program}" "${source}" -o "${program}" ${CBLAS_LIBRARIES}
+    COMMAND_EXPAND_LISTS
+    DEPENDS "${source}"
+    COMMENT "Building smpi_${name} with smpicxx")
+  add_custom_target(build_smpi_${name} DEPENDS "${program}")
+  add_dependencies(smpi_programs build_smpi_${name})
+endfunction()
+
+function(ashlar_add_smpi_tests)
+  # Also where there is nothing to build: the preset smpi builds this target.
+  add_custom_target(smpi_programs ALL)
+  find_program(ASHLAR_SMPICXX smpicxx)
+  find_program(ASHLAR_SMPIRUN smpirun)
+  if(NOT ASHLAR_SMPICXX OR NOT ASHLAR_SMPIRUN OR NOT TARGET CBLAS::CBLAS)
+    add_test(NAME smpi COMMAND "${CMAKE_COMMAND}" -E echo
+      "SimGrid SMPI (smpicxx, smpirun) or a BLAS with cblas.h not found: no simulated clusters")
+    set_tests_properties(smpi PROPERTIES LABELS smpi SKIP_REGULAR_EXPRESSION "not found")
+    return()
+  endif()
+
+  add_executable(smpi_platform "${ASHLAR_TEST_DIR}/smpi/platform.cpp")
+  target_include_directories(smpi_platform PRIVATE "${ASHLAR_TEST_DIR}")
+  target_link_libraries(smpi_platform PRIVATE ashlar::core ashlar_test_flags)
+  add_dependencies(smpi_programs smpi_platform)
+
+  # Thousands of pairs in one run take a minute on an idle core. simulate.sh ends first, and says why.
+  math(EXPR seconds "2 * ${ASHLAR_TEST_TIMEOUT}")
+  math(EXPR limit "3 * ${ASHLAR_TEST_TIMEOUT}")
+  ashlar_glob(sources smpi *.cpp)
+  foreach(source IN LISTS sources)
+    file(STRINGS "${source}" head LIMIT_COUNT 30)
+    set(runs ${head})
+    list(FILTER runs INCLUDE REGEX "^// run: [^ ]+ [^ ]+")
+    if(NOT runs)
+      continue()
+    endif()
+    set(options --smpirun "${ASHLAR_SMPIRUN}" --timeout ${seconds})
+    list(FILTER head INCLUDE REGEX "^// expect: deadlock$")
+    if(head)
+      list(APPEND options --expect deadlock)
+    endif()
+    cmake_path(GET source STEM name)
+    ashlar_smpi_program(${name} "${source}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+    foreach(run IN LISTS runs)
+      string(REGEX REPLACE "^// run: +" "" run "${run}")
+      separate_arguments(arguments UNIX_COMMAND "${run}")
+      list(POP_FRONT arguments mesh machine)
+      set(test "smpi/${name}/${mesh}/${machine}")
+      add_test(NAME "${test}" COMMAND bash "${ASHLAR_TEST_DIR}/smpi/simulate.sh" ${options}
+        $<TARGET_FILE:smpi_platform> ${mesh} ${machine}
+        "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}" ${arguments})
+      ashlar_test_properties("${test}" smpi)
+        set_tests_properties("${test}" PROPERTIES TIMEOUT ${limit})
+    endforeach()
+  endforeach()
+endfunction()

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Writes a SimGrid cluster for a mesh and a machine: FOLDER/platform.xml and FOLDER/hosts, which
+// names the host of each rank.
+//
+//   platform MESH MACHINE FOLDER          platform node=2,gpu=4 gpu_cluster /tmp/x
+//
+//   rank        a host with a duplex link to its node's switch: α intra / 2, 1 / β intra
+//   node        a switch with a duplex link to the spine, which all its ranks share:
+//               1 / β inter, and the latency that makes α inter of a path between two nodes
+//   one node    a flat crossbar
+//
+// Paths pass rank, node, node, rank links, so that the slowest or most shared one decides: what
+// machine/link.hpp says in one formula.
+
+#include <cstdlib>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+#include <vector>
+
+#include <smpi/machines.hpp>
+
+#include <ashlar/mesh/text.hpp>
+
+namespace {
+
+/// The node of a rank: its index along the axes between nodes.
+int node_of(ashlar::topology const& t, int rank) {
+  ashlar::axis_list between;
+  for (int a = 0; a < t.axes(); ++a)
+    if (t.axis[a].tier == ashlar::link_tier::inter_node)
+      between.push_back(static_cast<signed char>(a));
+  return t.index_in_group(t.coordinates_of(rank), between);
+}
+
+void write_platform(std::ostream& out, ashlar::topology const& t, ashlar::machine const& m) {
+  int const nodes = t.ranks() / t.ranks_per_node();
+  double const node_latency = (m.inter.alpha - m.intra.alpha) / 2;
+  if (nodes > 1 && node_latency < 0)
+    throw ashlar::error("platform", "α between nodes is less than within a node.");
+  out << std::setprecision(17)
+      << "<?xml version=\"1.0\"?>\n"
+         "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
+         "<platform version=\"4.1\">\n<zone id=\"world\" routing=\"Floyd\">\n";
+  for (int n = 0; n < nodes; ++n)
+    out << "<cluster id=\"node" << n << "\" prefix=\"n" << n << "r\" suffix=\"\" radical=\"0-"
+        << t.ranks_per_node() - 1 << "\" speed=\"1Tf\" bw=\"" << 1 / m.intra.beta << "Bps\" lat=\""
+        << m.intra.alpha / 2 << "s\" router_id=\"switch" << n << "\"/>\n"
+        << "<link id=\"nic" << n << "\" bandwidth=\"" << 1 / m.inter.beta << "Bps\" latency=\""
+        << (nodes > 1 ? node_latency : 0) << "s\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+  out << "<zone id=\"fabric\" routing=\"Full\"><router id=\"spine\"/></zone>\n";
+  for (int n = 0; n < nodes; ++n)
+    out << "<zoneRoute src=\"node" << n << "\" dst=\"fabric\" gw_src=\"switch" << n
+        << "\" gw_dst=\"spine\" symmetrical=\"NO\"><link_ctn id=\"nic" << n
+        << "\" direction=\"UP\"/></zoneRoute>\n<zoneRoute src=\"fabric\" dst=\"node" << n
+        << "\" gw_src=\"spine\" gw_dst=\"switch" << n << "\" symmetrical=\"NO\"><link_ctn id=\"nic"
+        << n << "\" direction=\"DOWN\"/></zoneRoute>\n";
+  out << "</zone>\n</platform>\n";
+}
+
+void write_hosts(std::ostream& out, ashlar::topology const& t) {
+  std::vector<int> used(static_cast<std::size_t>(t.ranks()));
+  for (int rank = 0; rank < t.ranks(); ++rank) {
+    int const node = node_of(t, rank);
+    out << 'n' << node << 'r' << used[static_cast<std::size_t>(node)]++ << '\n';
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4) {
+    std::cerr << "usage: platform MESH MACHINE FOLDER\n";
+    return 2;
+  }
+  try {
+    auto const t = ashlar::parse_topology(argv[1]);
+    std::string const folder = argv[3];
+    std::ofstream platform(folder + "/platform.xml"), hosts(folder + "/hosts");
+    write_platform(platform, t, ashlar_test::machine_named(argv[2]));
+    write_hosts(hosts, t);
+    if (platform.flush() && hosts.flush()) return 0;
+    std::cerr << "platform: " << folder << ": cannot be written\n";
+  } catch (std::exception const& e) {
+    std::cerr << e.what() << '\n';
+  }
+  return 1;
+}

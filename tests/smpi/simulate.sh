@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: simulate.sh [OPTION...] PLATFORM_PROGRAM MESH MACHINE PROGRAM [ARGUMENT...]
+Runs PROGRAM MESH MACHINE ARGUMENT... on a simulated cluster made for the mesh and the machine by
+PLATFORM_PROGRAM (built from platform.cpp). Fails when the program fails, and on a deadlock, which
+smpirun itself reports with exit code 0.
+  --timeout SECONDS   default: 120
+  --expect deadlock   fails unless there is one
+  --smpirun PATH      default: the one on the PATH
+Settings of SimGrid in ASHLAR_SMPI_SETTINGS come after ours: ASHLAR_SMPI_SETTINGS=--cfg=smpi/test:1e-6
+Contention-free α-β timing: no calibration factors, computing costs no simulated time.
+TEXT
+}
+
+seconds=120
+expect=
+smpirun=smpirun
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --timeout) seconds="$2"; shift 2 ;;
+    --expect) expect="$2"; shift 2 ;;
+    --smpirun) smpirun="$2"; shift 2 ;;
+    -h | --help) usage; exit 0 ;;
+    *) break ;;
+  esac
+done
+[ $# -ge 4 ] || { usage >&2; exit 2; }
+make_platform="$1" mesh="$2" machine="$3" program="$4"
+shift 4
+
+folder=$(mktemp -d)
+export TMPDIR="$folder" OPENBLAS_NUM_THREADS=1 ASHLAR_SHARED_MEMORY=off # one process: no windows
+trap 'rm -rf "$folder"' EXIT
+"$make_platform" "$mesh" "$machine" "$folder"
+
+settings=(
+  # α and β of the platform as they are.
+  --cfg=network/model:SMPI --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1
+  --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0
+  # Only messages take time.
+  --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
+  # Header-only statics belong to one rank each (with -fno-gnu-unique).
+  --cfg=smpi/privatization:dlopen
+  # The MPI calls by the algorithms that the cost model describes.
+  --cfg=smpi/allgather:NTSLR --cfg=smpi/allgatherv:mpich_ring
+  --cfg=smpi/reduce_scatter:ompi_ring --cfg=smpi/allreduce:lr
+  --cfg=smpi/alltoall:ring --cfg=smpi/alltoallv:ring
+)
+# An own setting may override one of these.
+read -r -a more <<<"${ASHLAR_SMPI_SETTINGS:-}"
+
+status=0
+timeout --kill-after=5 "$seconds" \
+  "$smpirun" -np "$(wc -l <"$folder/hosts")" -platform "$folder/platform.xml" \
+  -hostfile "$folder/hosts" --log=root.thres:critical \
+  "${settings[@]}" ${more[@]+"${more[@]}"} "$program" "$mesh" "$machine" "$@" \
+  >"$folder/output" 2>&1 || status=$?
+cat "$folder/output"
+
+if [ "$status" -eq 124 ] || [ "$status" -eq 137 ]; then
+  printf 'simulate.sh: no end within %s s\n' "$seconds"
+elif grep -qE 'Deadlock detected|Stalling' "$folder/output"; then
+  if [ "$expect" = deadlock ]; then
+    printf 'simulate.sh: deadlock, as expected\n'
+    exit 0
+  fi
+  printf 'simulate.sh: deadlock\n'
+  exit 1
+elif [ -n "$expect" ]; then
+  printf 'simulate.sh: expected %s\n' "$expect"
+  exit 1
+fi
+exit "$status"

@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What the programs that run on simulated clusters share.
+//
+//   arguments      PROGRAM MESH MACHINE ...: the two that tests/smpi/platform.cpp built the cluster from
+//   values         integers that depend on the global index only; partials cut unevenly, with signs
+//   time           of one call, all ranks starting at the same simulated moment
+//   verdict        collected on rank 0, whose exit code is the program's
+//
+// Rank 0 gets everything with one reduction at the end, so that looking costs no simulated messages.
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <mpi.h>
+#include <smpi/machines.hpp>
+#include <time.h>
+
+#include <ashlar/ashlar.hpp>
+
+namespace ashlar_test {
+
+struct arguments {
+  ashlar::topology topology;
+  ashlar::machine machine;
+  std::vector<std::string> rest;
+
+  arguments(int argc, char** argv) {
+    if (argc < 3) throw ashlar::error("arguments", "expected MESH MACHINE.");
+    topology = ashlar::parse_topology(argv[1]);
+    machine = machine_named(argv[2]);
+    rest.assign(argv + 3, argv + argc);
+  }
+  /// Argument i after mesh and machine, as a number.
+  int number(std::size_t i) const { return std::stoi(rest.at(i)); }
+};
+
+/// The value at a place of a global tensor: small integers, no pattern that a permutation keeps.
+inline int value_at(std::int64_t global_index) {
+  return static_cast<int>((global_index * 7919 + 13) % 101) - 50;
+}
+
+/// Calls visit(global index, local index) for each element of the shard of `t`.
+template <class Tensor, class Visit>
+void for_each_element(Tensor const& t, Visit visit) {
+  auto const& b = t.local_box();
+  std::int64_t const n = t.local_elements();
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t rest = i, global = 0, stride = 1;
+    for (int d = Tensor::rank - 1; d >= 0; --d) {
+      global += (b[d].begin + rest % b[d].size) * stride;
+      rest /= b[d].size;
+      stride *= t.extents()[d];
+    }
+    visit(global, i);
+  }
+}
+
+/// value_at placed by `p`. The addends of a partial differ from rank to rank and sum to the value.
+inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape const& extents,
+                                         ashlar::placement const& p) {
+  ashlar::tensor<float, 2> t(m, extents, p);
+  ashlar::axis_list partial;
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_partial()) partial.push_back(static_cast<signed char>(a));
+  int const addends = m.topology().group_size(partial);
+  int const mine = m.topology().index_in_group(m.here(), partial);
+  for_each_element(t, [&](std::int64_t global, std::int64_t i) {
+    // 1, 2, 3, ... and in the last addend what makes their sum zero, times a sign of the place.
+    int const offset = mine + 1 < addends ? mine + 1 : -(addends - 1) * addends / 2;
+    int const sign = global % 2 == 0 ? 1 : -1;
+    t.data()[i] = static_cast<float>((mine == 0 ? value_at(global) : 0) + sign * offset);
+  });
+  return t;
+}
+
+/// Whether `t` is value_at. Communicates only if `t` is partial: one MPI_Reduce, and rank 0 knows.
+inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
+  auto const& p = t.placement();
+  bool right = true;
+  if (!p.has_partial()) {
+    for_each_element(t, [&](std::int64_t global, std::int64_t i) {
+      right = right && t.data()[i] == static_cast<float>(value_at(global));
+    });
+    return right;
+  }
+  auto const n = static_cast<std::size_t>(t.extents().elements());
+  std::vector<double> mine(n), sum(n);
+  for_each_element(t, [&](std::int64_t global, std::int64_t i) {
+    mine[static_cast<std::size_t>(global)] = static_cast<double>(t.data()[i]);
+  });
+  MPI_Reduce(mine.data(), sum.data(), static_cast<int>(n), MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+  if (t.mesh().rank() != 0) return true;
+  int copies = 1;
+  for (int a = 0; a < p.axes(); ++a)
+    if (p[a].is_broadcast()) copies *= t.mesh().topology().extent(a);
+  for (std::size_t i = 0; i < n; ++i)
+    right = right && sum[i] == copies * value_at(static_cast<std::int64_t>(i));
+  return right;
+}
+
+/// Waits for the next of the moments that all ranks have in common. They are so far apart that
+/// everything has ended before, on every rank; waiting sends nothing and takes no real time.
+inline void meet() {
+  constexpr double apart = 10;
+  double const rest = (std::floor(MPI_Wtime() / apart) + 1) * apart - MPI_Wtime();
+  timespec wait{static_cast<time_t>(rest), 0};
+  wait.tv_nsec = static_cast<long>((rest - static_cast<double>(wait.tv_sec)) * 1e9);
+  nanosleep(&wait, nullptr);
+}
+
+/// Simulated seconds of `call` on this rank. All ranks start together, and none goes on before all
+/// have ended, so that what comes next does not slow down the late ones.
+template <class Call>
+double simulated_seconds(Call call) {
+  meet();
+  double const begin = MPI_Wtime();
+  call();
+  double const end = MPI_Wtime();
+  meet();
+  return end - begin;
+}
+
+/// Faults of all ranks: each rank prints its first, rank 0 the sum.
+class verdict {
+ public:
+  void check(bool right, std::string const& what) {
+    ++checks_;
+    if (right) return;
+    if (++faults_ == 1) std::printf("wrong: %s\n", what.c_str());
+  }
+  /// The exit code: 1 if any rank found a fault. Communicates: one MPI_Allreduce.
+  int exit_code() const {
+    int all = 0, rank = 0;
+    MPI_Allreduce(&faults_, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) std::printf("%d checks on rank 0, %d faults on all ranks\n", checks_, all);
+    return all > 0;
+  }
+
+ private:
+  int checks_ = 0;
+  int faults_ = 0;
+};
+
+/// All placements of a tensor of `rank` dims on a mesh, with every shard order.
+inline std::vector<ashlar::placement> every_placement(int rank, ashlar::topology const& t) {
+  ashlar::placement_graph const graph(rank, t);
+  std::vector<ashlar::placement> all;
+  for (int i = 0; i < graph.states(); ++i) all.push_back(graph.state(i));
+  return all;
+}
+
+/// All ordered pairs of placements, or a sample of about `limit`, the same on all ranks.
+inline std::vector<std::pair<ashlar::placement, ashlar::placement>>
+sampled_pairs(std::vector<ashlar::placement> const& states, int limit) {
+  std::vector<std::pair<ashlar::placement, ashlar::placement>> pairs;
+  std::mt19937 random(11);
+  double const share = limit /
+                       (static_cast<double>(states.size()) * static_cast<double>(states.size()));
+  for (auto const& from : states)
+    for (auto const& to : states)
+      if (static_cast<double>(random()) < share * 4294967296.0) pairs.emplace_back(from, to);
+  return pairs;
+}
+
+}  // namespace ashlar_test
