@@ -40,9 +40,10 @@ tensor<T, Rank> run_plan(tensor<T, Rank> x, prepared_plan const& p) {
   return x;
 }
 
-/// The same with a plan that is not kept.
+/// The same steps on a tensor of other extents: a panel of the one that was planned for.
 template <class T, int Rank>
-tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan const& plan) {
+tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan plan) {
+  plan.extents = x.extents();
   auto const prepared = prepare(plan, x.mesh().topology(), x.mesh().here());
   return run_plan(std::move(x), prepared);
 }
