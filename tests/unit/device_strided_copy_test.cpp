@@ -111,6 +111,29 @@ TEST_CASE("planes_larger_than_a_block_are_transposed") {
   check<double>({1100, 1030}, {1, 0}, {0, 1}, 1);
 }
 
+TEST_CASE_TEMPLATE("large_planes_whose_rows_begin_at_lines_are_transposed", T, float, double,
+                   std::int16_t) {
+  // Pitches of the result are multiples of 64 bytes; heads and tails are not.
+  check<T>({1056, 1101}, {0, 1}, {1, 0}, 0);
+  check<T>({1118, 1999}, {0, 1}, {1, 0}, 1);
+  check<T>({2, 544, 2011}, {0, 1, 2}, {0, 2, 1}, 0);
+  check<T>({544, 3, 1011}, {1, 0, 2}, {2, 1, 0}, 0);
+}
+
+TEST_CASE("short_rows_are_copied_whatever_their_length") {
+  for (std::int64_t n = 1; n < 80; ++n) {
+    check<std::int16_t>({7, n}, {0, 1}, {0, 1}, 1);
+    check<double>({3, 2, n}, {0, 1, 2}, {1, 0, 2}, 1);
+  }
+  for (std::int64_t n : {255, 256, 257, 511, 512, 513})
+    check<unsigned char>({5, n}, {0, 1}, {0, 1}, 3);
+}
+
+TEST_CASE("rows_beyond_the_caches_are_copied") {
+  check<float>({2101, 1003}, {0, 1}, {0, 1}, 3);
+  check<std::int16_t>({9, 500, 1009}, {0, 1, 2}, {1, 0, 2}, 1);
+}
+
 TEST_CASE("a_source_stride_of_zero_broadcasts_and_a_negative_one_reverses") {
   std::vector<float> const src{1, 2, 3};
   std::vector<float> dst(6);

@@ -8,10 +8,11 @@
 // (strided_loop.hpp), then, by its innermost dims:
 //
 //   no dims left                        one element
-//   both contiguous                     runs (memcpy, or a vectorised addition; of a large copy
-//                                       around the caches, stream_store.hpp)
+//   both contiguous                     runs (memcpy, or a vectorised addition); of a copy, short
+//                                       ones by copy_rows.hpp, large ones around the caches
 //   destination contiguous, and the
-//   source contiguous along another dim planes (transpose_plane.hpp), loop over the rest
+//   source contiguous along another dim planes (transpose_plane.hpp; of a large copy
+//                                       transpose_stream.hpp), loop over the rest
 //   otherwise                           element by element
 //
 // T is any trivially copyable type for copies, an arithmetic type for additions. The two arrays do
@@ -24,9 +25,11 @@
 #include <type_traits>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/host/copy_rows.hpp>
 #include <ashlar/device/host/stream_copy.hpp>
 #include <ashlar/device/host/strided_loop.hpp>
 #include <ashlar/device/host/transpose_plane.hpp>
+#include <ashlar/device/host/transpose_stream.hpp>
 
 namespace ashlar::device::host {
 
@@ -98,12 +101,29 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
         });
         return stream_fence();
       }
+      if (loop.rank > 1 && inner.extent * size <= short_row_bytes) {
+        strided_dim const outer = loop.dim[static_cast<std::size_t>(loop.rank - 2)];
+        return for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
+          copy_rows(src + from, outer.src_stride * size, outer.extent, inner.extent * size,
+                    dst + to, outer.dst_stride * size);
+        });
+      }
     }
     for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
       Combine::run(src + from, inner.extent, dst + to);
     });
   } else if (inner.dst_stride == 1 && bring_source_plane_inside(loop)) {
     strided_dim const plane = loop.dim[static_cast<std::size_t>(loop.rank - 2)];
+    if constexpr (std::is_same_v<Combine, assign_run>) {
+      constexpr std::int64_t both = 2 * sizeof(T);
+      if (is_streamed_plane<T>(loop.elements() * both, inner.extent, plane.dst_stride)) {
+        for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
+          transpose_plane_streamed<Combine>(src + from, inner.src_stride, plane.extent,
+                                            inner.extent, dst + to, plane.dst_stride);
+        });
+        return stream_fence();
+      }
+    }
     for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
       transpose_plane<Combine>(src + from, inner.src_stride, plane.extent, inner.extent, dst + to,
                                plane.dst_stride);

@@ -8,7 +8,7 @@
 //
 //   block    1024 x 1024    its pages fit the second-level TLB
 //   tile     128 x 128      goes through a buffer, read and written by whole lines
-//   square   32 bytes wide  transposed in registers by log2 stages of exchanges (4- and 8-byte T)
+//   square   32 bytes wide  transposed in registers by log2 stages of exchanges (2-, 4- and 8-byte T)
 //
 // Planes of any rank are cut out of an array by strided_copy.hpp.
 
@@ -29,10 +29,17 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-template <class Word>
+/// The integer of T's size, for T of 2, 4 or 8 bytes.
+template <class T>
+using word_of =
+    std::conditional_t<sizeof(T) == 2, std::uint16_t,
+                       std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
+
+/// As many vectors of Bytes bytes as each has words.
+template <class Word, std::size_t Bytes = 32>
 struct square {
-  static constexpr std::size_t width = 32 / sizeof(Word);
-  using line [[gnu::vector_size(32)]] = Word;
+  static constexpr std::size_t width = Bytes / sizeof(Word);
+  using line [[gnu::vector_size(Bytes)]] = Word;
 
   // Exchanges the off-diagonal quarters of side Step between two lines that are Step apart.
   template <std::size_t Step, std::size_t... Lane>
@@ -55,13 +62,14 @@ struct square {
 
   /// The transpose of the square at `in`, whose rows are pitch apart; put(i, line) takes its rows.
   template <class Put>
-  static void transpose(void const* in, std::size_t pitch, Put put) {
+  static void transpose(void const* in, std::int64_t pitch, Put put) {
     line lines[width];
     for (std::size_t i = 0; i < width; ++i) {
-      std::memcpy(&lines[i], static_cast<Word const*>(in) + i * pitch, sizeof(line));
+      std::memcpy(&lines[i], static_cast<Word const*>(in) + static_cast<std::int64_t>(i) * pitch,
+                  sizeof(line));
     }
     stage<width / 2>(lines);
-    for (std::size_t i = 0; i < width; ++i) put(i, static_cast<void const*>(&lines[i]));
+    for (std::size_t i = 0; i < width; ++i) put(i, lines[i]);
   }
 };
 
@@ -88,9 +96,9 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
   constexpr std::int64_t pitch = transpose_pitch<T>;
   std::int64_t squared_height = 0;
   std::int64_t squared_width = 0;
-  if constexpr (std::is_trivially_copyable_v<T> && (sizeof(T) == 4 || sizeof(T) == 8)) {
-    using word = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
-    constexpr auto side = static_cast<std::int64_t>(square<word>::width);
+  if constexpr (std::is_trivially_copyable_v<T> &&
+                (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)) {
+    constexpr auto side = static_cast<std::int64_t>(square<word_of<T>>::width);
     squared_height = height - height % side;
     squared_width = width - width % side;
     constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
@@ -102,10 +110,9 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
         }
       }
       for (std::int64_t j = 0; j < squared_width; j += side) {
-        square<word>::transpose(
-            buffer + j * pitch + i, static_cast<std::size_t>(pitch),
-            [=](std::size_t k, void const* line) {
-              Combine::line(line, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
+        square<word_of<T>>::transpose(
+            buffer + j * pitch + i, pitch, [=](std::size_t k, auto const& line) {
+              Combine::line(&line, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
             });
       }
     }
