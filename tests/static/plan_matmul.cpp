@@ -4,7 +4,7 @@
 // Plans of products are found by the compiler within its default limits, and are values.
 
 #include <ashlar/placement/tags.hpp>
-#include <ashlar/plan/matmul.hpp>
+#include <ashlar/plan/matmul_layouts.hpp>
 
 using namespace ashlar::placements;
 using ashlar::collective, ashlar::sbp, ashlar::value_of;
@@ -42,5 +42,14 @@ static_assert(!(panels == blocks));
 constexpr auto inner = plan_on<sbp<S<1>>, sbp<S<0>>, sbp<B>>({{"gpu", 4}}, {64, 8192}, {8192, 64});
 static_assert(inner.a.is_local() && inner.b.is_local());
 static_assert(inner.c.steps.size() == 1 && inner.c.steps[0].kind == collective::all_reduce);
+
+// Free placements (on two axes these are more than a million evaluator steps, Clang's limit): a long
+// contracted dim is cut, and only the small result moves.
+constexpr ashlar::topology row{{"gpu", 4}};
+constexpr auto free = ashlar::plan_matmul_layouts(64, 64, 8192, row, 8,
+                                                  ashlar::machines::workstation);
+static_assert(free.a == value_of<sbp<S<1>>> && free.b == value_of<sbp<S<0>>>);
+static_assert(free.c == value_of<sbp<S<0>>>);
+static_assert(received_bytes(free.plan, row, {}) == 8 * 64 * 64 * 3 / 4);
 
 }  // namespace

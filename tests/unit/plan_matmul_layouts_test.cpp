@@ -77,4 +77,46 @@ TEST_CASE("received elements equal those of the best integer grid") {
             (best.a == best.plan.a.from && best.b == best.plan.b.from && best.c == best.plan.c.to));
       }
 }
+
+TEST_CASE("uneven extents and meshes: stored once, and no placements found at random cost less") {
+  std::mt19937 random(31);
+  auto const m = ashlar::machines::workstation;
+  for (auto const& t : {ashlar::topology{{"gpu", 3}}, ashlar::topology{{"node", 2}, {"gpu", 3}}}) {
+    auto states = all_placements(2, t.axes(), {});
+    states.erase(std::remove_if(states.begin(), states.end(),
+                                [](placement const& p) { return !is_spread(p); }),
+                 states.end());
+    auto const any = [&] {
+      return states[static_cast<std::size_t>(
+          uniform(random, 0, static_cast<int>(states.size()) - 1))];
+    };
+    for (int i = 0; i < 12; ++i) {
+      std::int64_t const rows = uniform(random, 1, 700), columns = uniform(random, 1, 700),
+                         inner = uniform(random, 1, 700);
+      auto const best = ashlar::plan_matmul_layouts(rows, columns, inner, t, 4, m, 0);
+      CHECK((is_spread(best.a) && is_spread(best.b) && is_spread(best.c)));
+      for (int j = 0; j < 20; ++j) {
+        auto const other = plan_matmul({rows, inner}, any(), {inner, columns}, any(), false, false,
+                                       any(), 4, t, m, {});
+        CHECK(best.plan.seconds <= other.seconds * (1 + 1e-9) + 1e-11);
+      }
+    }
+  }
+}
+
+TEST_CASE("within little memory a grid that fits is chosen, or the best one streams") {
+  auto const t = cube_of(8);
+  auto const m = ashlar::machines::workstation;
+  auto const free = ashlar::plan_matmul_layouts(1024, 1024, 1024, t, 8, m, 0);
+  std::int64_t const shards = 3 * 1024 * 1024 * 8 / 8;
+  for (int part = 3; part < 10; ++part) {
+    std::int64_t const limit = shards + (free.plan.peak_bytes - shards) * part / 10;
+    auto const tight = ashlar::plan_matmul_layouts(1024, 1024, 1024, t, 8, m, limit);
+    CHECK(tight.plan.peak_bytes <= limit);
+    CHECK((is_spread(tight.a) && is_spread(tight.b) && is_spread(tight.c)));
+  }
+  CHECK_THROWS_AS(ashlar::plan_matmul_layouts(1024, 1024, 1024, t, 8, m, shards - 1),
+                  ashlar::error);
+}
+
 }  // namespace ashlar_test

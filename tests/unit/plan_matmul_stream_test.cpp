@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Panels: they cut the dim once, each is a tensor placed like the whole, and of tensors that share a
+// letter they hold the same indices in the same order. And what a streamed plan predicts.
+
+#include <algorithm>
+#include <numeric>
+
+#include <doctest/doctest.h>
+#include <support/naive_placement.hpp>
+
+#include <ashlar/plan/matmul.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::matmul_plan;
+using ashlar::panel_cuts;
+using ashlar::split;
+
+/// The indices of a panel, in its order.
+std::vector<int> indices(panel_cuts const& cuts, int panel) {
+  std::vector<int> all;
+  for (int q = 0; q < cuts.chunks(); ++q) {
+    auto const slice = cuts.slice(q, panel);
+    for (auto i = slice.begin; i < slice.end(); ++i) all.push_back(static_cast<int>(i));
+  }
+  return all;
+}
+
+/// Whether each rank's part of each panel, in a tensor of n items placed by p, is what the rank
+/// holds of the panel as a tensor of its own placed by p, in the panel's order.
+bool lies_like_the_whole(panel_cuts const& cuts, placement const& p, ashlar::topology const& t) {
+  auto const n = static_cast<int>(cuts.extent);
+  naive_mesh const mesh(t);
+  for (int panel = 0; panel < cuts.stream.count; ++panel) {
+    auto const order = indices(cuts, panel);
+    if (static_cast<std::int64_t>(order.size()) != cuts.panel_extent(panel)) return false;
+    for (auto const& c : mesh.all_coordinates()) {
+      std::vector<int> mine;
+      auto const shard = held(n, p, 0, mesh, c);
+      for (int i : order)
+        if (std::find(shard.begin(), shard.end(), i) != shard.end()) mine.push_back(i);
+      std::vector<int> expected;
+      for (int at : held(static_cast<int>(order.size()), p, 0, mesh, c))
+        expected.push_back(order[static_cast<std::size_t>(at)]);
+      if (mine != expected) return false;
+    }
+  }
+  return true;
+}
+
+matmul_plan product_of_blocks(placement const& a, placement const& b, placement const& c,
+                              ashlar::shape const& extents, ashlar::topology const& t,
+                              ashlar::matmul_options const& wanted) {
+  return plan_matmul(extents, a, extents, b, false, false, c, 8, t, ashlar::machines::workstation,
+                     wanted);
+}
+
+}  // namespace
+
+TEST_CASE("a panel is a tensor placed like the whole, for every tensor with its letter") {
+  int joined = 0, refused = 0;
+  for (auto const& t : {ashlar::topology{{"a", 2}, {"b", 3}}, ashlar::topology{{"a", 4}, {"b", 2}},
+                        ashlar::topology{{"a", 2}, {"b", 1}, {"c", 2}}}) {
+    auto const states = all_placements(1, t.axes(), {});
+    for (auto const& p : states)
+      for (auto const& q : states)
+        for (int n : {0, 1, 5, 12, 13, 23, 24, 48})
+          for (int count : {1, 2, 3, 5}) {
+            ashlar::panel_stream panels{'k', count, {}};
+            bool ok = true;
+            for (auto const* x : {&p, &q})
+              ok = ok && ashlar::detail::join_chunks(panels.chunks,
+                                                     ashlar::detail::split_extents(*x, 0, t), n);
+            if (!ok) {
+              ++refused;
+              continue;
+            }
+            ++joined;
+            panel_cuts const cuts{n, panels};
+            CHECK_MESSAGE((lies_like_the_whole(cuts, p, t) && lies_like_the_whole(cuts, q, t)),
+                          n << " in " << count << ": " << p << " and " << q << " @" << t);
+            std::vector<int> all, each(static_cast<std::size_t>(n));
+            for (int i = 0; i < count; ++i)
+              for (int item : indices(cuts, i)) all.push_back(item);
+            std::sort(all.begin(), all.end());
+            std::iota(each.begin(), each.end(), 0);
+            CHECK(all == each);
+          }
+  }
+  CHECK((joined > 1000 && refused > 100));
+}
+
+TEST_CASE("seconds and memory of a streamed product are those of the stated formulas") {
+  ashlar::topology const t{{"row", 2}, {"column", 2}};
+  auto const m = ashlar::machines::workstation;
+  placement const blocks{split(0), split(1)};
+  std::int64_t const block = 8 * 512 * 512;
+  auto const plan = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {0, 'k', 4});
+  // Panels of 256: each operand's is gathered from 512 x 128 to 512 x 256; c is summed in place.
+  double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
+  double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
+  CHECK(plan.seconds == doctest::Approx(in + 3 * std::max(gemm, in) + gemm));
+  // a, b, c; a panel of each operand; the next one of b while a's is there, before and after.
+  std::int64_t const panel = 8 * 512 * 256;
+  CHECK(plan.peak_bytes == 3 * block + 2 * panel + panel + panel / 2 + panel);
+  CHECK(received_bytes(plan, t, {}) ==
+        received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
+
+  // Panels of rows: b is gathered whole first (b' of two blocks), a's panels move, c's do not.
+  auto rows = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {});
+  rows.panels = {'m', 4, {}};
+  REQUIRE(choose_chunks(rows, t));
+  finish_stream(rows, t, m);
+  std::int64_t const strip = 8 * 128 * 1024;
+  CHECK(rows.peak_bytes == 3 * block + 2 * block + strip + strip / 2 + strip + strip);
+}
+
+TEST_CASE("letters that the ends cut differently stream where the cuts divide the dim") {
+  ashlar::topology const t{{"row", 2}, {"column", 4}};
+  placement const blocks{split(0), split(1)};
+  auto const plan = product_of_blocks(blocks, blocks, blocks, {64, 64}, t, {0, 'k', 2});
+  CHECK(plan.panels.chunks == ashlar::inplace_vector<int, ashlar::max_axes>{4});
+  CHECK_THROWS_AS(product_of_blocks(blocks, blocks, blocks, {66, 66}, t, {0, 'k', 2}),
+                  ashlar::error);
+  CHECK(product_of_blocks(blocks, blocks, blocks, {66, 66}, t, {0, 'm', 2}).panels.letter == 'm');
+}
+
+}  // namespace ashlar_test
