@@ -18,6 +18,9 @@ namespace {
 
 using ashlar::matmul_options;
 
+// The bound of a step's buffers counts what is packed at a time.
+static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
+
 dense integers(index extents, unsigned seed) {
   std::mt19937 random(seed);
   return random_integers(random, std::move(extents), -5, 5);

@@ -26,8 +26,8 @@ constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>
                                                                                    {512, 512});
 static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);
 static_assert(blocks.gemm == ashlar::gemm_extents{1, 256, 256, 512});
-// a, b; a', b', c' (the gather of a's columns was packed before that, and is given back).
-static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512 + 512 + 256));
+// a, b; a' and the buffers of its gather, two rounds of two chunks each way.
+static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512) + 2 * 2 * 2 * 256 * 1024);
 
 // Two panels of k: half of a' and b' at a time, two of each, while c' is summed up.
 constexpr auto panels = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(

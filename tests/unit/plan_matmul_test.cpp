@@ -47,22 +47,33 @@ std::int64_t shard(redistribution_plan const& plan, placement const& p, ashlar::
   return local_box(plan.extents, t, p, {}).elements() * plan.element_size;
 }
 
-/// The buffers of a step on rank 0: a shard is packed unless its parts are whole runs of memory.
+/// The buffers of a step on rank 0, for at most two rounds: a part for each rank of the group, to
+/// send and to receive.
 std::int64_t buffers(redistribution_plan const& plan, ashlar::step const& s,
                      ashlar::topology const& t) {
-  auto const dim = [](placement const& p, int axis) { return p[axis].dim; };
-  auto const runs = [&](placement const& p, int d) {
-    auto const whole = local_box(plan.extents, t, p, {});
-    for (int e = 0; e < d; ++e)
-      if (whole[e].size != 1) return false;
-    return true;
+  std::int64_t const p = t.group_size(s.axes), before = shard(plan, s.from, t),
+                     after = shard(plan, s.to, t), chunk = 256 * 1024;
+  auto const rounds = [&](std::int64_t block) {
+    return 2 * p * std::min(block, chunk) * (block > chunk ? 2 : 1);
   };
-  auto const before = shard(plan, s.from, t), after = shard(plan, s.to, t);
-  if (s.kind == collective::all_gather) return runs(s.to, dim(s.from, s.axes[0])) ? 0 : after;
-  if (s.kind == collective::reduce_scatter) return runs(s.from, dim(s.to, s.axes[0])) ? 0 : before;
-  if (s.kind == collective::all_to_all || (s.kind == collective::permute && !is_pairwise(s, t)))
-    return before + after;
-  return 0;
+  switch (s.kind) {
+    case collective::all_gather: {
+      auto const whole = local_box(plan.extents, t, s.to, {});
+      return s.from[s.axes[0]].dim == 0 || whole[0].size == 1 ? 0 : rounds(before);
+    }
+    case collective::reduce_scatter: return rounds(after);
+    case collective::all_reduce: return rounds(p > 2 ? (before + p - 1) / p : before);
+    case collective::permute:
+      if (is_pairwise(s, t)) return 0;
+      [[fallthrough]];
+    case collective::all_to_all: {
+      auto const x = local_box(plan.extents, t, s.from, {}),
+                 y = local_box(plan.extents, t, s.to, {});
+      return rounds(std::min(x[0].size, y[0].size) * std::min(x[1].size, y[1].size) *
+                    plan.element_size);
+    }
+    default: return 0;
+  }
 }
 
 /// Runs a plan on an account of bytes.

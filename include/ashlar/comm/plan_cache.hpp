@@ -22,9 +22,16 @@ struct prepared_plan {
   std::vector<transfer> transfers;
 };
 
+/// The panels from `first` on of a product that streams: they have one extent.
+struct prepared_panels {
+  int first = 0;
+  prepared_plan a, b, c;
+};
+
 struct prepared_product {
   matmul_plan plan;
-  prepared_plan a, b, c;
+  prepared_plan a, b, c;                ///< of the whole tensors
+  std::vector<prepared_panels> panels;  ///< by `first`
 };
 
 inline prepared_plan prepare(redistribution_plan const& plan, topology const& t,
@@ -33,9 +40,23 @@ inline prepared_plan prepare(redistribution_plan const& plan, topology const& t,
   for (auto const& s : plan.steps) p.transfers.push_back(make_transfer(s, plan.extents, t, here));
   return p;
 }
-inline prepared_product prepare(matmul_plan const& plan, topology const& t,
+inline prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
                                 coordinates const& here) {
-  return {plan, prepare(plan.a, t, here), prepare(plan.b, t, here), prepare(plan.c, t, here)};
+  prepared_product p{
+      plan, prepare(plan.a, t, here), prepare(plan.b, t, here), prepare(plan.c, t, here), {}};
+  if (plan.panels.letter == 0) return p;
+  redistribution_plan last[3];
+  for (int i = 0; i < plan.panels.count; ++i) {
+    redistribution_plan now[3];
+    auto const tensors = detail::tensors_of(plan, plan.panels.letter);
+    for (int x = 0; x < 3; ++x)
+      now[x] = panel_plan(*tensors[x].plan, plan.panels, tensors[x].dim, i, t, m);
+    if (i > 0 && now[0] == last[0] && now[1] == last[1] && now[2] == last[2]) continue;
+    p.panels.push_back(
+        {i, prepare(now[0], t, here), prepare(now[1], t, here), prepare(now[2], t, here)});
+    for (int x = 0; x < 3; ++x) last[x] = now[x];
+  }
+  return p;
 }
 
 class plan_cache {
@@ -67,7 +88,7 @@ class plan_cache {
     return products_
         .emplace(k.text, prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b,
                                              c, element_size, t, m, wanted),
-                                 t, here))
+                                 t, m, here))
         .first->second;
   }
 

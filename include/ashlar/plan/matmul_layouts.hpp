@@ -79,7 +79,7 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
     if (best >= 0 && ways.weight(i) > ways.weight(best) + margin) continue;
     auto const plan = ways.plan(i);
     std::int64_t packed = 0;
-    for (auto const& s : plan.steps) packed += packing_elements(s, plan.extents, t);
+    for (auto const& s : plan.steps) packed += packing_bytes(s, plan.extents, plan.element_size, t);
     bool const cheaper = best < 0 || ways.weight(i) < ways.weight(best) - margin;
     bool const simpler = !cheaper && (packed < best_packed ||
                                       (packed == best_packed && graph.state(i).is_canonical() &&

@@ -4,12 +4,15 @@
 #pragma once
 
 // The memory of a matrix product's plan: the most bytes that a rank holds at once, from the
-// operands as given to the result. Shards are counted exactly, packing buffers by their bound:
+// operands as given to the result. Shards are counted exactly. A step's buffers are counted as if it
+// travelled in messages (between neighbours in one node it needs none), in rounds of chunks, two of
+// them under way, of `block` elements that pass between two of p ranks:
 //
-//   all_gather                  the gathered shard, unless the dims before the gathered one are 1
-//   reduce_scatter              the shard before, unless the dims before the scattered one are 1
-//   all_to_all, other permutes  both shards
-//   the others                  nothing
+//   min(rounds, 2) · 2 p · min(chunk, block)      rounds: block / chunk, rounded up
+//
+//   all_gather                   none if the dims before the gathered one are 1: blocks are runs
+//   permute of two whole shards  none
+//   slice, zero_pad              none
 //
 // In the order in which a plan runs, x' being where the local product wants x (0 bytes if x lies
 // so), "moving" the shards before and after a step and its buffer, without x as given:
@@ -27,24 +30,25 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
   return max_local_elements(plan.extents, t, p) * plan.element_size;
 }
 
-/// The bound of the buffers that a step packs into, in elements.
-constexpr std::int64_t packing_elements(step const& s, shape const& extents, topology const& t) {
+/// What a transport packs at a time for one other rank, at most.
+inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
+
+/// The bound of a step's buffers, in bytes.
+constexpr std::int64_t packing_bytes(step const& s, shape const& extents, int element_size,
+                                     topology const& t) {
+  if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
   box const from = local_box(extents, t, s.from, {}), to = local_box(extents, t, s.to, {});
-  auto const interrupted = [](box const& whole, int dim) {
-    for (int d = 0; d < dim; ++d)
-      if (whole[d].size != 1) return true;
-    return false;
-  };
-  switch (s.kind) {
-    case collective::all_gather: return interrupted(to, s.from[s.axes[0]].dim) ? to.elements() : 0;
-    case collective::reduce_scatter:
-      return interrupted(from, s.to[s.axes[0]].dim) ? from.elements() : 0;
-    case collective::permute:
-      if (is_pairwise(s, t)) return 0;
-      [[fallthrough]];
-    case collective::all_to_all: return from.elements() + to.elements();
-    default: return 0;
+  std::int64_t const p = t.group_size(s.axes);
+  if (s.kind == collective::all_gather) {
+    bool runs = true;
+    for (int d = 0; d < s.from[s.axes[0]].dim; ++d) runs = runs && to[d].size == 1;
+    if (runs) return 0;
   }
+  std::int64_t block = element_size;
+  for (int d = 0; d < from.rank(); ++d)
+    block *= from[d].size < to[d].size ? from[d].size : to[d].size;
+  if (s.kind == collective::all_reduce && p > 2) block = (block + p - 1) / p;
+  return 2 * p * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 
 /// The most bytes of the steps' shards and buffers; the first shard counts if it is `owned`, that
@@ -56,7 +60,7 @@ constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology co
     step const& s = plan.steps[i];
     std::int64_t const held = (owned || i > 0 ? bytes_of(plan, t, s.from) : 0) +
                               bytes_of(plan, t, s.to) +
-                              packing_elements(s, plan.extents, t) * plan.element_size;
+                              packing_bytes(s, plan.extents, plan.element_size, t);
     if (held > most) most = held;
   }
   return most;

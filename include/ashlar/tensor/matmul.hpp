@@ -229,9 +229,8 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
     }();
     return detail::run_plan(std::move(local), plan.c);
   };
-  auto const result = plan.plan.panels.letter == 0
-                          ? whole()
-                          : detail::run_streamed(given_a, given_b, plan.plan);
+  auto const result = plan.plan.panels.letter == 0 ? whole()
+                                                   : detail::run_streamed(given_a, given_b, plan);
   if constexpr (static_placement<Result>) return result.template as_static<Result>();
   else return result;
 }

@@ -67,49 +67,57 @@ void for_each_slice(tensor<T, Rank> const& x, tensor<T, Rank> const& panel, int 
 template <class T, int Rank>
 class panel_tensor {
  public:
-  panel_tensor(tensor<T, Rank> const& x, redistribution_plan const& moves, matmul_plan const& plan,
-               int dim)
-      : x_(x), moves_(moves), panels_(plan.panels), dim_(dim),
+  /// `moves`: which of the plans of a panel is this tensor's.
+  panel_tensor(tensor<T, Rank> const& x, prepared_plan prepared_panels::*moves,
+               prepared_product const& product, redistribution_plan const& whole, int dim)
+      : x_(x), moves_(moves), product_(product), panels_(product.plan.panels), dim_(dim),
         in_place_(dim >= 0 &&
-                  panels_in_place(plan, moves, x.placement(), dim, x.mesh().topology())) {}
+                  panels_in_place(product.plan, whole, x.placement(), dim, x.mesh().topology())) {}
 
   /// Panel `i` of an operand, where the local product wants it.
   matmul_block<T, Rank> operand(int i) const {
     if (dim_ < 0) return matmul_block<T, Rank>(x_);
     if (in_place_) return part(i);
-    auto panel = made(i, moves_.from);
+    auto panel = made(i);
     for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
       copy_region(region, x_.local_box(), static_cast<T const*>(x_.data()), packed, panel.data());
     });
-    return matmul_block<T, Rank>(run_plan(std::move(panel), moves_));
+    return matmul_block<T, Rank>(run_plan(std::move(panel), moves(i)));
   }
 
   /// Where the local product leaves panel `i` of the result.
   matmul_block<T, Rank> result(int i) const {
     if (dim_ < 0) return matmul_block<T, Rank>(x_);
-    return in_place_ ? part(i) : matmul_block<T, Rank>(made(i, moves_.from));
+    return in_place_ ? part(i) : matmul_block<T, Rank>(made(i));
   }
   /// Brings it to its slices.
   void put(int i, matmul_block<T, Rank>&& block) const {
     if (dim_ < 0 || in_place_) return;
-    auto const panel = run_plan(std::move(block.owner), moves_);
+    auto const panel = run_plan(std::move(block.owner), moves(i));
     for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
       copy_region(region, packed, static_cast<T const*>(panel.data()), x_.local_box(), x_.data());
     });
   }
 
  private:
-  tensor<T, Rank> made(int i, placement const& p) const {
-    shape extents = x_.extents();
-    extents[dim_] = panel_cuts{extents[dim_], panels_}.panel_extent(i);
-    return {x_.mesh(), extents, p};
+  prepared_plan const& moves(int i) const {
+    auto const* at = &product_.panels.front();
+    for (auto const& group : product_.panels)
+      if (group.first <= i) at = &group;
+    return at->*moves_;
+  }
+  /// Panel `i`, not filled, where its moves begin.
+  tensor<T, Rank> made(int i) const {
+    auto const& plan = moves(i).plan;
+    return {x_.mesh(), plan.extents, plan.from};
   }
   matmul_block<T, Rank> part(int i) const {  // the shard is one chunk
     return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
   }
 
   tensor<T, Rank> x_;
-  redistribution_plan const& moves_;
+  prepared_plan prepared_panels::*moves_;
+  prepared_product const& product_;
   panel_stream const& panels_;
   int dim_;
   bool in_place_;
@@ -130,25 +138,28 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
 /// Runs a plan that streams on operands that lie as it says.
 template <class T, int Rank>
 tensor<T, Rank> run_streamed(tensor<T, Rank> const& a, tensor<T, Rank> const& b,
-                             matmul_plan const& plan) {
+                             prepared_product const& product) {
+  auto const& plan = product.plan;
   auto const names = plan.letters();
   char const letter = plan.panels.letter;
   int const in_a = names.dim_of(names.a, letter), in_b = names.dim_of(names.b, letter),
             in_c = names.dim_of(names.c, letter);
   tensor<T, Rank> c;
   {
-    panel_tensor<T, Rank> const x(in_a < 0 ? run_plan(a, plan.a) : a, plan.a, plan, in_a);
-    panel_tensor<T, Rank> const w(in_b < 0 ? run_plan(b, plan.b) : b, plan.b, plan, in_b);
+    panel_tensor<T, Rank> const x(in_a < 0 ? run_plan(a, product.a) : a, &prepared_panels::a,
+                                  product, plan.a, in_a);
+    panel_tensor<T, Rank> const w(in_b < 0 ? run_plan(b, product.b) : b, &prepared_panels::b,
+                                  product, plan.b, in_b);
     c = {a.mesh(), plan.c.extents, in_c < 0 ? plan.c.from : plan.c.to};
-    panel_tensor<T, Rank> const y(c, plan.c, plan, in_c);
+    panel_tensor<T, Rank> const y(c, &prepared_panels::c, product, plan.c, in_c);
     for (int i = 0; i < plan.panels.count; ++i) {
       auto const left = x.operand(i), right = w.operand(i);
-      auto product = y.result(i);
-      multiply_blocks(plan, left, right, in_c < 0 && i > 0, product);
-      y.put(i, std::move(product));
+      auto block = y.result(i);
+      multiply_blocks(plan, left, right, in_c < 0 && i > 0, block);
+      y.put(i, std::move(block));
     }
   }
-  return in_c < 0 ? run_plan(std::move(c), plan.c) : c;
+  return in_c < 0 ? run_plan(std::move(c), product.c) : c;
 }
 
 }  // namespace ashlar::detail
