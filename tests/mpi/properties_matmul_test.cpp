@@ -104,7 +104,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
   }
   in_panels += plan.panels.letter != 0;
   for (auto const* part : {&plan.a, &plan.b, &plan.c}) census.add(*part, m.topology());
-  traffic_check const traffic(m, c.mesh.on == transport::messages);
+  traffic_check const traffic(m, c.mesh.on);
   auto const product = matmul(a, b, c.c, wanted);
   std::string wrong = traffic.difference(predicted(m, plan), plan.panels.letter == 0);
   if (!(product.placement() == c.c)) wrong += " the result lies elsewhere;";

@@ -65,7 +65,7 @@ std::string try_move(move_case const& c) {
   auto const& plan = m.plan(source.extents(), sizeof(T), c.from, c.to);
   census.add(plan, m.topology());
 
-  traffic_check traffic(m, c.mesh.on == transport::messages);
+  traffic_check traffic(m, c.mesh.on);
   auto const there = redistribute(source, c.to);
   std::string wrong = traffic.difference(predicted(m, plan));
   if (!(there.placement() == c.to)) wrong += " the result lies elsewhere;";

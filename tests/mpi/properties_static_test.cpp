@@ -75,7 +75,7 @@ std::string compare(typed_case const& c, From, To to) {
                                     ashlar::value_of<To>, m.topology(), m.machine())))
     wrong += " the plan is not the planner's;";
 
-  traffic_check traffic(m, c.mesh.on == transport::messages);
+  traffic_check traffic(m, c.mesh.on);
   auto const by_value = redistribute(source, ashlar::value_of<To>);
   wrong += traffic.difference(predicted(m, plan));
   traffic.clear();
@@ -126,7 +126,7 @@ std::string compare_products(typed_case const& c, A, B, Result result) {
   auto const typed_b = b.template as_static<B>();
   auto const plan = plan_matmul(a, b, ashlar::value_of<Result>);
   std::string wrong;
-  traffic_check traffic(m, c.mesh.on == transport::messages);
+  traffic_check traffic(m, c.mesh.on);
   auto const by_value = matmul(a, b, ashlar::value_of<Result>);
   wrong += traffic.difference(predicted(m, plan));
   traffic.clear();
