@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced. `ashlar_install_packages program|tests|smpi` makes sure that what the programs (or also
-# the tests, or the simulated clusters and nothing else) need is there: does nothing when it is,
-# installs what is missing on Debian and Ubuntu as root or with password-less sudo, else prints the
-# package line and returns 1.
+# Sourced. `ashlar_install_packages program|tests|smpi|peers` makes sure that what the programs (or
+# also the tests, or nothing but the simulated clusters, or the comparisons of bench/run.sh) need is
+# there: does nothing when it is, installs what is missing on Debian and Ubuntu as root or with
+# password-less sudo, else prints the package line and returns 1.
 
-# Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, or a header (<…>).
+# Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, a header (<…>) or a
+# package of pkg-config (in parentheses).
 ashlar_package_table='
 program|g++|g++|gcc-c++|gcc
 program|cmake|cmake|cmake|cmake
@@ -26,9 +27,11 @@ tests|clang++|clang|clang|llvm
 tests|clang-format|clang-format|clang-tools-extra|clang-format
 smpi|smpirun|simgrid|simgrid|simgrid
 smpi|<smpi/smpi.h>|libsimgrid-dev|simgrid-devel|simgrid
+peers|(scalapack-openmpi)|libscalapack-openmpi-dev|scalapack-openmpi-devel|scalapack
+peers|gnuplot|gnuplot-nox|gnuplot-minimal|gnuplot
 '
 
-# ashlar_has <command|<header>>
+# ashlar_has <command|<header>|(package)>
 ashlar_has() {
   local flags=() prefix
   case "$1" in
@@ -40,6 +43,11 @@ ashlar_has() {
       flags+=(-I/usr/include/openblas) # where Fedora keeps cblas.h
       printf '#include %s\n' "$1" | g++ -std=c++20 "${flags[@]}" -E -x c++ - >/dev/null 2>&1
       ;;
+    "("*)
+      command -v pkg-config >/dev/null 2>&1 || return 1
+      prefix="${1#"("}"
+      pkg-config --exists "${prefix%")"}"
+      ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
 }
@@ -49,7 +57,7 @@ ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }
 
-# ashlar_column <program|tests|smpi> <column>: the packages of one system, each once.
+# ashlar_column <program|tests|smpi|peers> <column>: the packages of one system, each once.
 ashlar_column() {
   printf '%s' "$ashlar_package_table" |
     awk -F'|' -v kind="$1" -v column="$2" \

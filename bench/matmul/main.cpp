@@ -21,6 +21,7 @@
 #include <ashlar/ashlar.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/others.hpp"
 #include "../support/settings.hpp"
 #include "../support/trials.hpp"
 #include "grid.hpp"
@@ -34,7 +35,8 @@ using namespace ashlar_bench;
 
 char const* const heading =
     "ranks,memory,transport,type,shape,grid,process_grid,block,roof_gflops,free_gflops,"
-    "given_gflops,scalapack_gflops,cosma_gflops,cosma_pdgemm_gflops,trials,free/roof,free/peer,"
+    "given_gflops,scalapack_gflops,cosma_gflops,cosma_pdgemm_gflops,trials,others,free/roof,free/"
+    "peer,"
     "given/peer,missed";
 char const* const bytes_heading =
     "ranks,type,shape,grid,best_bytes,free_bytes,given_bytes,scalapack_bytes,cosma_bytes,"
@@ -45,6 +47,7 @@ struct options {
   std::string csv;
   bool in_float = false, bytes = false;
   effort how{6.0, 3, 9};
+  double others = 100;  // per cent
 };
 
 std::vector<product_shape> shapes_of(options const& o) {
@@ -178,7 +181,7 @@ class program {
                                                        std::shared_ptr<reference const>());
     auto const all = contestants_of<T>(comm_, s, best, cyclic);
     check(comm_, all, to_string(s));
-    auto const times = measure(comm_, all, options_.how);
+    auto const [times, share] = measure_alone(comm_, all, options_.how, options_.others);
     if (rank() != 0) return 0;
 
     std::vector<double> rates;
@@ -202,11 +205,26 @@ class program {
                 rate(free).c_str(), rate(given).c_str(), rate(scalapack).c_str(),
                 rate(cosma).c_str(), rate(pdgemm).c_str(), missed.empty() ? "ok" : missed.c_str());
     std::fflush(stdout);
-    csv_.row({std::to_string(ranks()), memory_setting(), transport_setting(), type(), to_string(s),
-              to_string(best), std::to_string(cyclic.rows) + "x" + std::to_string(cyclic.columns),
-              std::to_string(cyclic.block), rate(peak), rate(free), rate(given), rate(scalapack),
-              rate(cosma), rate(pdgemm), std::to_string(times[0].trials), ratio(free, peak),
-              ratio(free, peer), ratio(given, given_peer), missed.empty() ? "-" : missed});
+    csv_.row({std::to_string(ranks()),
+              memory_setting(),
+              transport_setting(),
+              type(),
+              to_string(s),
+              to_string(best),
+              std::to_string(cyclic.rows) + "x" + std::to_string(cyclic.columns),
+              std::to_string(cyclic.block),
+              rate(peak),
+              rate(free),
+              rate(given),
+              rate(scalapack),
+              rate(cosma),
+              rate(pdgemm),
+              std::to_string(times[0].trials),
+              number(share, "%.0f"),
+              ratio(free, peak),
+              ratio(free, peer),
+              ratio(given, given_peer),
+              missed.empty() ? "-" : missed});
     return missed.empty() ? 1 : 0;
   }
 
@@ -257,6 +275,8 @@ int main(int argc, char** argv) {
   app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
       ->check(CLI::PositiveNumber);
   app.add_option("--seconds", o.how.budget, "about this long for each shape");
+  app.add_option("--others", o.others,
+                 "measure again, twice at most, while others use more per cent");
   app.add_option("--csv", o.csv, "append the table to this file");
   try {
     app.parse(argc, argv);

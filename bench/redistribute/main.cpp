@@ -20,6 +20,7 @@
 #include <ashlar/ashlar.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/others.hpp"
 #include "../support/settings.hpp"
 #include "../support/sizes.hpp"
 #include "../support/trials.hpp"
@@ -34,8 +35,9 @@ using namespace ashlar_bench;
 
 char const* const heading =
     "ranks,memory,transport,group,case,mesh,from,to,bytes,ours_us,ours_min_us,typed_us,bare_us,"
-    "bare_min_us,bare,block_us,packed_us,scalapack_us,costa_us,pass_us,shard_us,trials,bare/ours,"
-    "block/ours,ours/pass,missed";
+    "bare_min_us,bare,block_us,packed_us,scalapack_us,costa_us,pass_us,shard_us,trials,others,bare/"
+    "ours,"
+    "block/ours,ours/pass,wanted,missed";
 
 /// A memcpy of `elements`, as a contestant.
 contestant copy_of(std::string name, std::int64_t elements) {
@@ -116,17 +118,19 @@ struct options {
   std::vector<std::string> sizes{"4KiB", "64KiB", "256KiB", "1MiB", "16MiB", "128MiB"};
   std::string cases, csv;
   effort how{0.7, 3, 31};
+  double others = 100;  // per cent
 };
 
 /// Prints and records one case at one size. Returns the targets it missed.
 int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t bytes,
-           case_times const& t, csv_file& csv) {
+           case_times const& t, double others, csv_file& csv) {
   bool const messages = memory_setting() == "off";
   bool const is_copy = c.name == "all-to-all 0 to 1" || c.name == "all-to-all 1 to 0" ||
                        c.name == "all-gather dim 0" || c.name == "reduce-scatter dim 0";
-  std::string missed;
+  std::string wanted, missed;
   int count = 0;
   for (auto const& goal : targets_of(t, messages, c.group == "step", is_copy, bytes)) {
+    wanted += (wanted.empty() ? "" : "; ") + goal.wanted;
     if (goal.met) continue;
     ++count;
     missed += (missed.empty() ? "" : "; ") + goal.wanted + " but " + number(goal.reached, "%.2f");
@@ -163,9 +167,11 @@ int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t byt
            us(t.pass),
            us(t.shard),
            std::to_string(t.ours.trials),
+           number(others, "%.0f"),
            ratio(t.bare),
            ratio(t.block),
            passes,
+           wanted,
            missed.empty() ? "-" : missed});
   return count;
 }
@@ -195,8 +201,9 @@ int run(MPI_Comm world, options const& o) {
     for (std::int64_t const bytes : sizes) {
       auto const all = contestants_of(c, m, extents_of(c.rank, bytes));
       check(world, all, c.name + " of " + size_text(bytes));
-      case_times const t = columns_of(all, measure(world, all, o.how));
-      if (rank == 0) missed += report(c, m, bytes, t, csv);
+      auto const times = measure_alone(world, all, o.how, o.others);
+      case_times const t = columns_of(all, times.of);
+      if (rank == 0) missed += report(c, m, bytes, t, times.others, csv);
       ++measured;
     }
   }
@@ -218,6 +225,8 @@ int main(int argc, char** argv) {
   app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
       ->check(CLI::PositiveNumber);
   app.add_option("--seconds", o.how.budget, "about this long for each case and size");
+  app.add_option("--others", o.others,
+                 "measure again, twice at most, while others use more per cent");
   app.add_option("--csv", o.csv, "append the table to this file");
   try {
     app.parse(argc, argv);

@@ -1,0 +1,169 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes the page bench/results/movement.md anew: builds the benchmarks of data movement, runs them
+# under every setting, writes tables and plots. Results are checked before they are timed.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bench/run.sh [--quick] [--prefix DIR] [--report] [--no-install] [-h]
+About 15 minutes on two cores; leave the machine alone meanwhile.
+  --quick        fewer sizes, ranks and shapes, about 2 minutes; into the build folder, not into
+                 the page
+  --prefix DIR   where COSMA and COSTA are installed, to compare with them too
+  --report       only tables, plots and page, from the figures that are there
+  --no-install   use what is there; never call the package manager
+TEXT
+}
+
+quick=no report_only=no install=yes
+configure=()
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --quick) quick=yes ;;
+    --report) report_only=yes ;;
+    --no-install) install=no ;;
+    --prefix)
+      [ $# -ge 2 ] || { usage >&2; exit 2; }
+      configure=("-DCMAKE_PREFIX_PATH=$2")
+      shift
+      ;;
+    -h | --help)
+      usage
+      exit 0
+      ;;
+    *)
+      printf 'bench/run.sh: unknown option %s\n' "$1" >&2
+      usage >&2
+      exit 2
+      ;;
+  esac
+  shift
+done
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+build=build/default
+page=bench/results/movement.md
+figures=bench/results/movement
+if [ "$quick" = yes ]; then figures="$build/bench/movement"; fi
+
+# Root in a container, more ranks than cores, waiting ranks yield; one thread a rank.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+# measure <memory> <transport> <ranks> <program> <argument>...
+measure() {
+  local memory="$1" transport="$2" ranks="$3" program="$build/bench/$4"
+  shift 4
+  printf '\n==== %s, %s ranks, ASHLAR_SHARED_MEMORY %s, single-copy mechanism %s\n' \
+    "${program##*/}" "$ranks" "$memory" "$transport"
+  (
+    unset ASHLAR_SHARED_MEMORY OMPI_MCA_btl_vader_single_copy_mechanism
+    if [ "$memory" != default ]; then export ASHLAR_SHARED_MEMORY="$memory"; fi
+    if [ "$transport" != default ]; then
+      export OMPI_MCA_btl_vader_single_copy_mechanism="$transport"
+    fi
+    mpirun -n "$ranks" "$program" "$@"
+  )
+}
+
+describe_machine() {
+  local processor memory cosma=no
+  processor="$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)"
+  memory="$(free -g 2>/dev/null | awk '/^Mem/ {print $2}')"
+  if grep -q '^COSMA_LIBRARY:.*[^D]$' "$build/CMakeCache.txt"; then cosma=yes; fi
+  printf '%s, %s cores of %s, %s GiB, %s, %s, one BLAS thread a rank; COSMA and COSTA: %s.\n' \
+    "$(LC_ALL=C date '+%d %B %Y')" "$(env -u OMP_NUM_THREADS nproc)" "${processor:-an unknown processor}" \
+    "${memory:-?}" "$(g++ --version | head -n 1)" \
+    "$(mpirun --version 2>&1 | head -n 1)" "$cosma"
+  awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next}
+    $c["others"] != "-" {++n; sum += $c["others"]; if ($c["others"] > most) most = $c["others"]}
+    END {if (n) printf "Others used %.0f %% of the cores on average, %.0f %% at worst.\n", sum / n, most}' \
+    "$work/redistribute.csv"
+}
+
+run_all() {
+  local sizes=4KiB,64KiB,256KiB,1MiB,16MiB,128MiB few=1MiB,16MiB ranks_list="2 4 8" n
+  local seconds=0.15 product_seconds=5 shapes=() alone=(--others 5)
+  if [ "$quick" = yes ]; then
+    sizes=4KiB,1MiB,16MiB few=1MiB ranks_list="2 4" seconds=0.05 product_seconds=1
+    alone=()
+    shapes=(--shapes '1024x1024x1024,16384x512x512')
+  fi
+  local table="$work/redistribute.csv" products="$work/matmul.csv"
+  for n in $ranks_list; do
+    measure off default "$n" redistribute --sizes "$sizes" --seconds "$seconds" --csv "$table" \
+      ${alone[@]+"${alone[@]}"}
+    measure default default "$n" redistribute --sizes "$sizes" --seconds "$seconds" --csv "$table" \
+      ${alone[@]+"${alone[@]}"}
+    measure off none "$n" redistribute --sizes "$few" --seconds "$seconds" --csv "$table" \
+      ${alone[@]+"${alone[@]}"}
+    measure default default "$n" matmul --seconds "$product_seconds" --csv "$products" \
+      ${shapes[@]+"${shapes[@]}"} ${alone[@]+"${alone[@]}"}
+    measure default none "$n" matmul --seconds "$product_seconds" --csv "$products" \
+      ${shapes[@]+"${shapes[@]}"} ${alone[@]+"${alone[@]}"}
+    measure off default "$n" matmul --bytes --csv "$work/bytes.csv" ${shapes[@]+"${shapes[@]}"}
+    if [ "$quick" = no ]; then
+      measure default default "$n" matmul --float --seconds "$product_seconds" --csv "$products" \
+        ${alone[@]+"${alone[@]}"}
+    fi
+  done
+  describe_machine >"$work/machine.txt"
+}
+
+# Replaces what is between the markers of the page by the tables of the figures.
+write_page() {
+  local from="$1" to="$2" line name words
+  while IFS= read -r line; do
+    case "$line" in
+      '<!-- begin '*)
+        printf '%s\n' "$line"
+        name="${line#<!-- begin }"
+        name="${name% -->}"
+        if [ "$name" = machine ]; then
+          cat "$figures/machine.txt"
+        else
+          read -r -a words <<<"$name" # which table, of which setting
+          bench/results/table.sh "$figures" "${words[@]}"
+        fi
+        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
+        ;;
+    esac
+    printf '%s\n' "$line"
+  done <"$from" >"$to"
+}
+
+start=$SECONDS
+if [ "$install" = yes ]; then
+  # shellcheck source=cmake/install_packages.sh
+  . cmake/install_packages.sh
+  ashlar_install_packages program
+  ashlar_install_packages peers || echo 'bench/run.sh: goes on without them' >&2
+fi
+mkdir -p "$figures"
+if [ "$report_only" = no ]; then
+  cmake --preset default ${configure[@]+"${configure[@]}"}
+  cmake --build --preset default --target bench_redistribute bench_matmul
+  work="$(mktemp -d)"
+  trap 'rm -rf "$work"' EXIT
+  run_all
+  mv "$work"/*.csv "$work/machine.txt" "$figures/"
+fi
+
+write_page "$page" "$figures/page.md"
+if command -v gnuplot >/dev/null 2>&1; then
+  # A case that needs more ranks has no points: nothing to worry a reader with.
+  gnuplot -e "folder='$figures'" bench/results/plots.gp 2>&1 | grep -v 'no valid points' || true
+else
+  echo "gnuplot not found: no plots"
+fi
+if [ "$quick" = yes ]; then
+  printf '\nTables: %s/page.md, plots beside it. %d s\n' "$figures" $((SECONDS - start))
+else
+  mv "$figures/page.md" "$page"
+  printf '\nTables: %s, plots: %s. %d s\n' "$page" "$figures" $((SECONDS - start))
+fi
