@@ -20,6 +20,7 @@
 #include <ashlar/tensor/matmul.hpp>
 #include <ashlar/tensor/merge_axes.hpp>
 #include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
 #include <ashlar/tensor/reduce.hpp>
 #include <ashlar/tensor/reshape.hpp>
 #include <ashlar/tensor/slice.hpp>

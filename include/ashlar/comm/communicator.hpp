@@ -36,6 +36,9 @@ class communicator {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
+  /// Makes what the groups along `axes` need, if this is their first transfer. Called in program
+  /// order, unlike start. Collective over the mesh.
+  virtual void open(axis_list const& axes) = 0;
   /// Carries a transfer to its end. Collective over the group.
   virtual void run(shipment const& s) = 0;
   /// Begins a transfer, which goes on when advance() is called. What `s` points to must stay until

@@ -24,6 +24,7 @@ class counting_communicator final : public communicator {
  public:
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}
 
+  void open(axis_list const& axes) override { inner_->open(axes); }
   void run(shipment const& s) override {
     note(s);
     inner_->run(s);

@@ -18,6 +18,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/counting.hpp>
@@ -98,11 +99,22 @@ class mesh {
   }
 
   /// A turn for a transfer that is started later: all ranks take their turns in the same order.
-  std::uint64_t take_ticket(axis_list const& axes) const { return state_->order.take_ticket(axes); }
-  /// Begins a transfer. Its time is not in communication_seconds().
+  std::uint64_t take_ticket(axis_list const& axes) const {
+    state_->transport->open(axes);
+    return state_->order.take_ticket(axes);
+  }
+  /// Begins a transfer. Only the time spent in wait() is in communication_seconds().
   std::unique_ptr<progressing> start(shipment const& s) const {
     refuse_if_forbidden(s.what->kind, s.what->axes);
     return state_->transport->start(s);
+  }
+  /// Waits for the end of something that is under way, and adds the time to communication_seconds().
+  void wait(progressing& p) const {
+    auto const timed = time();
+    while (!p.advance()) {
+      state_->order.poll();
+      std::this_thread::yield();
+    }
   }
   /// The transfers under way.
   ashlar::progress& order() const { return state_->order; }

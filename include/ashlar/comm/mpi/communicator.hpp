@@ -9,7 +9,7 @@
 //   else                                                   messages (message_transfer.hpp)
 //
 // A member whose shard came from the heap says so in the handshake, and all members turn to messages
-// together. Group communicators are made on first use (MPI_Comm_split over the whole mesh, so every
+// together. Group communicators are made when opened (MPI_Comm_split over the whole mesh, so every
 // rank must come by) and kept.
 
 #include <exception>
@@ -46,6 +46,8 @@ class communicator final : public ashlar::communicator {
     for (auto& [key, g] : groups_) MPI_Comm_free(&g.comm);
     MPI_Comm_free(&world_);
   }
+
+  void open(axis_list const& axes) override { group_of(axes); }
 
   void run(shipment const& s) override {
     wait_until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A redistribution that goes on while the program computes.
+//
+//   auto moving = redistribute_async(x, sbp<B, B>{});
+//   …                                          local products let it go on between their blocks,
+//   auto y = moving.wait();                    so does mesh::progress(); wait() does the rest
+//
+// Nothing moves by itself: MPI and shared memory both need a thread of this rank, and a thread of
+// its own would take its core from the computation. Steps of one plan follow each other; plans that
+// are under way at the same time go on side by side, except along the same group of axes, where
+// they keep the program's order (comm/progress.hpp). All ranks must begin the same redistributions in
+// the same order. Until it has ended, x must not be written.
+
+#include <exception>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar {
+namespace detail {
+
+/// A plan that is being run.
+template <class T, int Rank>
+class plan_run final : public progressing {
+ public:
+  /// Takes a turn for each step, now and in program order, and begins the first.
+  plan_run(tensor<T, Rank> x, prepared_plan const& p) : x_(std::move(x)), plan_(p) {
+    for (auto const& what : p.transfers)
+      tickets_.push_back(communicates(what.kind) ? x_.mesh().take_ticket(what.axes) : 0);
+    x_.mesh().order().add(*this);
+    advance();
+  }
+  plan_run(plan_run const&) = delete;
+  plan_run& operator=(plan_run const&) = delete;
+  ~plan_run() override {
+    if (std::uncaught_exceptions() == 0 && !done_) x_.mesh().wait(*this);
+    x_.mesh().order().remove(*this);
+  }
+
+  bool advance() override {
+    while (!done_) {
+      if (under_way_ != nullptr) {
+        if (!under_way_->advance()) return false;
+        under_way_.reset();
+        x_ = std::move(next_);
+        ++at_;
+      }
+      if (at_ == plan_.transfers.size()) {
+        done_ = true;
+        x_.mesh().order().remove(*this);
+      } else {
+        begin(plan_.transfers[at_]);
+      }
+    }
+    return true;
+  }
+
+  tensor<T, Rank> const& result() const { return x_; }
+
+ private:
+  void begin(transfer const& what) {
+    tensor<T, Rank> next(x_.mesh(), x_.extents(), plan_.plan.steps[static_cast<int>(at_)].to);
+    if (communicates(what.kind)) {
+      next_ = std::move(next);
+      under_way_ = x_.mesh().start(
+          {&what, element_type_of<T>, x_.data(), next_.data(), tickets_[at_]});
+    } else {
+      run_local(what, static_cast<T const*>(x_.data()), next.data());
+      x_ = std::move(next);
+      ++at_;
+    }
+  }
+
+  tensor<T, Rank> x_, next_;
+  prepared_plan plan_;  // its own: the mesh may forget its plans meanwhile
+  std::vector<std::uint64_t> tickets_;
+  std::size_t at_ = 0;
+  bool done_ = false;
+  std::unique_ptr<progressing> under_way_;
+};
+
+}  // namespace detail
+
+/// A tensor on its way. Dropping it waits for its end.
+template <distributed Tensor>
+class moving_tensor {
+ public:
+  using value_type = typename Tensor::value_type;
+
+  explicit moving_tensor(Tensor const& arrived) : arrived_(arrived) {}
+  moving_tensor(tensor<value_type, Tensor::rank> const& x, prepared_plan const& plan)
+      : run_(std::make_unique<detail::plan_run<value_type, Tensor::rank>>(x, plan)) {}
+
+  /// Does what can be done now. True when the tensor has arrived.
+  bool test() { return run_ == nullptr || run_->advance(); }
+
+  /// The tensor where it was to go. Communicates: what is left of the plan.
+  Tensor wait() {
+    if (run_ != nullptr) {
+      auto const& m = run_->result().mesh();
+      if (!run_->advance()) m.wait(*run_);
+      if constexpr (Tensor::is_static)
+        arrived_ = run_->result().template as_static<typename Tensor::placement_type>();
+      else arrived_ = run_->result();
+      run_.reset();
+    }
+    return arrived_;
+  }
+
+ private:
+  Tensor arrived_;
+  std::unique_ptr<detail::plan_run<value_type, Tensor::rank>> run_;
+};
+
+/// Begins to move `x` to another placement; what redistribute does, but it returns at once.
+/// Communicates: the plan's collectives, until wait(). Throws as redistribute does.
+template <distributed Tensor, placement_argument Target>
+auto redistribute_async(Tensor const& x, Target const& target) {
+  using value = typename Tensor::value_type;
+  using result = tensor_for<value, Tensor::rank, Target>;
+  if constexpr (static_placement<Target>) {
+    constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
+    static_assert(fits, "redistribute: " ASHLAR_SAYS_PLACEMENT);
+    if constexpr (Tensor::is_static)
+      static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
+  }
+  return moving_tensor<result>(x.as_dynamic(), detail::plan_to(x, as_value(target)));
+}
+
+}  // namespace ashlar

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// Redistributions that go on while the program computes: the values of the blocking ones, whatever
+// else is under way, whoever is asked first; typed results; handles that are dropped.
+
+#include <random>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/transport.hpp>
+
+#include <ashlar/tensor/matmul.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::placements;
+using ashlar::sbp;
+
+dense numbers(index extents, unsigned seed) {
+  std::mt19937 random(seed);
+  return random_integers(random, std::move(extents), -50, 50);
+}
+
+std::vector<ashlar::placement> some_placements(int axes) {
+  std::vector<ashlar::placement> all;
+  ashlar::axis_placement const roles[] = {ashlar::split(0), ashlar::split(1), ashlar::broadcast(),
+                                          ashlar::partial()};
+  for (auto const& first : roles)
+    for (auto const& last : roles) {
+      ashlar::placement p = ashlar::placement::all_broadcast(axes);
+      p.axis[0] = first;
+      if (axes > 1) {
+        p.axis[axes - 1] = last;
+        if (first.is_split() && last.is_split() && first.dim == last.dim)
+          p.axis[axes - 1].depth = 1;
+      }
+      if (p.axis[0].is_split()) p.axis[0].depth = 0;
+      if (axes > 1 && p.axis[axes - 1].is_split() && p.axis[axes - 1].depth < 0)
+        p.axis[axes - 1].depth = 0;
+      if (std::find(all.begin(), all.end(), p) == all.end()) all.push_back(p);
+    }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in any order") {
+  for (auto const on : {transport::shared_memory, transport::messages})
+    for (auto const& t : topologies(world_size())) {
+      auto const m = mesh_on(on, t);
+      auto const all = some_placements(m.axes());
+      auto const values = numbers({13, 10}, 7);
+      std::mt19937 random(11);  // the same on all ranks
+      for (auto const& from : all) {
+        auto const x = placed<float, 2>(m, values, from);
+        std::vector<ashlar::moving_tensor<ashlar::tensor<float, 2>>> moving;
+        for (auto const& to : all) moving.push_back(redistribute_async(x, to));
+        auto const blocking = redistribute(x, all[random() % all.size()]);  // among them
+        CHECK(wrong_with(blocking, values) == "");
+        std::vector<std::size_t> order(all.size());
+        for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
+        // Each rank asks in an order of its own.
+        std::shuffle(order.begin(), order.end(), std::mt19937(unsigned(m.rank())));
+        std::vector<ashlar::tensor<float, 2>> arrived(all.size());
+        for (auto const i : order) arrived[i] = moving[i].wait();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+          CHECK(arrived[i].placement() == all[i]);
+          CHECK_MESSAGE(wrong_with(arrived[i], values) == "", to_string(from)
+                                                                  << " to " << to_string(all[i]));
+        }
+        CHECK(m.order().idle());
+      }
+    }
+}
+
+TEST_CASE("test() alone brings a tensor to its end; a dropped handle ends too") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const values = numbers({64, 48}, 3);
+  auto const x = placed<double, 2>(m, values, {ashlar::partial()});
+  auto moving = redistribute_async(x, sbp<B>{});
+  while (!moving.test()) std::this_thread::yield();
+  CHECK(wrong_with(moving.wait(), values) == "");
+  { auto const dropped = redistribute_async(x, sbp<S<1>>{}); }
+  CHECK(m.order().idle());
+  static_assert(std::same_as<decltype(moving.wait()), ashlar::tensor<double, 2, sbp<B>>>);
+}
+
+TEST_CASE("a product between begin and end lets the movement go on") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const values = numbers({160, 120}, 5);
+  auto const left = numbers({700, 30}, 6), right = numbers({30, 40}, 8);
+  auto const x = placed<double, 2>(m, values, {ashlar::split(0)});
+  auto const a = placed<double, 2>(m, left, {ashlar::broadcast()});
+  auto const b = placed<double, 2>(m, right, {ashlar::broadcast()});
+  auto const expected = matmul(a, b);
+  auto moving = redistribute_async(x, sbp<S<1>>{});
+  auto const c = matmul(a, b);
+  CHECK(wrong_with(moving.wait(), values) == "");
+  CHECK(std::equal(c.local().begin(), c.local().end(), expected.local().begin()));
+}
+
+TEST_CASE("a placement that does not fit is refused before anything begins") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const x = placed<float, 1>(m, numbers({5}, 1), {ashlar::split(0)});
+  CHECK(has(message_of([&] { redistribute_async(x, ashlar::placement{ashlar::split(1)}); }),
+            "redistribute"));
+  CHECK(m.order().idle());
+}
+
+}  // namespace ashlar_test
