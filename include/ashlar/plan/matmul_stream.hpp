@@ -140,12 +140,26 @@ constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream 
   return plan;
 }
 
-/// Whether the GEMM works on the tensor's own shard, panels being parts of it: it does not move,
-/// and its shard is one chunk.
+/// Whether each shard of a tensor that is split by `end` is one chunk.
+constexpr bool shards_are_chunks(panel_stream const& panels, placement const& end, int dim,
+                                 topology const& t) {
+  return detail::product_of(detail::split_extents(end, dim, t)) ==
+         detail::product_of(panels.chunks);
+}
+
+/// Whether the GEMM works on the tensor's own shard, panels being parts of it.
 constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan const& of,
                                placement const& end, int dim, topology const& t) {
-  return of.steps.empty() && detail::product_of(detail::split_extents(end, dim, t)) ==
-                                 detail::product_of(plan.panels.chunks);
+  return of.steps.empty() && shards_are_chunks(plan.panels, end, dim, t);
+}
+
+/// Whether a panel's part of an operand's shard is one run of memory, and moves without a copy.
+constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan const& of, int dim,
+                               topology const& t) {
+  box const shard = local_box(of.extents, t, of.from, {});
+  for (int d = 0; d < dim; ++d)
+    if (shard[d].size > 1) return false;
+  return !of.steps.empty() && shards_are_chunks(panels, of.from, dim, t);
 }
 
 /// Fills in the seconds and the peak memory of a plan that streams. Panels at a time: two of each
@@ -165,7 +179,8 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
       whole_seconds = x.plan->seconds;
     } else if (!panels_in_place(plan, *x.plan, *x.end, x.dim, t)) {
       auto const panel = panel_plan(*x.plan, plan.panels, x.dim, 0, t, m);
-      std::int64_t const now = resident + moving_bytes(panel, t, true);
+      bool const copied = !slices_are_runs(plan.panels, *x.plan, x.dim, t);
+      std::int64_t const now = resident + moving_bytes(panel, t, copied);
       if (now > making) making = now;
       resident += bytes_of(panel, t, panel.to);
       in += panel.seconds;

@@ -10,8 +10,8 @@
 //   and the tensor stays   read in place                  written in place
 //   and it moves           slice copied out, moved        moved, copied to its slices
 //
-// In place means: a GEMM works on a part of the shard, by leading dimensions. Sums over panels of k
-// are rounded to the element type once per panel.
+// In place means: a GEMM works on a part of the shard, by leading dimensions. Slices that are runs of
+// memory move without the copy. Sums over panels of k are rounded to the element type once a panel.
 
 #include <array>
 
@@ -70,14 +70,16 @@ class panel_tensor {
   /// `moves`: which of the plans of a panel is this tensor's.
   panel_tensor(tensor<T, Rank> const& x, prepared_plan prepared_panels::*moves,
                prepared_product const& product, redistribution_plan const& whole, int dim)
-      : x_(x), moves_(moves), product_(product), panels_(product.plan.panels), dim_(dim),
-        in_place_(dim >= 0 &&
-                  panels_in_place(product.plan, whole, x.placement(), dim, x.mesh().topology())) {}
+      : x_(x), moves_(moves), product_(product), whole_(whole), panels_(product.plan.panels),
+        dim_(dim), in_place_(dim >= 0 && panels_in_place(product.plan, whole, x.placement(), dim,
+                                                         x.mesh().topology())) {}
 
   /// Panel `i` of an operand, where the local product wants it.
   matmul_block<T, Rank> operand(int i) const {
     if (dim_ < 0) return matmul_block<T, Rank>(x_);
     if (in_place_) return part(i);
+    if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
+      return matmul_block<T, Rank>(run_plan(viewed(i), moves(i)));
     auto panel = made(i);
     for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
       copy_region(region, x_.local_box(), static_cast<T const*>(x_.data()), packed, panel.data());
@@ -111,6 +113,12 @@ class panel_tensor {
     auto const& plan = moves(i).plan;
     return {x_.mesh(), plan.extents, plan.from};
   }
+  /// Panel `i` where its moves begin, without a copy.
+  tensor<T, Rank> viewed(int i) const {
+    auto const& plan = moves(i).plan;
+    auto const block = part(i);
+    return {x_.mesh(), plan.extents, plan.from, std::shared_ptr<T>(x_.shard(), block.data)};
+  }
   matmul_block<T, Rank> part(int i) const {  // the shard is one chunk
     return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
   }
@@ -118,6 +126,7 @@ class panel_tensor {
   tensor<T, Rank> x_;
   prepared_plan prepared_panels::*moves_;
   prepared_product const& product_;
+  redistribution_plan const& whole_;
   panel_stream const& panels_;
   int dim_;
   bool in_place_;
