@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4
+
+// Tensors of bfloat16 and of integers: every operator computes in the accumulation type and rounds
+// once, so that each result is known to the bit from the same operator on floats.
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/layout/split.hpp>
+#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/matmul.hpp>
+#include <ashlar/tensor/reduce.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar::placements;
+using ashlar::bfloat16;
+using ashlar::reduction;
+using ashlar::sbp;
+
+/// Whether two lists of numbers, each rounded to bfloat16, have the same bits.
+template <class X, class Y>
+bool same_bits(X const& x, Y const& y) {
+  if (x.size() != y.size()) return false;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    if (bfloat16(static_cast<float>(x[i])).bits() != bfloat16(static_cast<float>(y[i])).bits())
+      return false;
+  return true;
+}
+
+/// The floats that a bfloat16 tensor's shard holds.
+template <class Tensor>
+auto widened(Tensor const& x) {
+  ashlar::tensor<float, Tensor::rank, typename Tensor::placement_type> y(x.mesh(), x.extents(),
+                                                                         x.placement());
+  for (std::size_t i = 0; i < x.local().size(); ++i) y.data()[i] = static_cast<float>(x.local()[i]);
+  return y;
+}
+
+ashlar::mesh ranks_in_line() { return {MPI_COMM_WORLD, {{"gpu", world_size()}}}; }
+
+}  // namespace
+
+TEST_CASE("factories_round_what_they_make_of_floats") {
+  auto const m = ranks_in_line();
+  sbp<S<0>> const p;
+  auto const check = [](auto const& stored, auto const& wide) {
+    CHECK(same_bits(stored.local(), wide.local()));
+  };
+  check(ashlar::full<bfloat16>(m, {5, 3}, p, 1.01f), ashlar::full<float>(m, {5, 3}, p, 1.01f));
+  check(ashlar::zeros<bfloat16>(m, {5, 3}, p), ashlar::zeros<float>(m, {5, 3}, p));
+  ashlar::random_options const o{3, 4, 0.3, 2.5, -7, 11};
+  check(ashlar::normal<bfloat16>(m, {50, 31}, p, o), ashlar::normal<float>(m, {50, 31}, p, o));
+  check(ashlar::uniform<bfloat16>(m, {50, 31}, p, o), ashlar::uniform<float>(m, {50, 31}, p, o));
+  auto const value = [](auto const& i) { return 0.1f * static_cast<float>(i[0] * 7 + i[1]); };
+  check(ashlar::from_index<bfloat16, 2>(m, {{5, 3}}, p, value),
+        ashlar::from_index<float, 2>(m, {{5, 3}}, p, value));
+  std::vector<bfloat16> const values(15, bfloat16(2.5f));
+  auto const full = ashlar::from_full<2>(m, {{5, 3}}, p, std::span(values));
+  CHECK(ashlar::to_full(full) == values);
+  std::ostringstream text;
+  ashlar::print(full, text);
+  if (world_rank() == 0) CHECK(text.str().find("2.5        2.5") != std::string::npos);
+}
+
+TEST_CASE("element_wise_operators_compute_in_float_and_round_once") {
+  auto const m = ranks_in_line();
+  auto const x = ashlar::normal<bfloat16>(m, {33, 17}, sbp<S<0>>{}, {1});
+  auto const y = ashlar::normal<bfloat16>(m, {33, 17}, sbp<S<0>>{}, {2});
+  auto const a = widened(x), b = widened(y);
+  CHECK(same_bits((x + y).local(), (a + b).local()));
+  CHECK(same_bits((x - y).local(), (a - b).local()));
+  CHECK(same_bits((x * y).local(), (a * b).local()));
+  CHECK(same_bits((1.7f * x).local(), (1.7f * a).local()));
+  CHECK(same_bits(relu(x).local(), relu(a).local()));
+  CHECK(same_bits(gelu(x).local(), gelu(a).local()));
+  CHECK(same_bits(softmax(x).local(), softmax(a).local()));
+  auto const f = [](float v) { return v * v + 0.3f; };
+  CHECK(same_bits(ashlar::map(x, f).local(), ashlar::map(a, f).local()));
+}
+
+TEST_CASE("reductions_over_dims_accumulate_in_float") {
+  auto const m = ranks_in_line();
+  auto const x = ashlar::normal<bfloat16>(m, {40, 300}, sbp<S<0>>{}, {1});
+  auto const a = widened(x);
+  CHECK(same_bits(ashlar::sum<0>(x).local(), ashlar::sum<0>(a).local()));
+  CHECK(same_bits(ashlar::sum<1>(x).local(), ashlar::sum<1>(a).local()));
+  CHECK(same_bits(ashlar::max<0>(x).local(), ashlar::max<0>(a).local()));
+  CHECK(same_bits(ashlar::min<1>(x).local(), ashlar::min<1>(a).local()));
+  CHECK(same_bits(ashlar::sum(x).local(), ashlar::sum(a).local()));
+  CHECK(same_bits(ashlar::transpose(x).local(), ashlar::transpose(a).local()));
+  auto const ones = ashlar::full<bfloat16>(m, {2, 600}, sbp<B>{}, 1.0f);
+  CHECK(static_cast<float>(ashlar::sum(ones).local()[0]) == 1200.0f);
+}
+
+namespace {
+
+dense product_of(dense const& a, dense const& b) {
+  int const m = a.extents[0], k = a.extents[1], n = b.extents[1];
+  dense product({m, n});
+  for_each_index({m, n, k}, [&](index const& i) {
+    product({i[0], i[1]}) += a({i[0], i[2]}) * b({i[2], i[1]});
+  });
+  return product;
+}
+
+}  // namespace
+
+TEST_CASE("a_local_product_is_rounded_once") {
+  auto const m = ranks_in_line();
+  std::mt19937 random(3);
+  dense const a = random_integers(random, {11, 29}), b = random_integers(random, {29, 7});
+  auto const expected = product_of(a, b);
+  for (auto const& p : all_placements(2, 1, {})) {
+    if (p[0].is_split_of(1)) continue;  // would contract a split dim
+    auto const x = placed<bfloat16, 2>(m, a, p);
+    auto const w = placed<bfloat16, 2>(m, b, ashlar::placement::all_broadcast(1));
+    CHECK(same_bits(ashlar::to_full(ashlar::matmul(x, w)), expected.values));
+  }
+}
+
+// Addends of a partial are of the element type, so only products that those hold exactly are the
+// same whether k is split or not.
+TEST_CASE("products_that_bfloat16_can_hold_are_exact_on_every_way_to_them") {
+  auto const m = ranks_in_line();
+  std::mt19937 random(3);
+  dense const a = random_integers(random, {11, 29}, -2, 2);
+  dense const b = random_integers(random, {29, 7}, -2, 2);
+  auto const expected = product_of(a, b);
+  for (auto const& p : all_placements(2, 1, {}))
+    for (auto const& q : all_placements(2, 1, {}))
+      for (auto const& r : all_placements(2, 1)) {
+        auto const x = placed<bfloat16, 2>(m, a, p), w = placed<bfloat16, 2>(m, b, q);
+        CHECK(same_bits(ashlar::to_full(ashlar::matmul(x, w, r)), expected.values));
+      }
+}
+
+TEST_CASE("redistributions_keep_every_bit") {
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    auto const x = ashlar::normal<bfloat16>(m, {7, 5}, ashlar::placement::all_broadcast(m.axes()));
+    std::vector<bfloat16> const values(x.local().begin(), x.local().end());
+    for (auto const& p : all_placements(2, m.axes(), {}))
+      for (auto const& q : all_placements(2, m.axes(), {})) {
+        auto const there = ashlar::redistribute(ashlar::redistribute(x, p), q);
+        CHECK(ashlar::to_full(there) == values);
+      }
+  }
+}
+
+TEST_CASE_TEMPLATE("integer_valued_partials_become_whole_exactly", T, bfloat16, std::int32_t,
+                   std::int64_t) {
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    std::mt19937 random(5);
+    dense const a = random_integers(random, {7, 5});
+    for (auto const op : {reduction::sum, reduction::max, reduction::min})
+      for (auto const& p : all_placements(2, m.axes(), {op})) {
+        auto const x = placed<T, 2>(m, a, p);
+        for (auto const& q : all_placements(2, m.axes(), {}))
+          CHECK(wrong_with(ashlar::redistribute(x, q), a) == "");
+      }
+  }
+}
+
+TEST_CASE("a_partial_of_bfloat16_becomes_its_float_sum_rounded_once") {
+  auto const m = ranks_in_line();
+  int const p = world_size();
+  for (std::int64_t const n : {0, 1, 2, 7, 64, 1001}) {
+    ashlar::tensor<bfloat16, 1, sbp<P>> x(m, {{n}}, ashlar::placement{{ashlar::partial()}});
+    auto const addend = [](int rank, std::int64_t i) {
+      return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
+    };
+    for (std::int64_t i = 0; i < n; ++i) x.data()[i] = addend(world_rank(), i);
+    // Member j's part is summed from the next member on, its own addend last.
+    std::vector<bfloat16> expected;
+    for (int j = 0; j < p; ++j) {
+      auto const part = ashlar::balanced_part({0, n}, p, j);
+      for (std::int64_t i = part.begin; i < part.begin + part.size; ++i) {
+        float sum = static_cast<float>(addend((j + 1) % p, i));
+        for (int s = 2; s <= p; ++s) sum += static_cast<float>(addend((j + s) % p, i));
+        expected.push_back(p == 1 ? addend(0, i) : bfloat16(sum));
+      }
+    }
+    CHECK(same_bits(ashlar::to_full(x), expected));
+    CHECK(same_bits(ashlar::to_full(x | ashlar::to<S<0>>), expected));
+  }
+}
+
+TEST_CASE_TEMPLATE("integers_are_added_scaled_and_reduced", T, std::int32_t, std::int64_t) {
+  auto const m = ranks_in_line();
+  dense x({6, 4}), z({6, 4}), sums({4}), maxima({6});
+  for_each_index({6, 4}, [&](index const& i) {
+    double const v = x(i) = 3 * i[0] - 5 * i[1];
+    z(i) = 3 * v + 2 * v - std::max(v, 0.0);
+    sums({i[1]}) += v;
+    maxima({i[0]}) = i[1] == 0 ? v : std::max(maxima({i[0]}), v);
+  });
+  for (auto const& p : all_placements(2, 1, {})) {
+    auto const a = placed<T, 2>(m, x, p);
+    auto const two = ashlar::full<T>(m, {6, 4}, p, 2);
+    CHECK(wrong_with(T(3) * a + two * a - relu(a), z) == "");
+    CHECK(wrong_with(ashlar::sum<0>(a), sums) == "");
+    CHECK(wrong_with(ashlar::max<1>(a), maxima) == "");
+    CHECK(wrong_with(ashlar::transpose(ashlar::transpose(a)), x) == "");
+  }
+}
+
+}  // namespace ashlar_test
