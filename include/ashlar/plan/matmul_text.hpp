@@ -6,10 +6,12 @@
 // How plans of products print: the algorithm as the letter that each axis cuts, what rank 0 computes
 // and needs, then the steps of a, b and c.
 //
-//   matmul 4096x4096 [S(0),S(1)] x 4096x4096 [S(0),S(1)] -> [S(0),S(1)] @node=2,gpu=2: 340.20 ms,
-//     64.00 MiB received by rank 0, peak 384.00 MiB
-//     node: m, gpu: n; local product 2048x2048x4096, 339.00 ms
-//     a all-gather along gpu: [S(0),S(1)] -> [S(0),B], 32.00 MiB, 6.7 ms
+//   matmul 4096x4096 [S(0),S(1)] x 4096x4096 [S(0),S(1)] -> [S(0),S(1)] @node=2,gpu=2: 363.73 ms,
+//     64.00 MiB received by rank 0, peak 224.00 MiB                              (on one line)
+//     node: m, gpu: n; local product 2048x2048x4096, 343.60 ms
+//     a all-gather along gpu: [S(0),S(1)] -> [S(0),B], 32.00 MiB, 6.71 ms
+//     b all-gather along node: [S(0),S(1)] -> [B,S(1)], 32.00 MiB, 13.42 ms
+//     c stays
 //
 // An axis may also cut nothing (every rank of it computes the same) or take the addends of a partial
 // operand one each.
