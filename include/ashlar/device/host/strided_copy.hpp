@@ -40,9 +40,9 @@ struct assign_run {
   static void run(T const* src, std::int64_t n, T* dst) {
     std::memcpy(dst, src, static_cast<std::size_t>(n) * sizeof(T));
   }
-  template <class T>
+  template <std::size_t Bytes, class T>
   static void line(void const* src, T* dst) {
-    std::memcpy(dst, src, 32);
+    std::memcpy(dst, src, Bytes);
   }
   template <class T>
   static void one(T const& src, T& dst) {
@@ -55,9 +55,9 @@ struct add_run {
   static void run(T const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
     for (std::int64_t i = 0; i < n; ++i) dst[i] = static_cast<T>(dst[i] + src[i]);
   }
-  template <class T>
+  template <std::size_t Bytes, class T>
   static void line(void const* src, T* dst) {
-    using vector [[gnu::vector_size(32)]] = T;
+    using vector [[gnu::vector_size(Bytes)]] = T;
     vector a;
     vector b;
     std::memcpy(&a, dst, sizeof(a));

@@ -8,7 +8,7 @@
 //
 //   block    1024 x 1024    its pages fit the second-level TLB
 //   tile     128 x 128      goes through a buffer, read and written by whole lines
-//   square   32 bytes wide  transposed in registers by log2 stages of exchanges (2-, 4- and 8-byte T)
+//   square   a vector wide  transposed in registers by log2 stages of exchanges (2-, 4- and 8-byte T)
 //
 // Planes of any rank are cut out of an array by strided_copy.hpp.
 
@@ -29,6 +29,9 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
+/// Of a vector in the squares of a tile: AVX2 exchanges halves of its vectors at a price.
+inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
+
 /// The integer of T's size, for T of 2, 4 or 8 bytes.
 template <class T>
 using word_of =
@@ -36,7 +39,7 @@ using word_of =
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
 /// As many vectors of Bytes bytes as each has words.
-template <class Word, std::size_t Bytes = 32>
+template <class Word, std::size_t Bytes>
 struct square {
   static constexpr std::size_t width = Bytes / sizeof(Word);
   using line [[gnu::vector_size(Bytes)]] = Word;
@@ -60,6 +63,20 @@ struct square {
     if constexpr (Step > 1) stage<Step / 2>(lines);
   }
 
+  // Rows i and i + width / 2 side by side, element by element; log2(width) times is a transpose.
+  // These are SSE2's instructions, where exchanges would go element by element.
+  template <std::size_t... Lane>
+  static void interleave(line (&lines)[width], std::index_sequence<Lane...>) {
+    line next[width];
+    for (std::size_t i = 0; i < width / 2; ++i) {
+      line const a = lines[i];
+      line const b = lines[i + width / 2];
+      next[2 * i] = __builtin_shufflevector(a, b, (Lane / 2 + Lane % 2 * width)...);
+      next[2 * i + 1] = __builtin_shufflevector(a, b, ((Lane + width) / 2 + Lane % 2 * width)...);
+    }
+    for (std::size_t i = 0; i < width; ++i) lines[i] = next[i];
+  }
+
   /// The transpose of the square at `in`, whose rows are pitch apart; put(i, line) takes its rows.
   template <class Put>
   static void transpose(void const* in, std::int64_t pitch, Put put) {
@@ -68,7 +85,12 @@ struct square {
       std::memcpy(&lines[i], static_cast<Word const*>(in) + static_cast<std::int64_t>(i) * pitch,
                   sizeof(line));
     }
-    stage<width / 2>(lines);
+    if constexpr (Bytes == 16) {
+      for (std::size_t bit = 1; bit < width; bit *= 2)
+        interleave(lines, std::make_index_sequence<width>{});
+    } else {
+      stage<width / 2>(lines);
+    }
     for (std::size_t i = 0; i < width; ++i) put(i, lines[i]);
   }
 };
@@ -98,7 +120,7 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
   std::int64_t squared_width = 0;
   if constexpr (std::is_trivially_copyable_v<T> &&
                 (sizeof(T) == 2 || sizeof(T) == 4 || sizeof(T) == 8)) {
-    constexpr auto side = static_cast<std::int64_t>(square<word_of<T>>::width);
+    constexpr auto side = static_cast<std::int64_t>(square<word_of<T>, square_bytes>::width);
     squared_height = height - height % side;
     squared_width = width - width % side;
     constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
@@ -110,9 +132,10 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
         }
       }
       for (std::int64_t j = 0; j < squared_width; j += side) {
-        square<word_of<T>>::transpose(
+        square<word_of<T>, square_bytes>::transpose(
             buffer + j * pitch + i, pitch, [=](std::size_t k, auto const& line) {
-              Combine::line(&line, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
+              Combine::template line<square_bytes>(
+                  &line, dst + (i + static_cast<std::int64_t>(k)) * dst_stride + j);
             });
       }
     }
@@ -126,7 +149,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
 }
 
 /// For 0 <= i < rows, 0 <= j < cols: dst[i * dst_stride + j] op= src[j * src_stride + i], where
-/// Combine::run(src, n, dst) does it to n neighbours and Combine::line(src, dst) to 32 bytes of them.
+/// Combine::run(src, n, dst) does it to n neighbours and Combine::line<bytes>(src, dst) to a vector
+/// of them.
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {

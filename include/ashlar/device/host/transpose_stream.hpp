@@ -26,13 +26,14 @@ namespace ashlar::device::host::detail {
 /// transposition by ordinary stores takes more than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Whether planes of this pitch and size can be streamed: all rows have lines at the same places.
+/// Whether planes of this pitch and size are streamed: all rows have lines at the same places, and a
+/// vector is a line (lines written in halves, several at a time, were slower than ordinary stores).
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);
-  return ASHLAR_STREAM_STORES != 0 && (size == 2 || size == 4 || size == 8) &&
-         bytes >= transpose_stream_from && cols * size >= 2 * line_bytes &&
-         dst_stride * size % line_bytes == 0;
+  return ASHLAR_STREAM_STORES != 0 && ASHLAR_VECTOR_BYTES == line_bytes &&
+         (size == 2 || size == 4 || size == 8) && bytes >= transpose_stream_from &&
+         cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
 /// As transpose_plane. The caller ends with stream_fence().
