@@ -110,11 +110,13 @@ contestant roof(std::int64_t n) {
 }
 
 template <class T>
-std::vector<contestant> contestants_of(MPI_Comm comm, product_shape const& s, grid const& best,
+std::vector<contestant> contestants_of(MPI_Comm comm, product_shape const& s,
                                        cyclic_layout const& cyclic) {
+  int ranks = 1;
+  MPI_Comm_size(comm, &ranks);
   auto const expected = std::make_shared<reference const>(comm, s);
   std::vector<contestant> all{
-      roof<T>(1024), ours<T>("free", comm, s, free_layout(best), expected),
+      roof<T>(1024), ours<T>("free", comm, s, free_layout<T>(s, ranks), expected),
       ours<T>("given", comm, s, given_layout(cyclic.rows, cyclic.columns), expected)};
   for (auto& c : scalapack_product<T>(comm, s, cyclic, expected)) all.push_back(c);
   for (auto& c : cosma_product<T>(comm, s, expected)) all.push_back(c);
@@ -179,7 +181,7 @@ class program {
     grid const best = best_grid(s, ranks());
     cyclic_layout const cyclic = best_for_scalapack<T>(comm_, s,
                                                        std::shared_ptr<reference const>());
-    auto const all = contestants_of<T>(comm_, s, best, cyclic);
+    auto const all = contestants_of<T>(comm_, s, cyclic);
     check(comm_, all, to_string(s));
     auto const [times, share] = measure_alone(comm_, all, options_.how, options_.others);
     if (rank() != 0) return 0;
@@ -230,7 +232,7 @@ class program {
 
   int count(product_shape const& s) {
     grid const best = best_grid(s, ranks());
-    auto const all = contestants_of<T>(comm_, s, best, process_grids(ranks())[0]);
+    auto const all = contestants_of<T>(comm_, s, process_grids(ranks())[0]);
     check(comm_, all, to_string(s));  // also makes communicators, plans and buffers
     std::vector<double> bytes;
     for (auto const& c : all) {

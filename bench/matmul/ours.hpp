@@ -4,11 +4,8 @@
 
 // Our products as contestants.
 //
-//   free    the layouts that suit the best grid: every matrix held once, evenly, and whatever a
-//           rank lacks arrives in rows. With mesh axes m, n, k of extents pm, pn, pk:
-//             A   S(0) on m, S(1) on k, its rows further split on n
-//             B   S(1) on n, S(0) on k, its rows further split on m
-//             C   S(0) on m, S(1) on n, the addends along k reduced to rows
+//   free    the layouts of plan_matmul_layouts on a mesh with an axis for each prime factor of the
+//           number of ranks, so that every grid is open to it
 //   given   blocks of a 2-D grid, in and out, as ScaLAPACK would have them
 
 #include <memory>
@@ -17,7 +14,7 @@
 #include <ashlar/ashlar.hpp>
 
 #include "../support/trials.hpp"
-#include "grid.hpp"
+#include "problem.hpp"
 
 namespace ashlar_bench {
 
@@ -27,21 +24,17 @@ struct product_layout {
   ashlar::placement a, b, c;
 };
 
-inline product_layout free_layout(grid const& g) {
+template <class T>
+product_layout free_layout(product_shape const& s, int ranks) {
   product_layout l;
-  auto const add = [&](char const* name, int extent, ashlar::axis_placement a,
-                       ashlar::axis_placement b, ashlar::axis_placement c) {
-    if (extent == 1) return;
-    l.mesh.axis.push_back({name, extent});
-    l.a.axis.push_back(a);
-    l.b.axis.push_back(b);
-    l.c.axis.push_back(c);
-  };
-  // Depths: what the product splits is outside, what only spreads the data is inside.
-  using ashlar::split;
-  add("m", g.pm, split(0, 0), split(0, g.pk > 1 ? 1 : 0), split(0, 0));
-  add("n", g.pn, split(0, g.pm > 1 ? 1 : 0), split(1, 0), split(1, 0));
-  add("k", g.pk, split(1, 0), split(0, 0), split(0, g.pm > 1 ? 1 : 0));
+  char name[] = "a";
+  for (int factor = 2, rest = ranks; rest > 1; ++factor)
+    for (; rest % factor == 0; rest /= factor, ++name[0]) l.mesh.axis.push_back({name, factor});
+  auto const found = ashlar::plan_matmul_layouts(s.m, s.n, s.k, l.mesh, static_cast<int>(sizeof(T)),
+                                                 ashlar::machines::workstation);
+  l.a = found.a;
+  l.b = found.b;
+  l.c = found.c;
   return l;
 }
 
