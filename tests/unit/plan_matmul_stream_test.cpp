@@ -103,10 +103,10 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
   double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
   CHECK(plan.seconds == doctest::Approx(in + 3 * std::max(gemm, in) + gemm));
-  // a, b, c; a panel of each operand; the next one's slice and panel, of a with its buffers.
+  // a, b, c; a panel of each operand; the next panel of b, and of a with its slice.
   std::int64_t const panel = 8 * 512 * 256, rounds = 2 * 2 * 2 * 256 * 1024;
   // a's slices are packed: two rounds of two chunks each way. b's rows are runs of memory.
-  CHECK(plan.peak_bytes == 3 * block + 2 * panel + panel / 2 + panel + rounds);
+  CHECK(plan.peak_bytes == 3 * block + 2 * panel + panel + panel / 2 + panel + rounds);
   CHECK(received_bytes(plan, t, {}) ==
         received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
 

@@ -167,7 +167,7 @@ constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan c
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
   std::int64_t before = 0, whole = 0;     // most while whole operands move; what is made of them
-  std::int64_t resident = 0, making = 0;  // operand panels in use; most while the next are made
+  std::int64_t resident = 0, making = 0;  // operand panels in use; and while the next move
   std::int64_t result = 0, after = 0;     // during the panels; after them
   double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;
   auto const tensors = detail::tensors_of(plan, plan.panels.letter);
@@ -180,8 +180,7 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
     } else if (!panels_in_place(plan, *x.plan, *x.end, x.dim, t)) {
       auto const panel = panel_plan(*x.plan, plan.panels, x.dim, 0, t, m);
       bool const copied = !slices_are_runs(plan.panels, *x.plan, x.dim, t);
-      std::int64_t const now = resident + moving_bytes(panel, t, copied);
-      if (now > making) making = now;
+      making += moving_bytes(panel, t, copied);
       resident += bytes_of(panel, t, panel.to);
       in += panel.seconds;
     }

@@ -10,14 +10,18 @@
 //   and the tensor stays   read in place                  written in place
 //   and it moves           slice copied out, moved        moved, copied to its slices
 //
-// In place means: a GEMM works on a part of the shard, by leading dimensions. Slices that are runs of
+// The operands' panel i + 1 and the result's panel i - 1 move while the GEMM of panel i runs; it lets
+// them go on between strips of rows. In place means: a GEMM works on a part of the shard, by leading dimensions. Slices that are runs of
 // memory move without the copy. Sums over panels of k are rounded to the element type once a panel.
 
+#include <algorithm>
 #include <array>
+#include <optional>
+#include <utility>
 
 #include <ashlar/device/host/gemm.hpp>
 #include <ashlar/plan/matmul_stream.hpp>
-#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
 #include <ashlar/tensor/region.hpp>
 
 namespace ashlar::detail {
@@ -74,17 +78,23 @@ class panel_tensor {
         dim_(dim), in_place_(dim >= 0 && panels_in_place(product.plan, whole, x.placement(), dim,
                                                          x.mesh().topology())) {}
 
-  /// Panel `i` of an operand, where the local product wants it.
-  matmul_block<T, Rank> operand(int i) const {
-    if (dim_ < 0) return matmul_block<T, Rank>(x_);
-    if (in_place_) return part(i);
+  using moving = moving_tensor<tensor<T, Rank>>;
+
+  /// Begins to move panel `i` of an operand, if there is one that has to; else empty.
+  std::optional<moving> start(int i) const {
+    if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
-      return matmul_block<T, Rank>(run_plan(viewed(i), moves(i)));
+      return moving(viewed(i), moves(i));
     auto panel = made(i);
     for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
       copy_region(region, x_.local_box(), static_cast<T const*>(x_.data()), packed, panel.data());
     });
-    return matmul_block<T, Rank>(run_plan(std::move(panel), moves(i)));
+    return moving(std::exchange(panel, {}), moves(i));
+  }
+  /// Panel `i` of an operand, begun as `panel`, where the local product wants it.
+  matmul_block<T, Rank> arrived(int i, std::optional<moving> panel) const {
+    if (panel) return matmul_block<T, Rank>(panel->wait());
+    return dim_ < 0 ? matmul_block<T, Rank>(x_) : part(i);
   }
 
   /// Where the local product leaves panel `i` of the result.
@@ -92,12 +102,17 @@ class panel_tensor {
     if (dim_ < 0) return matmul_block<T, Rank>(x_);
     return in_place_ ? part(i) : matmul_block<T, Rank>(made(i));
   }
-  /// Brings it to its slices.
-  void put(int i, matmul_block<T, Rank>&& block) const {
-    if (dim_ < 0 || in_place_) return;
-    auto const panel = run_plan(std::move(block.owner), moves(i));
-    for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
-      copy_region(region, packed, static_cast<T const*>(panel.data()), x_.local_box(), x_.data());
+  /// Begins to move panel `i` of the result, if it has to.
+  std::optional<moving> start_result(int i, matmul_block<T, Rank> block) const {
+    if (dim_ < 0 || in_place_) return {};
+    return moving(std::exchange(block.owner, {}), moves(i));
+  }
+  /// Brings panel `i` of the result, begun as `panel`, to its slices.
+  void put(int i, std::optional<moving> panel) const {
+    if (!panel) return;
+    auto const arrived = panel->wait();
+    for_each_slice(x_, arrived, dim_, panels_, i, [&](box const& region, box const& packed) {
+      copy_region(region, packed, static_cast<T const*>(arrived.data()), x_.local_box(), x_.data());
     });
   }
 
@@ -132,16 +147,25 @@ class panel_tensor {
   bool in_place_;
 };
 
-/// c = op(a) · op(b) on blocks, added to what c holds if `adds`.
+/// c = op(a) · op(b) on blocks, added to what c holds if `adds`; transfers go on meanwhile.
 template <class T, int Rank>
 void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
                      matmul_block<T, Rank> const& b, bool adds, matmul_block<T, Rank> const& c) {
-  device::host::gemm_batched_strided(
-      plan.transpose_a, plan.transpose_b, Rank == 3 ? c.extent(0) : 1, c.extent(Rank - 2),
-      c.extent(Rank - 1), a.extent(Rank - (plan.transpose_a ? 2 : 1)), accumulation_t<T>(1),
-      static_cast<T const*>(a.data), a.row_stride(), a.batch_stride(),
-      static_cast<T const*>(b.data), b.row_stride(), b.batch_stride(),
-      accumulation_t<T>(adds ? 1.0f : 0.0f), c.data, c.row_stride(), c.batch_stride());
+  constexpr std::int64_t strip = 256;  // rows of c: some milliseconds of GEMM
+  bool const ta = plan.transpose_a;
+  std::int64_t const rows = c.extent(Rank - 2), batch = Rank == 3 ? c.extent(0) : 1;
+  mesh const& m = c.owner.mesh();
+  for (std::int64_t s = 0; s < batch; ++s)
+    for (std::int64_t row = 0; row < rows; row += strip) {
+      if (!m.order().idle()) m.progress();
+      device::host::gemm(ta, plan.transpose_b, std::min(strip, rows - row), c.extent(Rank - 1),
+                         a.extent(Rank - (ta ? 2 : 1)), accumulation_t<T>(1),
+                         static_cast<T const*>(a.data) + s * a.batch_stride() +
+                             row * (ta ? 1 : a.row_stride()),
+                         a.row_stride(), static_cast<T const*>(b.data) + s * b.batch_stride(),
+                         b.row_stride(), accumulation_t<T>(adds ? 1.0f : 0.0f),
+                         c.data + s * c.batch_stride() + row * c.row_stride(), c.row_stride());
+    }
 }
 
 /// Runs a plan that streams on operands that lie as it says.
@@ -161,12 +185,19 @@ tensor<T, Rank> run_streamed(tensor<T, Rank> const& a, tensor<T, Rank> const& b,
                                   product, plan.b, in_b);
     c = {a.mesh(), plan.c.extents, in_c < 0 ? plan.c.from : plan.c.to};
     panel_tensor<T, Rank> const y(c, &prepared_panels::c, product, plan.c, in_c);
+    auto next_x = x.start(0), next_w = w.start(0);
+    decltype(next_x) last_y;
     for (int i = 0; i < plan.panels.count; ++i) {
-      auto const left = x.operand(i), right = w.operand(i);
+      auto const left = x.arrived(i, std::move(next_x));
+      auto const right = w.arrived(i, std::move(next_w));
+      next_x = x.start(i + 1);
+      next_w = w.start(i + 1);
       auto block = y.result(i);
       multiply_blocks(plan, left, right, in_c < 0 && i > 0, block);
-      y.put(i, std::move(block));
+      y.put(i - 1, std::exchange(last_y, {}));
+      last_y = y.start_result(i, std::move(block));
     }
+    y.put(plan.panels.count - 1, std::move(last_y));
   }
   return in_c < 0 ? run_plan(std::move(c), product.c) : c;
 }
