@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The rules of comm/shared/handshake.hpp under stress: threads play the ranks of a node, each with a
+// window of its own in one process, so that a thread sanitizer sees every read and write that the
+// rules do not order. Sources are overwritten the moment a transfer has ended.
+
+#include <memory>
+#include <random>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/comm/shared/direct_transfer.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace ashlar;
+
+constexpr std::int64_t array_bytes = 256 * 1024;
+
+/// What the ranks share.
+struct node {
+  explicit node(int ranks) {
+    for (int r = 0; r < ranks; ++r) {
+      slots.push_back(std::make_unique<shared::slot>());
+      memory.push_back(std::make_unique<std::byte[]>(4 * array_bytes));
+      neighbours.slots.push_back(slots.back().get());
+      neighbours.windows.push_back(memory.back().get());
+    }
+  }
+  std::vector<std::unique_ptr<shared::slot>> slots;
+  std::vector<std::unique_ptr<std::byte[]>> memory;
+  shared::neighbourhood neighbours;
+};
+
+struct trial {
+  step s;
+  shape extents;
+};
+
+/// Steps of each kind along the one axis, small and large.
+std::vector<trial> trials() {
+  placement const rows{split(0)}, columns{split(1)}, whole{broadcast()}, sums{partial()};
+  std::vector<trial> all;
+  for (shape const& e : {shape{6, 5}, shape{0, 3}, shape{97, 211}}) {
+    all.push_back({{collective::all_gather, {0}, rows, whole}, e});
+    all.push_back({{collective::all_gather, {0}, columns, whole}, e});
+    all.push_back({{collective::reduce_scatter, {0}, sums, rows}, e});
+    all.push_back({{collective::reduce_scatter, {0}, sums, columns}, e});
+    all.push_back({{collective::all_reduce, {0}, sums, whole}, e});
+    all.push_back({{collective::all_to_all, {0}, rows, columns}, e});
+  }
+  return all;
+}
+
+/// The value of a global index in an addend (or, of rank -1, in the sum over `ranks`).
+std::int32_t value(int round, std::int64_t index, int rank) {
+  return static_cast<std::int32_t>(round * 131 + index * 7 + rank * 100003);
+}
+
+std::int64_t flat(shape const& e, box const& b, std::int64_t i) {
+  std::int64_t const columns = b[1].size;
+  return (b[0].begin + i / columns) * e[1] + b[1].begin + i % columns;
+}
+
+/// One rank: runs `rounds` transfers, each begun as soon as the one before has ended.
+int play(node& n, int rank, int ranks, int rounds) {
+  topology const t{{"gpu", ranks}};
+  coordinates here{};
+  here[0] = rank;
+  auto const all = trials();
+  std::mt19937 random(static_cast<unsigned>(rank));
+  int wrong = 0;
+  auto* const base = n.memory[static_cast<std::size_t>(rank)].get();
+  for (int round = 1; round <= rounds; ++round) {
+    auto const& [s, extents] = all[static_cast<std::size_t>(round * 5) % all.size()];
+    auto const what = make_transfer(s, extents, t, here);
+    std::int64_t const at = (round % 2) * array_bytes;  // the memory of the transfer before last
+    auto* const source = reinterpret_cast<std::int32_t*>(base + at);
+    auto* const target = reinterpret_cast<std::int32_t*>(base + 2 * array_bytes + at);
+    bool const reduces = what.reduces();
+    box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
+    for (std::int64_t i = 0; i < from.elements(); ++i)
+      source[i] = value(round, flat(extents, from, i), reduces ? rank : 0);
+    bool const shares = round % 17 != 0 || rank != 0;  // now and then a shard is elsewhere
+    shared::direct_transfer direct(what, element_type::i32, n.neighbours,
+                                   static_cast<std::uint64_t>(round), target,
+                                   shares ? at : shared::not_shared, 2 * array_bytes + at);
+    while (!direct.advance())
+      if (random() % 2 == 0) std::this_thread::yield();
+    // From here on the source is my own again.
+    for (std::int64_t i = 0; i < from.elements(); ++i) source[i] = -1;
+    CHECK(direct.must_be_messages() == (round % 17 == 0));
+    if (direct.must_be_messages()) continue;
+    for (std::int64_t i = 0; i < to.elements(); ++i) {
+      std::int32_t expected = 0;
+      for (int r = 0; r < (reduces ? ranks : 1); ++r)
+        expected += value(round, flat(extents, to, i), r);
+      if (target[i] != expected) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("nobody reads a shard before it is written or overwrites one that is still read") {
+  for (int const ranks : {1, 2, 3, 5}) {
+    node n(ranks);
+    std::vector<int> wrong(static_cast<std::size_t>(ranks), -1);
+    std::vector<std::thread> threads;
+    for (int r = 0; r < ranks; ++r)
+      threads.emplace_back([&, r] { wrong[static_cast<std::size_t>(r)] = play(n, r, ranks, 400); });
+    for (auto& thread : threads) thread.join();
+    for (int const w : wrong) CHECK(w == 0);
+  }
+}
+
+}  // namespace ashlar_test
