@@ -17,7 +17,7 @@ inline ashlar::machine machine_named(std::string_view name) {
   if (name == "workstation") return ashlar::machines::workstation;
   if (name == "gpu_cluster") return ashlar::machines::gpu_cluster;
   // As a two-tier machine in which messages cost next to nothing: plans with the most steps.
-  if (name == "bandwidth") return {{1e-9, 1e-10}, {2e-9, 4e-10}, 1e11, 1e10, 0};
+  if (name == "bandwidth") return {{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
   throw ashlar::error("machine_named", std::string(name) + " is not known here.");
 }
 

@@ -6,14 +6,16 @@
 // The α and β that one rank of a group sees, given that every group of the mesh along the same
 // axes communicates at the same time (r ranks per node, g of them in one group, p in the group):
 //
-//   group inside a node                        intra
-//   across nodes, rings                        α inter, β max(intra, inter · r / g)
-//     (gather, reduce): neighbours in the ring are neighbours in the node, so a group crosses a
-//     node's link once, and r / g groups share it
-//   across nodes, all-to-all and permute       α inter, β max(intra, inter · r · (p - g) / (p - 1))
-//     each of the r ranks sends its own data out of the node, but for the parts that stay there
-//   across nodes, permute of axes of one       α inter, β max(intra, inter · r · (p - g) / p),
-//     extent e, p = e²: one partner a rank     and inter · r where both axes are between nodes
+//   group inside a node                  intra
+//   across nodes                         α inter, β max(intra, inter · r · (p - g) / (p - 1))
+//     each rank exchanges its own parts with every other member (comm/mpi/pairwise_exchange.hpp),
+//     also in a gather or a reduction: all but those for the node's other members leave the node
+//   across nodes, permute of axes of     α inter, β max(intra, inter · r · (p - g) / p),
+//     one extent e, p = e²: one partner  and inter · r where both axes are between nodes
+//     a rank
+//
+// So a gather along a node axis and a GPU axis at once is dearer than one after the other: a ring
+// would cross a node's link once, pairs cross it g times. Plans of several steps avoid that.
 //
 // AutoDDL section 4.2 takes the inter-node α and β for any group that leaves the node; sharing the
 // node's link among its ranks is our addition, without which a mesh of fat nodes is underpriced.
@@ -36,13 +38,11 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
     else inside *= a.extent;
   }
   if (!leaves_node) return m.intra;
-  bool const scattered = kind == collective::all_to_all || kind == collective::permute;
   bool const pairs = kind == collective::permute && t.extent(axes[0]) == t.extent(axes[1]);
   // Of a node's ranks, those on the diagonal of the two axes are their own partners. Between nodes
   // they have nodes of their own, so that the other nodes' ranks all send out.
-  double const share = pairs && inside > 1 ? double(t.ranks_per_node()) * (size - inside) / size
-                       : scattered ? double(t.ranks_per_node()) * (size - inside) / (size - 1)
-                                   : double(t.ranks_per_node()) / inside;
+  int const others = pairs && inside > 1 ? size : size - 1;
+  double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const shared_beta = m.inter.beta * share;
   double const inside_beta = inside > 1 ? m.intra.beta : 0;
   return {m.inter.alpha, shared_beta > inside_beta ? shared_beta : inside_beta};
