@@ -21,6 +21,18 @@ set(ASHLAR_TEST_ENVIRONMENT
   OMPI_MCA_hwloc_base_binding_policy=none
   OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1)
 
+# MPICH spins while it waits and never yields: with more ranks than cores each wait takes whole time
+# slices, and the tests hours.
+set(ASHLAR_TEST_MAX_RANKS "" CACHE STRING "Most ranks of a test; empty: 8, for MPICH cores + 1")
+set(ashlar_most_ranks 8)
+if(ASHLAR_TEST_MAX_RANKS)
+  set(ashlar_most_ranks ${ASHLAR_TEST_MAX_RANKS})
+elseif(ASHLAR_MPI_FAMILY STREQUAL mpich)
+  cmake_host_system_information(RESULT ashlar_most_ranks QUERY NUMBER_OF_LOGICAL_CORES)
+  math(EXPR ashlar_most_ranks "${ashlar_most_ranks} + 1")
+  message(STATUS "ashlar: MPI tests with at most ${ashlar_most_ranks} ranks (ASHLAR_TEST_MAX_RANKS)")
+endif()
+
 # ashlar_glob(<out> <folder> <pattern>): sorted; an empty or missing folder gives an empty list.
 function(ashlar_glob out folder pattern)
   file(GLOB files CONFIGURE_DEPENDS "${ASHLAR_TEST_DIR}/${folder}/${pattern}")
@@ -89,8 +101,7 @@ function(ashlar_add_mpi_tests)
   ashlar_glob(sources mpi *_test.cpp)
   # Open MPI refuses more ranks than cores without this; other launchers do not know the flag.
   set(oversubscribe "")
-  execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE version ERROR_QUIET)
-  if(version MATCHES "Open MPI|OpenRTE")
+  if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
     set(oversubscribe --oversubscribe)
   endif()
 
@@ -106,6 +117,9 @@ function(ashlar_add_mpi_tests)
     target_link_libraries(mpi_${name} PRIVATE mpi_main)
     ashlar_rank_counts(counts "${source}")
     foreach(count IN LISTS counts)
+      if(count GREATER ashlar_most_ranks)
+        continue()
+      endif()
       add_test(NAME mpi/${name}/np${count} COMMAND
         "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:mpi_${name}> ${MPIEXEC_POSTFLAGS})
@@ -176,6 +190,7 @@ function(ashlar_add_script_tests)
     set_tests_properties(script/${name} PROPERTIES
       SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS 2)
     set_property(TEST script/${name} APPEND PROPERTY ENVIRONMENT
-      "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}")
+      "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}"
+      "ASHLAR_MPIEXEC=${MPIEXEC_EXECUTABLE}" "ASHLAR_TEST_MAX_RANKS=${ashlar_most_ranks}")
   endforeach()
 endfunction()

@@ -6,11 +6,12 @@
 
 include(FindPackageHandleStandardArgs)
 
-set(names scalapack-openmpi scalapack-mpich)
+# Never that of the other one: two MPIs in one program do not know of each other's communicators.
+set(name scalapack-openmpi)
 if(MPI_CXX_LIBRARIES MATCHES "mpich")
-  list(REVERSE names)
+  set(name scalapack-mpich)
 endif()
-find_library(ScaLAPACK_LIBRARY NAMES ${names} scalapack)
+find_library(ScaLAPACK_LIBRARY NAMES ${name} scalapack)
 mark_as_advanced(ScaLAPACK_LIBRARY)
 
 find_package_handle_standard_args(ScaLAPACK REQUIRED_VARS ScaLAPACK_LIBRARY)

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced. `ashlar_install_packages program|tests|smpi|peers` makes sure that what the programs (or
-# also the tests, or nothing but the simulated clusters, or the comparisons of bench/run.sh) need is
-# there: does nothing when it is, installs what is missing on Debian and Ubuntu as root or with
-# password-less sudo, else prints the package line and returns 1.
+# Sourced. `ashlar_install_packages program|tests|mpich|smpi|peers` makes sure that what the programs
+# (or also the tests, or nothing but MPICH, the simulated clusters, or the comparisons of bench/run.sh)
+# need is there: does nothing when it is, installs what is missing on Debian and Ubuntu as root or
+# with password-less sudo, else prints the package line and returns 1.
 
 # Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, a header (<…>) or a
 # package of pkg-config (in parentheses).
@@ -25,6 +25,8 @@ tests|<rapidcheck.h>|librapidcheck-dev|rapidcheck-devel|rapidcheck
 tests|<benchmark/benchmark.h>|libbenchmark-dev|google-benchmark-devel|google-benchmark
 tests|clang++|clang|clang|llvm
 tests|clang-format|clang-format|clang-tools-extra|clang-format
+mpich|mpicxx.mpich|libmpich-dev|mpich-devel|mpich
+mpich|mpiexec.mpich|mpich|mpich|mpich
 smpi|smpirun|simgrid|simgrid|simgrid
 smpi|<smpi/smpi.h>|libsimgrid-dev|simgrid-devel|simgrid
 peers|(scalapack-openmpi)|libscalapack-openmpi-dev|scalapack-openmpi-devel|scalapack
@@ -57,7 +59,7 @@ ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }
 
-# ashlar_column <program|tests|smpi|peers> <column>: the packages of one system, each once.
+# ashlar_column <program|tests|mpich|smpi|peers> <column>: the packages of one system, each once.
 ashlar_column() {
   printf '%s' "$ashlar_package_table" |
     awk -F'|' -v kind="$1" -v column="$2" \

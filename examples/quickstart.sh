@@ -26,5 +26,7 @@ export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_hwloc_base_binding_policy=none
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 
-exec mpirun -n "$ranks" build/default/examples/train_gpt \
+# The launcher of the MPI that it was built with.
+mpiexec="$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' build/default/CMakeCache.txt)"
+exec "${mpiexec:-mpirun}" -n "$ranks" build/default/examples/train_gpt \
   --mesh "$mesh" --layout auto "${model[@]}" "${training[@]}" "${sample[@]}" "$@"

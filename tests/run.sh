@@ -5,20 +5,34 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: tests/run.sh [--preset NAME] [--no-install] [-h]
+Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs every test.
   --preset NAME   default, debug, asan, clang or smpi (CMakePresets.json); default: default
+  --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --no-install    use what is there; never call the package manager
 TEXT
 }
 
 preset=default
 install=yes
+mpi=
 while [ $# -gt 0 ]; do
   case "$1" in
     --preset)
       [ $# -ge 2 ] || { usage >&2; exit 2; }
       preset="$2"
+      shift
+      ;;
+    --mpi)
+      [ $# -ge 2 ] || { usage >&2; exit 2; }
+      mpi="$2"
+      case "$mpi" in
+        openmpi | mpich) ;;
+        *)
+          printf 'tests/run.sh: --mpi openmpi or --mpi mpich, not %s\n' "$mpi" >&2
+          exit 2
+          ;;
+      esac
       shift
       ;;
     --no-install) install=no ;;
@@ -40,6 +54,7 @@ if [ "$install" = yes ]; then
   # shellcheck source=cmake/install_packages.sh
   . cmake/install_packages.sh
   ashlar_install_packages tests
+  if [ "$mpi" = mpich ]; then ashlar_install_packages mpich; fi
   # Only for the tests on simulated clusters, which are skipped without it.
   case "$preset" in
     default | smpi) ashlar_install_packages smpi || printf 'No SimGrid: those tests are skipped.\n' ;;
@@ -50,19 +65,26 @@ start=$SECONDS
 # Warnings are errors, but not beside sanitizers, whose code gives GCC false alarms.
 werror=ON
 if [ "$preset" = asan ]; then werror=OFF; fi
-cmake --preset "$preset" -DASHLAR_WERROR="$werror"
-cmake --build --preset "$preset"
+build="build/$preset${mpi:+-$mpi}"
+options=(-DASHLAR_WERROR="$werror")
+if [ -n "$mpi" ]; then options+=(-B "$build" "-DASHLAR_MPI=$mpi"); fi
+if [ "$mpi" = mpich ]; then # it spins while it waits: slow where ranks share cores
+  options+=(-DASHLAR_TEST_TIMEOUT=900)
+  export ASHLAR_TEST_DEADLINE=800
+fi
+cmake --preset "$preset" "${options[@]}"
+if [ "$preset" = smpi ]; then cmake --build "$build" --target smpi_programs; else cmake --build "$build"; fi
 # Each public header alone. After the programs: their errors are the more telling ones.
 if [ "$preset" != smpi ]; then
-  cmake --build --preset "$preset" --target all_verify_interface_header_sets
+  cmake --build "$build" --target all_verify_interface_header_sets
 fi
 built=$SECONDS
 
-log="build/$preset/test_results.txt"
+log="$build/test_results.txt"
 status=0
-ctest --preset "$preset" --output-log "$log" || status=$?
+ctest --preset "$preset" --test-dir "$build" --output-log "$log" || status=$?
 
-printf '\n==== ashlar tests, preset %s ====\n' "$preset"
+printf '\n==== ashlar tests, preset %s%s ====\n' "$preset" "${mpi:+, $mpi}"
 printf 'build %d s, tests %d s\n' $((built - start)) $((SECONDS - built))
 grep -E '^[0-9]+% tests passed' "$log" || true
 grep -E '\((Failed|Timeout|Skipped|Not Run|Subprocess aborted|SEGFAULT|ILLEGAL)\)' "$log" || true

@@ -6,6 +6,8 @@
 # write their tables. Nothing is asked of the times.
 set -euo pipefail
 
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+
 for name in redistribute matmul; do
   [ -x "$ASHLAR_BINARY_DIR/bench/$name" ] || { echo "no bench/$name was built"; exit 77; }
 done
@@ -16,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 runs() {
   local text="$1" ranks="$2" program="$ASHLAR_BINARY_DIR/bench/$3"
   shift 3
-  mpirun -n "$ranks" "$program" "$@" >"$work/output" 2>&1 || { cat "$work/output"; exit 1; }
+  "$mpiexec" -n "$ranks" "$program" "$@" >"$work/output" 2>&1 || { cat "$work/output"; exit 1; }
   grep -q "$text" "$work/output" || { cat "$work/output"; echo "not in the output: $text"; exit 1; }
 }
 
@@ -24,7 +26,7 @@ runs() {
 refuses() {
   local text="$1" ranks="$2" program="$ASHLAR_BINARY_DIR/bench/$3"
   shift 3
-  if mpirun -n "$ranks" "$program" "$@" >"$work/output" 2>&1; then
+  if "$mpiexec" -n "$ranks" "$program" "$@" >"$work/output" 2>&1; then
     echo "$*: did not fail"
     exit 1
   fi

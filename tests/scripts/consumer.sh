@@ -19,6 +19,7 @@ trap 'rm -rf -- "$work"' EXIT
 full=OFF
 [ -f "$source_dir/include/ashlar/ashlar.hpp" ] &&
   grep -q '^CBLAS_LINKS:INTERNAL=1' "$binary_dir/CMakeCache.txt" && full=ON
+mpi="$(sed -n 's/^MPI_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
 # user <folder> <full?> <cmake argument>...: configures, builds and runs its programs.
@@ -26,7 +27,8 @@ user() {
   local folder="$1" with_full="$2" build="$work/build $1 $2"
   shift 2
   cmake -S "$source_dir/tests/consumer/$folder" -B "$build" -G Ninja \
-    "-DCMAKE_CXX_COMPILER=$compiler" "-DCONSUMER_FULL=$with_full" "$@" >"$work/log" 2>&1 ||
+    "-DCMAKE_CXX_COMPILER=$compiler" "-DCONSUMER_FULL=$with_full" \
+    ${mpi:+"-DMPI_CXX_COMPILER=$mpi"} "$@" >"$work/log" 2>&1 ||
     { cat "$work/log"; echo "configuring $folder failed"; return 1; }
   cmake --build "$build" >"$work/log" 2>&1 ||
     { cat "$work/log"; echo "building $folder failed"; return 1; }

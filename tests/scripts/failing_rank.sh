@@ -6,21 +6,23 @@
 # what and where. tests/programs/failing_rank.cpp lists the ways to fail.
 set -euo pipefail
 
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+
 program="${ASHLAR_BINARY_DIR:?run by CTest}/tests/program_failing_rank"
 if [ ! -x "$program" ]; then
   echo "no failing_rank program in this build"
   exit 77
 fi
-command -v mpirun >/dev/null || { echo "no mpirun"; exit 77; }
+command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
 oversubscribe=()
-if mpirun --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
+if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
 # fails <ranks> <how> <text>...: each text is printed exactly once.
 fails() {
   local ranks="$1" how="$2" output status=0 text times
   shift 2
   echo "$ranks ranks, $how"
-  output="$(timeout 30 mpirun "${oversubscribe[@]}" -n "$ranks" "$program" "$how" 2>&1)" || status=$?
+  output="$(timeout 30 "$mpiexec" "${oversubscribe[@]}" -n "$ranks" "$program" "$how" 2>&1)" || status=$?
   if [ "$status" -eq 0 ] || [ "$status" -eq 124 ]; then
     printf '%s\nexit %d\n' "$output" "$status"
     exit 1
@@ -38,6 +40,6 @@ fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 all "[rank 0] error: no rank can go on" "no rank can go on"
 fails 3 foreign "[rank 2] error: an exception that is no std::exception"
 fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: an exception left"
-output="$(mpirun "${oversubscribe[@]}" -n 3 "$program" none 2>&1)" || { echo "$output"; exit 1; }
+output="$("$mpiexec" "${oversubscribe[@]}" -n 3 "$program" none 2>&1)" || { echo "$output"; exit 1; }
 [ "$(grep -c '^done 1$' <<<"$output")" -eq 3 ] || { echo "$output"; exit 1; }
 echo "failing_rank: all as expected"

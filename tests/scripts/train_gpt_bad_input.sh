@@ -16,7 +16,7 @@ failed=0
 refused() {  # sentence, then options
   local sentence="$1" status=0
   shift
-  timeout 60 mpirun -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?
+  timeout 60 "${ASHLAR_MPIEXEC:-mpirun}" -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?
   local times
   times="$(grep -cF -- "$sentence" "$work/out")"
   if [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || [ "$times" -ne 1 ]; then

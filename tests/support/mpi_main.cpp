@@ -44,6 +44,14 @@ ashlar_test::rank_stream* out_ = nullptr;
   std::_Exit(1);
 }
 
+// A test that ends the program with success must not look like one that passed; launchers differ in
+// what they make of such a rank.
+void refuse_early_exit() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  if (!finalized) abort_job("exit before the tests have ended");
+}
+
 // Where a rank is when it asks for the others' verdict. Compared between ranks.
 enum class point { reenter, end };
 
@@ -168,6 +176,7 @@ int main(int argc, char** argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &verdicts_);
   ashlar_test::rank_stream out(rank_);
   out_ = &out;
+  std::atexit(refuse_early_exit);
 
   int status = 1;
   {
