@@ -7,11 +7,12 @@
 // both ends), matrix products by (both operands, transpositions, result). Plans depend on nothing
 // else but the mesh and the machine; the mesh clears the cache when its machine changes.
 
-#include <map>
-#include <string>
+#include <bit>
+#include <unordered_map>
 #include <vector>
 
 #include <ashlar/comm/transfer.hpp>
+#include <ashlar/placement/code.hpp>
 #include <ashlar/plan/matmul.hpp>
 
 namespace ashlar {
@@ -66,11 +67,10 @@ class plan_cache {
                                       coordinates const& here) {
     key k;
     k.add(element_size).add(extents).add(from).add(to);
-    auto const found = redistributions_.find(k.text);
+    auto const found = redistributions_.find(k);
     if (found != redistributions_.end()) return found->second;
     return redistributions_
-        .emplace(k.text,
-                 prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here))
+        .emplace(k, prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here))
         .first->second;
   }
 
@@ -83,12 +83,12 @@ class plan_cache {
     k.add(element_size).add(transpose_a).add(transpose_b);
     k.add(wanted.memory).add(wanted.stream).add(wanted.panels);
     k.add(a_extents).add(a).add(b_extents).add(b).add(c);
-    auto const found = products_.find(k.text);
+    auto const found = products_.find(k);
     if (found != products_.end()) return found->second;
     return products_
-        .emplace(k.text, prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b,
-                                             c, element_size, t, m, wanted),
-                                 t, m, here))
+        .emplace(k, prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
+                                        element_size, t, m, wanted),
+                            t, m, here))
         .first->second;
   }
 
@@ -98,32 +98,34 @@ class plan_cache {
   }
 
  private:
+  /// Everything that a plan depends on, as words.
   struct key {
-    std::string text;
+    inplace_vector<std::uint64_t, 24> words;
 
-    key() { text.reserve(96); }
     key& add(std::int64_t number) {
-      text.append(reinterpret_cast<char const*>(&number), sizeof number);
+      words.push_back(static_cast<std::uint64_t>(number));
       return *this;
     }
     key& add(shape const& s) {
       for (auto const n : s.extent) add(n);
-      text += ';';
       return *this;
     }
     key& add(placement const& p) {
-      for (auto const& a : p.axis) {
-        text += static_cast<char>(a.kind);
-        text += static_cast<char>(a.dim);
-        text += static_cast<char>(a.depth);
-        text += static_cast<char>(a.op);
-      }
+      words.push_back(code_of(p));
       return *this;
+    }
+    friend bool operator==(key const&, key const&) = default;
+  };
+  struct hash {
+    std::size_t operator()(key const& k) const {
+      std::uint64_t h = static_cast<std::uint64_t>(k.words.size());
+      for (auto const w : k.words) h = (std::rotl(h, 5) ^ w) * 0x9e3779b97f4a7c15ull;
+      return static_cast<std::size_t>(h ^ h >> 32);
     }
   };
 
-  std::map<std::string, prepared_plan> redistributions_;
-  std::map<std::string, prepared_product> products_;
+  std::unordered_map<key, prepared_plan, hash> redistributions_;
+  std::unordered_map<key, prepared_product, hash> products_;
 };
 
 }  // namespace ashlar
