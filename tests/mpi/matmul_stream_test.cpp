@@ -51,13 +51,13 @@ std::size_t rounded_up(std::int64_t bytes) {
 
 template <class X, class Y>
 std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_options const& wanted,
-                         dense const& expected) {
+                         dense const& expected, transport on = transport::messages) {
   auto const& x = ashlar::detail::matmul_operand<X>::get(a);
   auto const& m = x.mesh();
   auto const& t = m.topology();
   auto const plan = plan_matmul(a, b, p, wanted);
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
-  traffic_check const traffic(m);
+  traffic_check const traffic(m, on);
   auto const& log = traffic.log();
   m.memory().reset_peak();
   auto const before = m.memory().bytes_in_use();
@@ -120,6 +120,39 @@ int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents
   return streamed;
 }
 
+void check_limits(transport on) {
+  int const n = world_size();
+  auto const t = topologies(n).back();
+  auto const m = mesh_on(on, t);
+  placement blocks = placement::all_broadcast(t.axes());
+  for (int a = 0; a < t.axes(); ++a) blocks = blocks.with_split(a, a % 2);
+  int const size = 24 * n;
+  dense const a = integers({size, size}, 3), b = integers({size, size}, 4);
+  auto const x = placed<float, 2>(m, a, blocks), y = placed<float, 2>(m, b, blocks);
+  auto const whole = plan_matmul(x, y, blocks);
+  REQUIRE(whole.panels.letter == 0);
+  dense const c = product(a, b, false, false);
+  std::int64_t const least = 3 * bytes_of(whole.a, t, blocks);
+  std::int64_t const limit = least + (whole.peak_bytes - least) * 2 / 3;
+  auto const plan = plan_matmul(x, y, blocks, {limit});
+  CHECK(plan.peak_bytes <= limit);
+  CHECK(try_streamed(x, y, blocks, {limit}, c, on) == "");
+  for (char const letter : {'m', 'n', 'k'})
+    CHECK(try_streamed(x, y, blocks, {0, letter, 3}, c, on) == "");
+
+  // The machine's memory is the limit where none is given.
+  auto machine = m.machine();
+  machine.memory = limit;
+  m.set_machine(machine);
+  CHECK(plan_matmul(x, y, blocks) == plan);
+  CHECK(wrong_with(matmul(x, y, blocks), c) == "");
+
+  machine.memory = least / 2;
+  m.set_machine(machine);
+  auto const message = message_of([&] { matmul(x, y, blocks); });
+  CHECK(message.find("fits " + std::to_string(least / 2) + " bytes a rank") != std::string::npos);
+}
+
 }  // namespace
 
 TEST_CASE("panels of any letter give the product, with the bytes of the whole") {
@@ -138,35 +171,8 @@ TEST_CASE("panels of any letter give the product, with the bytes of the whole") 
 }
 
 TEST_CASE("where memory is short a product streams, and keeps to it") {
-  int const n = world_size();
-  if (n == 1) return;
-  auto const t = topologies(n).back();
-  ashlar::mesh const m(MPI_COMM_WORLD, t);
-  placement blocks = placement::all_broadcast(t.axes());
-  for (int a = 0; a < t.axes(); ++a) blocks = blocks.with_split(a, a % 2);
-  int const size = 48 * n;
-  dense const a = integers({size, size}, 3), b = integers({size, size}, 4);
-  auto const x = placed<float, 2>(m, a, blocks), y = placed<float, 2>(m, b, blocks);
-  auto const whole = plan_matmul(x, y, blocks);
-  REQUIRE(whole.panels.letter == 0);
-  dense const c = product(a, b, false, false);
-  std::int64_t const least = 3 * bytes_of(whole.a, t, blocks);
-  std::int64_t const limit = least + (whole.peak_bytes - least) * 2 / 3;
-  auto const plan = plan_matmul(x, y, blocks, {limit});
-  CHECK(plan.peak_bytes <= limit);
-  CHECK(try_streamed(x, y, blocks, {limit}, c) == "");
-
-  // The machine's memory is the limit where none is given.
-  auto machine = m.machine();
-  machine.memory = limit;
-  m.set_machine(machine);
-  CHECK(plan_matmul(x, y, blocks) == plan);
-  CHECK(wrong_with(matmul(x, y, blocks), c) == "");
-
-  machine.memory = least / 2;
-  m.set_machine(machine);
-  auto const message = message_of([&] { matmul(x, y, blocks); });
-  CHECK(message.find("fits " + std::to_string(least / 2) + " bytes a rank") != std::string::npos);
+  if (world_size() == 1) return;
+  for (auto const on : {transport::shared_memory, transport::messages}) check_limits(on);
 }
 
 }  // namespace ashlar_test
