@@ -109,7 +109,7 @@ inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
 /// Waits for the next of the moments that all ranks have in common. They are so far apart that
 /// everything has ended before, on every rank; waiting sends nothing and takes no real time.
 inline void meet() {
-  constexpr double apart = 0.01;
+  constexpr double apart = 0.25;
   double const rest = (std::floor(MPI_Wtime() / apart + 0.5) + 1) * apart - MPI_Wtime();
   timespec wait{static_cast<time_t>(rest), 0};
   wait.tv_nsec = static_cast<long>((rest - static_cast<double>(wait.tv_sec)) * 1e9);
