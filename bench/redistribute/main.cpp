@@ -116,7 +116,7 @@ case_times columns_of(std::vector<contestant> const& all, std::vector<timing> co
 
 struct options {
   std::vector<std::string> sizes{"4KiB", "64KiB", "256KiB", "1MiB", "16MiB", "128MiB"};
-  std::string cases, csv;
+  std::string cases, only, csv;
   effort how{0.7, 3, 31};
   double others = 100;  // per cent
 };
@@ -138,7 +138,8 @@ int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t byt
   double const ours = t.ours.median;
   auto const us = [](timing const& x) { return number(x.median * 1e6, "%.2f"); };
   // Meaningless where a pass takes no longer than a message.
-  std::string const passes = bytes < 1024 * 1024 ? "-" : number(ours / t.pass.median, "%.2f");
+  bool const tells = bytes >= 1024 * 1024 && t.pass.trials > 0;
+  std::string const passes = tells ? number(ours / t.pass.median, "%.2f") : "-";
   auto const ratio = [&](timing const& x) { return number(x.median / ours, "%.2f"); };
   std::printf("%-38s %8s | %6s %6s %6s %6s %6s | %10s %10s | %s\n", c.name.c_str(),
               size_text(bytes).c_str(), ratio(t.bare).c_str(), ratio(t.packed).c_str(),
@@ -199,7 +200,8 @@ int run(MPI_Comm world, options const& o) {
     if (c.name.find(o.cases) == std::string::npos) continue;
     ashlar::mesh const m(world, c.mesh);
     for (std::int64_t const bytes : sizes) {
-      auto const all = contestants_of(c, m, extents_of(c.rank, bytes));
+      auto all = contestants_of(c, m, extents_of(c.rank, bytes));
+      std::erase_if(all, [&](contestant const& x) { return x.name.find(o.only) == x.name.npos; });
       check(world, all, c.name + " of " + size_text(bytes));
       auto const times = measure_alone(world, all, o.how, o.others);
       case_times const t = columns_of(all, times.of);
@@ -222,6 +224,7 @@ int main(int argc, char** argv) {
   app.add_option("--sizes", o.sizes, "bytes of the whole tensor: powers of two from 4KiB on")
       ->delimiter(',');
   app.add_option("--cases", o.cases, "only cases whose name holds this text");
+  app.add_option("--only", o.only, "only contestants whose name holds this text, to profile them");
   app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
       ->check(CLI::PositiveNumber);
   app.add_option("--seconds", o.how.budget, "about this long for each case and size");

@@ -38,6 +38,7 @@ inline std::vector<target> targets_of(case_times const& t, bool messages, bool i
                                       bool is_copy, std::int64_t bytes) {
   std::vector<target> list;
   double const ours = t.ours.median;
+  if (t.ours.trials == 0 || t.bare.trials == 0) return list;  // not all took part
   auto const at_least = [&](std::string name, double reached, double limit, char const* text) {
     list.push_back({name + " >= " + text, reached, reached >= limit});
   };
