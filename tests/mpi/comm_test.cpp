@@ -88,7 +88,8 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
         for (auto const* m : {&direct, &messages}) {
           array const source(*m, what.from.elements());
           array const at_once(*m, what.to.elements()), background(*m, what.to.elements());
-          traffic_check traffic(*m, m == &messages);
+          traffic_check traffic(*m,
+                                m == &messages ? transport::messages : transport::shared_memory);
           m->run(what, element_type::f32, source.data, at_once.data);
           auto const records = traffic.log().records();
           CHECK(traffic.difference(records) == "");
