@@ -14,9 +14,9 @@
 // prints. Plans keep to the memory of the mesh's machine, if it states one, or to what a last
 // argument says (matmul_options), in panels where they must.
 
-#include <ashlar/device/host/gemm.hpp>
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>
+#include <ashlar/tensor/gemm_in_strips.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 #include <ashlar/tensor/matmul_stream.hpp>
 
@@ -117,7 +117,6 @@ auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
   constexpr int rank = matmul_tensor<A>::rank;
   using T = typename matmul_tensor<A>::value_type;
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_MATMUL_INTEGERS);
-  using scalar = accumulation_t<T>;
   int const first = rank - 2, second = rank - 1;
   same_contraction(wrapped_a, wrapped_b);
   shape extents = a.extents();
@@ -127,9 +126,8 @@ auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
   std::int64_t const batch = rank == 3 ? c.local_size(0) : 1;
   std::int64_t const m = c.local_size(first), n = c.local_size(second);
   std::int64_t const k = a.local_size(ta ? first : second);
-  device::host::gemm_batched_strided(ta, tb, batch, m, n, k, scalar(1), a.data(),
-                                     a.local_size(second), m * k, b.data(), b.local_size(second),
-                                     k * n, scalar(0), c.data(), n, m * n);
+  gemm_in_strips<T>(c.mesh(), ta, tb, batch, m, n, k, a.data(), a.local_size(second), m * k,
+                    b.data(), b.local_size(second), k * n, false, c.data(), n, m * n);
   return c;
 }
 

@@ -19,8 +19,8 @@
 #include <optional>
 #include <utility>
 
-#include <ashlar/device/host/gemm.hpp>
 #include <ashlar/plan/matmul_stream.hpp>
+#include <ashlar/tensor/gemm_in_strips.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 #include <ashlar/tensor/region.hpp>
 
@@ -151,21 +151,11 @@ class panel_tensor {
 template <class T, int Rank>
 void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
                      matmul_block<T, Rank> const& b, bool adds, matmul_block<T, Rank> const& c) {
-  constexpr std::int64_t strip = 256;  // rows of c: some milliseconds of GEMM
-  bool const ta = plan.transpose_a;
-  std::int64_t const rows = c.extent(Rank - 2), batch = Rank == 3 ? c.extent(0) : 1;
-  mesh const& m = c.owner.mesh();
-  for (std::int64_t s = 0; s < batch; ++s)
-    for (std::int64_t row = 0; row < rows; row += strip) {
-      if (!m.order().idle()) m.progress();
-      device::host::gemm(ta, plan.transpose_b, std::min(strip, rows - row), c.extent(Rank - 1),
-                         a.extent(Rank - (ta ? 2 : 1)), accumulation_t<T>(1),
-                         static_cast<T const*>(a.data) + s * a.batch_stride() +
-                             row * (ta ? 1 : a.row_stride()),
-                         a.row_stride(), static_cast<T const*>(b.data) + s * b.batch_stride(),
-                         b.row_stride(), accumulation_t<T>(adds ? 1.0f : 0.0f),
-                         c.data + s * c.batch_stride() + row * c.row_stride(), c.row_stride());
-    }
+  gemm_in_strips<T>(c.owner.mesh(), plan.transpose_a, plan.transpose_b, Rank == 3 ? c.extent(0) : 1,
+                    c.extent(Rank - 2), c.extent(Rank - 1),
+                    a.extent(Rank - (plan.transpose_a ? 2 : 1)), a.data, a.row_stride(),
+                    a.batch_stride(), b.data, b.row_stride(), b.batch_stride(), adds, c.data,
+                    c.row_stride(), c.batch_stride());
 }
 
 /// Runs a plan that streams on operands that lie as it says.

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The GEMM of a local product. While transfers are under way it runs in strips of rows and lets them
+// go on between two strips, some milliseconds apart: nothing else of this rank would. A transfer
+// that is asked late costs nobody more than that; a strip of 256 rows loses no speed to speak of.
+
+#include <algorithm>
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/device/host/gemm.hpp>
+
+namespace ashlar::detail {
+
+inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c
+
+/// c[i] = op(a[i]) · op(b[i]) for each i of a batch, added to what c holds if `adds`; operands and
+/// strides as device::host::gemm_batched_strided. Communicates nothing new.
+template <class T>
+void gemm_in_strips(mesh const& mesh, bool transpose_a, bool transpose_b, std::int64_t batch,
+                    std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda,
+                    std::int64_t stride_a, T const* b, std::int64_t ldb, std::int64_t stride_b,
+                    bool adds, T* c, std::int64_t ldc, std::int64_t stride_c) {
+  using scalar = accumulation_t<T>;
+  scalar const beta = adds ? scalar(1) : scalar(0);
+  if (mesh.order().idle())
+    return device::host::gemm_batched_strided(transpose_a, transpose_b, batch, m, n, k, scalar(1),
+                                              a, lda, stride_a, b, ldb, stride_b, beta, c, ldc,
+                                              stride_c);
+  for (std::int64_t i = 0; i < batch; ++i)
+    for (std::int64_t row = 0; row < m; row += gemm_strip) {
+      mesh.progress();
+      device::host::gemm(transpose_a, transpose_b, std::min(gemm_strip, m - row), n, k, scalar(1),
+                         a + i * stride_a + row * (transpose_a ? 1 : lda), lda, b + i * stride_b,
+                         ldb, beta, c + i * stride_c + row * ldc, ldc);
+    }
+}
+
+}  // namespace ashlar::detail
