@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
 
+#include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/text.hpp>
 
 using namespace ashlar_test;

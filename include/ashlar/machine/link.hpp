@@ -49,11 +49,14 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
 }
 
 /// Seconds of one move: α · messages + β · bytes. The one cost formula of the library.
+constexpr double seconds(link const& l, traffic const& load, int element_size) {
+  return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
+}
+
+/// The same for a group of the mesh.
 constexpr double seconds(machine const& m, topology const& t, axis_list const& axes,
                          collective kind, traffic const& load, int element_size) {
-  if (load.messages == 0) return 0;
-  link const l = group_link(m, t, axes, kind);
-  return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
+  return load.messages == 0 ? 0 : seconds(group_link(m, t, axes, kind), load, element_size);
 }
 
 }  // namespace ashlar

@@ -12,6 +12,7 @@
 // reached through the placements that are not partial, in its own graph; the two graphs are
 // searched as one, so that the way through the best of those placements is found.
 
+#include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/redistribution.hpp>
 
 namespace ashlar {

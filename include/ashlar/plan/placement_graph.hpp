@@ -12,12 +12,10 @@
 
 #include <vector>
 
-#include <ashlar/plan/neighbours.hpp>
+#include <ashlar/plan/path_search.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar {
-
-inline constexpr double tie_break = 1e-13;
 
 class placement_graph {
  public:
@@ -34,35 +32,28 @@ class placement_graph {
                             unsigned dims = ~0u)
       : topology_(t), rank_(rank), op_(op) {
     // Everything can be reached from "all broadcast" by slices, pads and permutes.
-    add(placement::all_broadcast(t.axes()));
+    states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
       placement const from = state(i);
       for_each_step(
           from, rank, t, op,
           [&](step const& s) {
-            edges_.push_back({i, add(s.to), s.kind, s.axes});
+            edges_.push_back({i, states_.add(s.to), s.kind, s.axes});
           },
           dims);
     }
     first_edge_.push_back(static_cast<int>(edges_.size()));
   }
 
-  constexpr int states() const { return static_cast<int>(states_.size()); }
-  constexpr placement const& state(int i) const { return states_[static_cast<std::size_t>(i)]; }
+  constexpr int states() const { return states_.size(); }
+  constexpr placement const& state(int i) const { return states_[i]; }
   constexpr int rank() const { return rank_; }
   constexpr topology const& mesh() const { return topology_; }
   constexpr std::vector<edge> const& edges() const { return edges_; }
 
   /// The index of a placement; -1 if it is not one of this graph.
-  constexpr int find(placement const& p) const {
-    auto slot = static_cast<std::size_t>(hash(p)) & (table_.size() - 1);
-    while (table_.size() != 0 && table_[slot] >= 0) {
-      if (states_[static_cast<std::size_t>(table_[slot])] == p) return table_[slot];
-      slot = (slot + 1) & (table_.size() - 1);
-    }
-    return -1;
-  }
+  constexpr int find(placement const& p) const { return states_.find(p); }
 
   constexpr step step_of(int e) const {
     edge const& it = edges_[static_cast<std::size_t>(e)];
@@ -71,19 +62,16 @@ class placement_graph {
 
   /// Seconds of every edge for a tensor of the given extents.
   constexpr scratch<double> price(shape const& extents, int element_size, machine const& m) const {
-    scratch<shard_range> shards(states_.size());
-    for (std::size_t i = 0; i < states_.size(); ++i)
-      shards[i] = shards_of(extents, topology_, states_[i]);
+    step_prices const price_of(extents, element_size, topology_, m);
+    scratch<axis_roles> roles(count());
+    for (int i = 0; i < states(); ++i) roles.data()[i] = axis_roles(states_[i]);
     scratch<double> cost(edges_.size());
-    step s;
-    for (std::size_t e = 0; e < edges_.size(); ++e) {
-      edge const& it = edges_[e];
-      if (!communicates(it.kind)) continue;
-      auto const from = static_cast<std::size_t>(it.from), to = static_cast<std::size_t>(it.to);
-      s.kind = it.kind;
-      s.axes = it.axes;
-      cost[e] = seconds(m, topology_, it.axes, it.kind,
-                        priced_traffic(s, topology_, shards[from], shards[to]), element_size);
+    edge const* it = edges_.data();
+    for (double& c : cost) {
+      c = price_of(it->kind, set_of(it->axes), roles.data()[it->from], roles.data()[it->to],
+                   it->kind == collective::permute &&
+                       topology_.extent(it->axes[0]) == topology_.extent(it->axes[1]));
+      ++it;
     }
     return cost;
   }
@@ -97,7 +85,7 @@ class placement_graph {
 
   /// No state reached yet.
   constexpr paths no_paths() const {
-    return {scratch<double>(states_.size(), infinity), scratch<int>(states_.size(), -1)};
+    return {scratch<double>(count(), infinity), scratch<int>(count(), -1)};
   }
 
   /// Dijkstra from `source` to every state, or until `target` is settled.
@@ -120,7 +108,7 @@ class placement_graph {
   /// (`backward`) against them; until `target` is settled or all are.
   constexpr void settle(paths& p, scratch<double> const& cost, bool backward,
                         int target = -1) const {
-    scratch<char> settled(states_.size());
+    scratch<char> settled(count());
     double* const weight = p.weight.data();
     int* const last = p.last_edge.data();
     char* const done = settled.data();
@@ -130,7 +118,7 @@ class placement_graph {
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
     // Open states in a plain list: graphs are small, and a scan beats a heap up to hundreds.
-    scratch<int> open_list(states_.size());
+    scratch<int> open_list(count());
     int* const open = open_list.data();
     int open_count = 0;
     for (int i = 0; i < states(); ++i)
@@ -158,6 +146,8 @@ class placement_graph {
   }
 
  private:
+  constexpr std::size_t count() const { return static_cast<std::size_t>(states()); }
+
   /// The edges grouped by where they lead; empty unless wanted.
   struct incoming {
     scratch<int> first, edge;
@@ -165,7 +155,7 @@ class placement_graph {
     constexpr incoming(placement_graph const& graph, bool wanted) {
       if (!wanted) return;
       auto const& all = graph.edges_;
-      first = scratch<int>(graph.states_.size() + 1);
+      first = scratch<int>(graph.count() + 1);
       edge = scratch<int>(all.size());
       for (auto const& e : all) ++first[static_cast<std::size_t>(e.to)];
       int total = 0;
@@ -176,44 +166,12 @@ class placement_graph {
     }
   };
 
-  static constexpr unsigned hash(placement const& p) {
-    unsigned h = 0;
-    for (int a = 0; a < p.axes(); ++a)
-      h = h * 37u + (p[a].is_broadcast() ? 0u
-                     : p[a].is_partial()
-                         ? 1u
-                         : 2u + static_cast<unsigned>(p[a].dim * max_axes + p[a].depth));
-    return h * 2654435761u >> 7;
-  }
-
-  constexpr int add(placement const& p) {
-    if (2 * states_.size() >= table_.size()) grow();
-    auto slot = static_cast<std::size_t>(hash(p)) & (table_.size() - 1);
-    while (table_[slot] >= 0) {
-      if (states_[static_cast<std::size_t>(table_[slot])] == p) return table_[slot];
-      slot = (slot + 1) & (table_.size() - 1);
-    }
-    table_[slot] = static_cast<int>(states_.size());
-    states_.push_back(p);
-    return table_[slot];
-  }
-
-  constexpr void grow() {
-    table_ = scratch<int>(table_.size() == 0 ? 64 : 4 * table_.size(), -1);
-    for (std::size_t i = 0; i < states_.size(); ++i) {
-      auto slot = static_cast<std::size_t>(hash(states_[i])) & (table_.size() - 1);
-      while (table_[slot] >= 0) slot = (slot + 1) & (table_.size() - 1);
-      table_[slot] = static_cast<int>(i);
-    }
-  }
-
   topology topology_;
   int rank_;
   reduction op_;
-  std::vector<placement> states_;
+  placement_set states_;
   std::vector<edge> edges_;
   std::vector<int> first_edge_;
-  scratch<int> table_;
 };
 
 }  // namespace ashlar

@@ -9,11 +9,9 @@
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
 // Where both ends are partial with different reductions (sums and maxima do not share a path), the
-// plan goes through the best placement that is not partial. On five axes and more, intermediate
-// placements of tensors of three dims and more split only the dims that either end splits and the
-// first one, which keeps the graph small.
+// plan goes through a placement that is not partial.
 
-#include <ashlar/plan/placement_graph.hpp>
+#include <ashlar/plan/role_distances.hpp>
 
 namespace ashlar {
 
@@ -57,18 +55,6 @@ constexpr void finish(redistribution_plan& plan, topology const& t, machine cons
   }
 }
 
-/// The steps of the path to `target`, appended to `plan`.
-constexpr void append_path(redistribution_plan& plan, placement_graph const& graph,
-                           placement_graph::paths const& paths, int target) {
-  inplace_vector<int, 4 * max_axes> reversed;
-  for (int at = target; paths.last_edge[static_cast<std::size_t>(at)] >= 0;) {
-    int const e = paths.last_edge[static_cast<std::size_t>(at)];
-    reversed.push_back(e);
-    at = graph.edges()[static_cast<std::size_t>(e)].from;
-  }
-  for (int i = reversed.size() - 1; i >= 0; --i) plan.steps.push_back(graph.step_of(reversed[i]));
-}
-
 /// `p` without its partial axes.
 constexpr placement reduced(placement p) {
   for (auto& a : p.axis)
@@ -76,67 +62,17 @@ constexpr placement reduced(placement p) {
   return p;
 }
 
-/// The dims that intermediate placements may split, as a bit set: all of them where that is cheap,
-/// else those of either end and the first.
-constexpr unsigned dims_to_consider(shape const& extents, placement const& from,
-                                    placement const& to) {
-  if (from.axes() <= 4 || extents.rank() <= 2) return ~0u;
-  unsigned dims = 1u;
-  for (placement const* p : {&from, &to})
-    for (auto const& a : p->axis)
-      if (a.is_split()) dims |= 1u << a.dim;
-  return dims;
-}
+/// What remains to a target, and before it to the placement where the reduction changes.
+struct remaining_path {
+  role_distances const& to_target;
+  role_distances const* to_whole;  ///< null where the reduction does not change
+  reduction op;                    ///< of the target
 
-}  // namespace detail
-
-/// The cheapest plan within a graph that has both ends; `cost` from graph.price.
-constexpr redistribution_plan plan_in_graph(placement_graph const& graph,
-                                            scratch<double> const& cost, shape const& extents,
-                                            int element_size, placement const& from,
-                                            placement const& to, machine const& m) {
-  redistribution_plan plan{extents, element_size, from, to, {}, 0, 0};
-  int const source = graph.find(from), target = graph.find(to);
-  if (source < 0 || target < 0)
-    throw std::invalid_argument("plan_in_graph: the graph does not hold both placements");
-  detail::append_path(plan, graph, graph.shortest_from(source, cost, target), target);
-  detail::finish(plan, graph.mesh(), m);
-  return plan;
-}
-
-namespace detail {
-
-/// From a partial placement to one of another reduction: the cheapest way through a placement
-/// that is not partial, since sums and maxima share no path.
-constexpr redistribution_plan plan_between_reductions(shape const& extents, int element_size,
-                                                      placement const& from, placement const& to,
-                                                      topology const& t, machine const& m) {
-  unsigned const dims = dims_to_consider(extents, from, to);
-  placement_graph const first(extents.rank(), t, from.op(), dims);
-  placement_graph const second(extents.rank(), t, to.op(), dims);
-  auto const first_cost = first.price(extents, element_size, m);
-  auto const second_cost = second.price(extents, element_size, m);
-  auto const reached = first.shortest_from(first.find(from), first_cost);
-  int const target = second.find(to);
-  double best = 1e300;
-  int middle = 0;
-  for (int i = 0; i < first.states(); ++i) {
-    double const before = reached.weight[static_cast<std::size_t>(i)];
-    if (first.state(i).has_partial() || before >= best) continue;
-    auto const rest = second.shortest_from(second.find(first.state(i)), second_cost, target);
-    double const total = before + rest.weight[static_cast<std::size_t>(target)];
-    if (total < best) {
-      best = total;
-      middle = i;
-    }
+  constexpr double operator()(placement const& p, axis_roles const& roles) const {
+    bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);
+    return (before ? *to_whole : to_target)(to_target.state(roles));
   }
-  redistribution_plan plan{extents, element_size, from, to, {}, 0, 0};
-  append_path(plan, first, reached, middle);
-  append_path(plan, second,
-              second.shortest_from(second.find(first.state(middle)), second_cost, target), target);
-  finish(plan, t, m);
-  return plan;
-}
+};
 
 }  // namespace detail
 
@@ -144,18 +80,26 @@ constexpr redistribution_plan plan_between_reductions(shape const& extents, int 
 constexpr redistribution_plan plan_redistribution(shape const& extents, int element_size,
                                                   placement const& from, placement const& to,
                                                   topology const& t, machine const& m) {
-  if (from == to) {
-    redistribution_plan plan{extents, element_size, from, to, {}, 0, 0};
-    detail::finish(plan, t, m);
-    return plan;
+  redistribution_plan plan{extents, element_size, from, to, {}, 0, 0};
+  if (!(from == to)) {
+    bool const reductions_differ = from.has_partial() && to.has_partial() && from.op() != to.op();
+    step_prices const price(extents, element_size, t, m);
+    role_distances to_target(t, extents.rank(), price), to_whole(t, extents.rank(), price);
+    int const start = to_target.state(axis_roles(from));
+    int const end = to_target.state(axis_roles(to));
+    to_target.find(end, reductions_differ ? -1 : start);
+    if (reductions_differ) to_whole.find_through_whole(to_target, start);
+    reduction const op = to.has_partial() ? to.op() : from.op();
+    path_search paths(t, extents.rank(), op, reductions_differ ? from.op() : op, price);
+    int const found = paths.run(
+        from, detail::remaining_path{to_target, reductions_differ ? &to_whole : nullptr, op},
+        [&](int i) { return paths.state(i) == to; });
+    if (found < 0)
+      throw std::invalid_argument("plan_redistribution: not two placements of a tensor");
+    paths.append_path(plan.steps, found);
   }
-  reduction const op = from.has_partial() ? from.op() : to.op();
-  if (from.has_partial() && to.has_partial() && from.op() != to.op()) {
-    return detail::plan_between_reductions(extents, element_size, from, to, t, m);
-  }
-  placement_graph const graph(extents.rank(), t, op, detail::dims_to_consider(extents, from, to));
-  return plan_in_graph(graph, graph.price(extents, element_size, m), extents, element_size, from,
-                       to, m);
+  detail::finish(plan, t, m);
+  return plan;
 }
 
 }  // namespace ashlar

@@ -74,19 +74,31 @@ constexpr shard_range shards_of(shape const& extents, topology const& t, placeme
   return {local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
 }
 
+/// Elements of the shards at one end of a step.
+struct shard_elements {
+  std::int64_t largest = 0;
+  std::int64_t least = 0;
+};
+
 /// What the cost model charges: no rank receives more. It is exact where splits are even; elsewhere
-/// it takes the largest shards of what is received and the least of what is there already.
+/// it takes the largest shards of what is received and the least of what is there already. `kept`:
+/// what the least shards of both ends share.
+constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
+                                 shard_elements const& from, shard_elements const& to,
+                                 std::int64_t kept) {
+  traffic load = collective_traffic(kind, group,
+                                    kind == collective::all_gather ? from.least : from.largest,
+                                    to.largest, kind == collective::all_to_all ? kept : 0, 0);
+  if (kind == collective::permute && !pairwise) load.messages = group - 1;
+  return load;
+}
+
 constexpr traffic priced_traffic(step const& s, topology const& t, shard_range const& from,
                                  shard_range const& to) {
-  int const p = t.group_size(s.axes);
-  std::int64_t const before = s.kind == collective::all_gather ? from.least.elements()
-                                                               : from.largest.elements();
-  std::int64_t const kept = s.kind == collective::all_to_all
-                                ? intersect(from.least, to.least).elements()
-                                : 0;
-  traffic load = collective_traffic(s.kind, p, before, to.largest.elements(), kept, 0);
-  if (s.kind == collective::permute && !is_pairwise(s, t)) load.messages = p - 1;
-  return load;
+  return priced_traffic(
+      s.kind, t.group_size(s.axes), s.kind != collective::permute || is_pairwise(s, t),
+      {from.largest.elements(), from.least.elements()},
+      {to.largest.elements(), to.least.elements()}, intersect(from.least, to.least).elements());
 }
 
 /// Seconds of a step on a tensor of the given extents.

@@ -12,12 +12,13 @@
 //             long it then finds one with fewest collectives. `tie` is to be chosen so small that
 //             no real difference is hidden (see tie_weight in chain_model.hpp).
 //
-// On meshes of more than three axes plan_redistribution splits fewer dims on the way. Then single
-// moves are asked of it, while the rows of a table hold the lower costs of the whole graph.
+// On meshes of more than three axes single moves are asked of plan_redistribution, which does not
+// need the whole tree.
 
 #include <type_traits>
 #include <vector>
 
+#include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/search/state_index.hpp>
 
@@ -70,7 +71,7 @@ class planner {
   /// The cost of one redistribution.
   constexpr cost move(shape const& extents, placement const& from, placement const& to) {
     if (from == to) return {};
-    if (untabulated(extents, from, to)) {
+    if (untabulated(from, to)) {
       auto const path = plan_redistribution(extents, element_size_, from, to, topology_, machine_);
       int collectives = 0;
       for (auto const& s : path.steps) collectives += communicates(s.kind);
@@ -94,12 +95,7 @@ class planner {
   /// The plan of one redistribution, equal to that of plan_redistribution.
   constexpr redistribution_plan plan(shape const& extents, placement const& from,
                                      placement const& to) {
-    if (from == to || untabulated(extents, from, to))
-      return plan_redistribution(extents, element_size_, from, to, topology_, machine_);
-    int const t = table(extents, from.has_partial() ? from.op() : to.op());
-    extents_table const& it = tables_.data()[t];
-    return plan_in_graph(graphs_.data()[it.graph], it.price, extents, element_size_, from, to,
-                         machine_);
+    return plan_redistribution(extents, element_size_, from, to, topology_, machine_);
   }
 
  private:
@@ -120,10 +116,8 @@ class planner {
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
   /// Whether plan_redistribution would not search the graph of all placements of one reduction.
-  static constexpr bool untabulated(shape const& extents, placement const& from,
-                                    placement const& to) {
-    if (from.has_partial() && to.has_partial() && from.op() != to.op()) return true;
-    return ashlar::detail::dims_to_consider(extents, from, to) != ~0u;
+  static constexpr bool untabulated(placement const& from, placement const& to) {
+    return from.has_partial() && to.has_partial() && from.op() != to.op();
   }
 
   constexpr int graph(int rank, reduction op) {

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Shortest paths from one placement of one tensor. Placements are expanded when they are reached,
+// in the order of
+//
+//   weight (seconds + tie_break per step) + a lower bound of what remains (A*; none: Dijkstra)
+//
+// so that a plan needs few of the placements that a mesh of many axes has. Of equal sums the
+// placement found last comes first; of equal ways to a placement the first one stays.
+
+#include <vector>
+
+#include <ashlar/plan/neighbours.hpp>
+#include <ashlar/plan/placement_set.hpp>
+#include <ashlar/plan/step_prices.hpp>
+#include <ashlar/support/min_heap.hpp>
+
+namespace ashlar {
+
+/// What a step weighs more than it costs, far below any α: ties go to fewer steps.
+inline constexpr double tie_break = 1e-13;
+
+class path_search {
+ public:
+  struct node {
+    double weight = infinity;
+    double expanded_to = -1;  ///< steps to sums up to this one are taken
+    int previous = -1;        ///< on the way from the start
+    collective kind = collective::slice;
+    bool settled = false;
+    axis_list axes;
+  };
+  static constexpr double infinity = 1e300;
+
+  /// `op`: the reduction that P stands for; `other`: one that it may change to where there is no P.
+  /// `t` and `price` have to outlive this.
+  constexpr path_search(topology const& t, int rank, reduction op, reduction other,
+                        step_prices const& price)
+      : topology_(t), price_(price), rank_(rank), op_(op), other_(other) {}
+
+  constexpr placement const& state(int i) const { return states_[i]; }
+  constexpr int size() const { return states_.size(); }
+  constexpr bool settled(int i) const { return nodes_.data()[i].settled; }
+  constexpr double weight(int i) const { return nodes_.data()[i].weight; }
+
+  /// Settles placements from `start` on until `stop(i)` is true for one of them, and returns its
+  /// number. `bound(p, roles)` of a placement: no more than what remains from it to any such placement,
+  /// and never more than a step's weight below that of the placement before.
+  template <class Bound, class Stop>
+  constexpr int run(placement const& start, Bound const& bound, Stop stop) {
+    add(start);
+    nodes_.data()[0].weight = 0;
+    // Steps that lead far off are left for later, mostly for ever: then few placements are stored.
+    double const least = bound(start, axis_roles(start));
+    double const band = least > 0 ? least / 16 : infinity;
+    open_.push(least, 0);
+    while (!open_.empty()) {
+      auto const [sum, i] = open_.pop();
+      node& n = nodes_.data()[i];
+      if (n.settled && n.expanded_to >= sum) continue;
+      if (!n.settled && stop(i)) return i;
+      n.settled = true;
+      double const from = n.expanded_to, to = sum + band;
+      n.expanded_to = to;
+      double next = expand(i, op_, from, to, bound);
+      if (other_ != op_) {
+        double const more = expand(i, other_, from, to, bound);
+        if (more < next) next = more;
+      }
+      if (next < infinity) open_.push(next, i);
+    }
+    return -1;
+  }
+
+  /// Appends the steps of the way to a placement.
+  template <class Steps>
+  constexpr void append_path(Steps& steps, int i) const {
+    node const& n = nodes_.data()[i];
+    if (n.previous < 0) return;
+    append_path(steps, n.previous);
+    steps.push_back({n.kind, n.axes, states_[n.previous], states_[i]});
+  }
+
+ private:
+  constexpr int add(placement const& p) {
+    int const i = states_.add(p);
+    if (i == static_cast<int>(nodes_.size())) nodes_.push_back({});
+    return i;
+  }
+
+  /// Opens the placements behind `i` whose sums are in (after, upto]; returns the least sum beyond.
+  template <class Bound>
+  constexpr double expand(int i, reduction pad, double after, double upto, Bound const& bound) {
+    placement const from = states_[i];
+    axis_roles const roles(from);
+    double const weight = nodes_.data()[i].weight + tie_break;
+    double beyond = infinity;
+    for_each_step(from, rank_, topology_, pad, [&](step const& s) {
+      bool const pairwise = s.kind == collective::permute && is_pairwise(s, topology_);
+      axis_roles roles_after = roles;
+      for (int k = 0; k < s.axes.count; ++k) {
+        int const a = s.axes.items[k];
+        roles_after.having[axis_roles::role(from.axis.items[a])] ^= 1u << a;
+        roles_after.having[axis_roles::role(s.to.axis.items[a])] ^= 1u << a;
+      }
+      double const through = weight + price_(s.kind, set_of(s.axes), roles, roles_after, pairwise);
+      double const sum = through + bound(s.to, roles_after);
+      if (sum <= after) return;
+      if (sum > upto) {
+        if (sum < beyond) beyond = sum;
+        return;
+      }
+      int const to = add(s.to);
+      node& n = nodes_.data()[to];
+      if (n.settled || !(through < n.weight)) return;
+      n.weight = through;
+      n.previous = i;
+      n.kind = s.kind;
+      n.axes = s.axes;
+      open_.push(sum, to);
+    });
+    return beyond;
+  }
+
+  topology const& topology_;
+  step_prices const& price_;
+  int rank_;
+  reduction op_;
+  reduction other_;
+  placement_set states_;
+  std::vector<node> nodes_;
+  min_heap open_;
+};
+
+}  // namespace ashlar

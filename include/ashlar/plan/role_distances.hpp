@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Lower bounds of what remains of a path to a placement: the distances to its roles in a smaller
+// graph, whose states are placements without the order of shards (axis_roles) and whose steps may
+// take any axes of a dim, not only the innermost. Every step has its price there as well, since
+// prices do not depend on that order. One Dijkstra against the steps finds them.
+//
+//   state    a number in base rank + 2 with a digit per axis, its role
+//   steps    any axes of one role to another one (kind_between), slice and zero_pad one at a time;
+//            two axes of one extent exchange their roles
+//   radius   the search ends where it reaches `from`; what it has not reached is no nearer
+
+#include <ashlar/plan/path_search.hpp>
+#include <ashlar/support/min_heap.hpp>
+
+namespace ashlar {
+
+class role_distances {
+ public:
+  static constexpr double infinity = 1e300;
+
+  /// `price` has to outlive this. No distances yet.
+  constexpr role_distances(topology const& t, int rank, step_prices const& price)
+      : topology_(t), price_(price), roles_(rank + 2), moved_(std::size_t{1} << t.axes()) {
+    int states = 1;
+    for (int a = 0; a < t.axes(); ++a, states *= roles_) {
+      place_[a] = states;
+      for (int set = 0; set < 1 << a; ++set)
+        moved_.data()[set | 1 << a] = moved_.data()[set] + states;
+    }
+    weight_ = scratch<double>(static_cast<std::size_t>(states), infinity);
+  }
+
+  /// The state of a placement with these roles.
+  constexpr int state(axis_roles const& roles) const {
+    int state = 0;
+    for (int r = 1; r < roles_; ++r) state += r * moved_.data()[roles.having[r]];
+    return state;
+  }
+
+  /// A lower bound of the weight of a path from the state to the targets.
+  constexpr double operator()(int state) const {
+    double const w = weight_.data()[state];
+    return w < radius_ ? w : radius_;
+  }
+
+  /// Finds the distances to `target`, of all states that are no further from it than `from`.
+  constexpr void find(int target, int from) {
+    open(target, 0);
+    settle(from);
+  }
+
+  /// Of the distances found, keeps those of states that have no P: paths to the targets now lead
+  /// through such a state, in which the reduction that P stands for may change.
+  constexpr void find_through_whole(role_distances const& beyond, int from) {
+    for (int i = 0; i < static_cast<int>(weight_.size()); ++i)
+      if (roles_of(i).having[axis_roles::partial] == 0) open(i, beyond.weight_.data()[i]);
+    settle(from);
+  }
+
+ private:
+  /// The step that takes axes from one role to another; B and P do not become what they are.
+  static constexpr collective kind_between(int from, int to) {
+    bool const to_split = to >= axis_roles::first_split;
+    if (from == axis_roles::broadcast) return to_split ? collective::slice : collective::zero_pad;
+    if (from == axis_roles::partial)
+      return to_split ? collective::reduce_scatter : collective::all_reduce;
+    return to_split                    ? collective::all_to_all
+           : to == axis_roles::partial ? collective::zero_pad
+                                       : collective::all_gather;
+  }
+
+  constexpr axis_roles roles_of(int state) const {
+    axis_roles r;
+    for (int a = 0; a < topology_.axes(); ++a, state /= roles_) r.having[state % roles_] |= 1u << a;
+    return r;
+  }
+
+  constexpr bool could_improve(int state, double weight) const {
+    return weight < weight_.data()[state];
+  }
+
+  constexpr void open(int state, double weight) {
+    if (!could_improve(state, weight)) return;
+    weight_.data()[state] = weight;
+    open_.push(weight, state);
+  }
+
+  constexpr void settle(int from) {
+    while (!open_.empty()) {
+      auto const [weight, state] = open_.pop();
+      if (weight > weight_.data()[state]) continue;  // it was reached more cheaply since
+      radius_ = weight;
+      if (state == from) return;
+      expand(state, weight + tie_break);
+    }
+    radius_ = infinity;
+  }
+
+  constexpr void expand(int state, double weight) {
+    axis_roles const to = roles_of(state);
+    for (int y = 0; y < roles_; ++y)
+      for (int x = 0; x < roles_ && to.having[y] != 0; ++x)
+        if (x != y) enter(state, weight, to, x, y);
+    for (int a = 0; a < topology_.axes(); ++a)
+      for (int b = a + 1; b < topology_.axes(); ++b) {
+        int const x = state / place_[a] % roles_, y = state / place_[b] % roles_;
+        if (x == y || topology_.extent(a) != topology_.extent(b)) continue;
+        axis_set const both = 1u << a | 1u << b;
+        axis_roles from = to;
+        from.having[x] ^= both;
+        from.having[y] ^= both;
+        open(state + (y - x) * (place_[a] - place_[b]),
+             weight + price_(collective::permute, both, from, to, true));
+      }
+  }
+
+  /// The steps into `state` by which axes come from role x to role y.
+  constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
+    collective const kind = kind_between(x, y);
+    axis_set const all = to.having[y];
+    if (!communicates(kind)) {
+      for (int a = 0; a < topology_.axes(); ++a)
+        if ((all >> a & 1u) != 0) open(state + (x - y) * place_[a], weight);
+      return;
+    }
+    axis_roles from = to;
+    for (axis_set moving = all; moving != 0; moving = (moving - 1) & all) {
+      from.having[x] = to.having[x] | moving;
+      from.having[y] = all ^ moving;
+      int const before = state + (x - y) * moved_.data()[moving];
+      if (could_improve(before, weight)) open(before, weight + price_(kind, moving, from, to));
+    }
+  }
+
+  topology const& topology_;
+  step_prices const& price_;
+  int roles_;
+  int place_[max_axes]{};
+  scratch<int> moved_;  ///< per set of axes: the sum of their places
+  scratch<double> weight_;
+  min_heap open_;
+  double radius_ = 0;
+};
+
+}  // namespace ashlar

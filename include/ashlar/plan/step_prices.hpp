@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Seconds of many steps on one tensor, from tables. What the cost model charges for a step does not
+// depend on shard order: nested balanced splits give the largest shard ceil(n / p) and the least,
+// which ends where the dim ends, floor(n / p), p the ranks of all axes of the dim. So a price is a
+// function of the roles at both ends:
+//
+//   roles                       per role (B, P, S(0), S(1), ...) the set of axes that have it
+//   step_prices(kind, axes, from, to)   equal to step_seconds of every such step
+
+#include <ashlar/placement/placement.hpp>
+#include <ashlar/plan/step.hpp>
+#include <ashlar/support/scratch.hpp>
+
+namespace ashlar {
+
+/// A set of mesh axes: bit a is axis a.
+using axis_set = unsigned;
+
+constexpr axis_set set_of(axis_list const& axes) {
+  axis_set set = 0;
+  for (int i = 0; i < axes.count; ++i) set |= 1u << axes.items[i];
+  return set;
+}
+
+/// A placement without the order of shards.
+struct axis_roles {
+  static constexpr int broadcast = 0, partial = 1, first_split = 2;
+  axis_set having[2 + max_rank]{};  ///< by role
+
+  constexpr axis_roles() = default;
+  constexpr explicit axis_roles(placement const& p) {
+    for (int a = 0; a < p.axis.count; ++a) having[role(p.axis.items[a])] |= 1u << a;
+  }
+  static constexpr int role(axis_placement const& a) {
+    return a.kind == placement_kind::broadcast ? broadcast
+           : a.kind == placement_kind::partial ? partial
+                                               : first_split + a.dim;
+  }
+};
+
+class step_prices {
+ public:
+  constexpr step_prices(shape const& extents, int element_size, topology const& t, machine const& m)
+      : sets_(1 << t.axes()), rank_(extents.rank()), element_size_(element_size),
+        ranks_(static_cast<std::size_t>(sets_)),
+        link_(static_cast<std::size_t>(kinds_of_link * sets_)),
+        size_(static_cast<std::size_t>(rank_ * sets_)) {
+    for (int set = 0; set < sets_; ++set) {
+      axis_list axes;
+      for (int a = 0; a < t.axes(); ++a)
+        if ((set >> a & 1) != 0) axes.push_back(static_cast<signed char>(a));
+      std::int64_t const p = ranks_.data()[set] = t.group_size(axes);
+      for (int d = 0; d < rank_; ++d) {
+        std::int64_t const n = extents.extent.items[d];
+        size_.data()[d * sets_ + set] = {n / p + (n % p != 0), n / p};
+      }
+      if (p == 1) continue;
+      link* const l = link_.data() + kinds_of_link * set;
+      l[ring] = group_link(m, t, axes, collective::all_gather);
+      l[scattered] = group_link(m, t, axes, collective::all_to_all);
+      l[pairs] = axes.size() == 2 && t.extent(axes[0]) == t.extent(axes[1])
+                     ? group_link(m, t, axes, collective::permute)
+                     : link{};
+    }
+  }
+
+  /// `pairwise`: of a permute, whether pairs of ranks exchange (see is_pairwise).
+  constexpr double operator()(collective kind, axis_set axes, axis_roles const& from,
+                              axis_roles const& to, bool pairwise = false) const {
+    if (!communicates(kind) || ranks_.data()[axes] == 1) return 0;
+    shard_elements before{1, 1}, after{1, 1};
+    std::int64_t kept = 1;
+    shard_elements const* size = size_.data();
+    axis_set const* const f = from.having + axis_roles::first_split;
+    axis_set const* const g = to.having + axis_roles::first_split;
+    for (int d = 0; d < rank_; ++d, size += sets_) {
+      shard_elements const &x = size[f[d]], &y = size[g[d]];
+      before.largest *= x.largest, before.least *= x.least, after.largest *= y.largest;
+      kept *= x.least < y.least ? x.least : y.least;
+    }
+    int const l = kind == collective::all_to_all ? scattered
+                  : kind != collective::permute  ? ring
+                  : pairwise                     ? pairs
+                                                 : scattered;
+    return seconds(
+        link_.data()[kinds_of_link * static_cast<int>(axes) + l],
+        priced_traffic(kind, static_cast<int>(ranks_.data()[axes]), pairwise, before, after, kept),
+        element_size_);
+  }
+
+ private:
+  enum link_kind { ring, scattered, pairs, kinds_of_link };
+
+  int sets_;
+  int rank_;
+  int element_size_;
+  scratch<std::int64_t> ranks_;   // per set of axes
+  scratch<link> link_;            // per set of axes and kind of link
+  scratch<shard_elements> size_;  // per dim and set of axes that split it
+};
+
+}  // namespace ashlar
