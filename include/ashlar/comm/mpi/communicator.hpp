@@ -6,7 +6,8 @@
 // The communicator on MPI. For each transfer:
 //
 //   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
-//   else                                                   messages (message_transfer.hpp)
+//   else                                                   messages (message_transfer.hpp), by the
+//                                                          algorithm that choice.hpp takes
 //
 // A member whose shard came from the heap says so in the handshake, and all members turn to messages
 // together. Group communicators are made when opened (MPI_Comm_split over the whole mesh, so every
@@ -18,6 +19,7 @@
 #include <variant>
 
 #include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/mpi/choice_file.hpp>
 #include <ashlar/comm/mpi/message_transfer.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
 #include <ashlar/comm/shared/direct_transfer.hpp>
@@ -31,6 +33,7 @@ class communicator final : public ashlar::communicator {
   communicator(MPI_Comm comm, topology const& t, shared_window const& window, arena& memory,
                progress& order)
       : topology_(t), window_(&window), memory_(&memory), order_(&order) {
+    choices_ = choices_from_environment(comm);
     MPI_Comm_dup(comm, &world_);
     MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);  // check() throws instead
     int rank = 0;
@@ -75,6 +78,7 @@ class communicator final : public ashlar::communicator {
   struct group {
     MPI_Comm comm = MPI_COMM_NULL;
     bool is_on_node = false;
+    spread where = spread::one_node;
     shared::neighbourhood neighbours;
   };
 
@@ -150,13 +154,15 @@ class communicator final : public ashlar::communicator {
   template <class T>
   std::unique_ptr<message_transfer<T>> start_messages(shipment const& s, group const& g) {
     return std::make_unique<message_transfer<T>>(*s.what, static_cast<T const*>(s.source),
-                                                 static_cast<T*>(s.target), g.comm, *memory_);
+                                                 static_cast<T*>(s.target), g.comm, *memory_,
+                                                 choose(choices_, *s.what, s.type, g.where));
   }
 
   void run_messages(shipment const& s, group const& g) {
     visit_element_type(s.type, [&]<class T>(std::type_identity<T>) {
       message_transfer<T> messages(*s.what, static_cast<T const*>(s.source),
-                                   static_cast<T*>(s.target), g.comm, *memory_);
+                                   static_cast<T*>(s.target), g.comm, *memory_,
+                                   choose(choices_, *s.what, s.type, g.where));
       if (order_->idle()) messages.wait();
       else wait_until([&] { return messages.advance(); });
     });
@@ -178,6 +184,7 @@ class communicator final : public ashlar::communicator {
                          &g.comm));
     MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
     g.is_on_node = true;
+    g.where = spread_of(topology_, axes);
     unsigned const slot = progress::group_of(axes);
     for (int j = 0; j < topology_.group_size(axes); ++j) {
       int const rank = topology_.rank_of(topology_.member(here_, axes, j));
@@ -193,6 +200,7 @@ class communicator final : public ashlar::communicator {
   }
 
   topology topology_;
+  choice_table choices_;
   shared_window const* window_;
   arena* memory_;
   progress* order_;

@@ -3,61 +3,137 @@
 
 #pragma once
 
-// A transfer as messages. advance() never waits; wait() sleeps in MPI.
+// A transfer as messages, by an algorithm of choice.hpp. advance() never waits; wait() sleeps in MPI.
 //
-//   all_gather, all_to_all, permute, reduce_scatter   one pairwise exchange
-//   all_reduce, two members                           one: the whole arrays cross and are added
-//   all_reduce, more                                  two: reduce my part, then gather all parts
+//                                       pairwise          ring                      library
+//   all_gather                          one exchange      ring all-gather           one call
+//   reduce_scatter                      one exchange      ring reduce-scatter       one call
+//   all_reduce                          two exchanges:    ring reduce-scatter,      one call
+//                                       reduce my part,   ring all-gather
+//                                       gather all parts
+//   all_reduce of two members, up to    one exchange: the whole arrays cross
+//     `crossing_bytes`, any order
+//   all_to_all, permute                 one exchange
+//
+// Each of them receives the same bytes.
 
-#include <optional>
+#include <variant>
 
+#include <ashlar/comm/mpi/choice.hpp>
+#include <ashlar/comm/mpi/library_collective.hpp>
 #include <ashlar/comm/mpi/pairwise_exchange.hpp>
+#include <ashlar/comm/mpi/ring_all_gather.hpp>
+#include <ashlar/comm/mpi/ring_reduce_scatter.hpp>
 
 namespace ashlar::mpi {
+
+/// Up to here two members reduce a whole all-reduce both: one message less to wait for is worth
+/// more than half of the additions.
+inline constexpr std::int64_t crossing_bytes = 128 * 1024;
 
 template <class T>
 class message_transfer {
  public:
-  /// Begins to send and to receive. `what` must outlive the transfer.
-  message_transfer(transfer const& what, T const* source, T* target, MPI_Comm comm, arena& memory)
-      : what_(&what), target_(target), comm_(comm), memory_(&memory) {
-    pairwise_task task{what.sends, what.receives};
-    task.index = what.index;
-    task.reduces = what.reduces();
-    task.op = what.op;
-    if (!task.reduces) task.own = &what.receives[static_cast<std::size_t>(what.index)];
-    phase_.emplace(task, source, target, comm, datatype_of(element_type_of<T>), memory);
-    gathers_ = what.kind == collective::all_reduce;
+  /// Begins to send and to receive. `what` must outlive the transfer. All members give the same
+  /// `take`, one that may carry it.
+  message_transfer(transfer const& what, T const* source, T* target, MPI_Comm comm, arena& memory,
+                   algorithm take = algorithm::pairwise)
+      : what_(&what), target_(target), comm_(comm), memory_(&memory), take_(take) {
+    if (take == algorithm::library) {
+      phase_.template emplace<library_collective<T>>(what, source, target, comm, memory);
+    } else if (what.reduces()) {
+      begin_reducing(source);
+    } else if (take == algorithm::ring) {
+      phase_.template emplace<ring_all_gather<T>>(what.receives, what.index, source, target, comm,
+                                                  type(), memory);
+    } else {
+      pairwise_task task{what.sends, what.receives, what.members};
+      task.index = what.index;
+      task.own = &mine();
+      phase_.template emplace<pairwise_exchange<T>>(task, source, target, comm, type(), memory);
+    }
   }
 
   bool advance() {
-    if (!phase_->advance()) return false;
+    if (!phase_ended()) return false;
     if (!gathers_) return true;
     begin_gathering();
-    return phase_->advance();
+    return phase_ended();
   }
   void wait() {
-    phase_->wait();
+    wait_for_phase();
     if (!gathers_) return;
     begin_gathering();
-    phase_->wait();
+    wait_for_phase();
   }
 
  private:
+  static MPI_Datatype type() { return datatype_of(element_type_of<T>); }
+  strided_block const& mine() const {
+    return what_->receives[static_cast<std::size_t>(what_->index)];
+  }
+
+  void begin_reducing(T const* source) {
+    transfer const& x = *what_;
+    gathers_ = x.kind == collective::all_reduce;
+    if (take_ == algorithm::ring) {
+      phase_.template emplace<ring_reduce_scatter<T>>(x.sends, mine(), x.index, x.op, source,
+                                                      target_, comm_, type(), *memory_);
+      return;
+    }
+    pairwise_task task{x.sends, {&mine(), 1}, x.members};
+    task.index = x.index;
+    task.reduces = true;
+    task.op = x.op;
+    std::int64_t const elements = x.from.elements();
+    if (gathers_ && x.members == 2 && elements * std::int64_t(sizeof(T)) <= crossing_bytes &&
+        order_is_free(element_type_of<T>, x.op, 2)) {
+      gathers_ = false;
+      whole_ = ashlar::detail::flat_block({0, elements}, elements);
+      task.sends = task.receives = {&whole_, 1};
+    }
+    phase_.template emplace<pairwise_exchange<T>>(task, source, target_, comm_, type(), *memory_);
+  }
+
   void begin_gathering() {
+    transfer const& x = *what_;
     gathers_ = false;
-    pairwise_task task{std::span(&what_->receives[static_cast<std::size_t>(what_->index)], 1),
-                       what_->receives};
-    task.index = what_->index;
-    phase_.emplace(task, target_, target_, comm_, datatype_of(element_type_of<T>), *memory_);
+    if (take_ == algorithm::ring) {
+      phase_.template emplace<ring_all_gather<T>>(x.receives, x.index, nullptr, target_, comm_,
+                                                  type(), *memory_);
+      return;
+    }
+    pairwise_task task{{&mine(), 1}, x.receives, x.members};
+    task.index = x.index;
+    phase_.template emplace<pairwise_exchange<T>>(task, target_, target_, comm_, type(), *memory_);
+  }
+
+  bool phase_ended() {
+    return std::visit(
+        [](auto& phase) {
+          if constexpr (std::is_same_v<decltype(phase), std::monostate&>) return true;
+          else return phase.advance();
+        },
+        phase_);
+  }
+  void wait_for_phase() {
+    std::visit(
+        [](auto& phase) {
+          if constexpr (!std::is_same_v<decltype(phase), std::monostate&>) phase.wait();
+        },
+        phase_);
   }
 
   transfer const* what_;
   T* target_;
   MPI_Comm comm_;
   arena* memory_;
+  algorithm take_;
   bool gathers_ = false;
-  std::optional<pairwise_exchange<T>> phase_;
+  strided_block whole_;
+  std::variant<std::monostate, pairwise_exchange<T>, ring_reduce_scatter<T>, ring_all_gather<T>,
+               library_collective<T>>
+      phase_;
 };
 
 }  // namespace ashlar::mpi

@@ -15,13 +15,13 @@
 //                                    comm/transfer.hpp
 //
 // It is the all-gather, the all-to-all, the permute and the (pairwise) reduce-scatter; an all-reduce
-// is two of them (message_transfer.hpp). advance() never waits. Blocks of different sizes are never
-// padded.
+// is one or two of them (message_transfer.hpp). advance() never waits. Blocks of different sizes are
+// never padded. What it needs beside the arrays is one block of the arena.
 
 #include <algorithm>
 #include <climits>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/mpi/check.hpp>
@@ -35,10 +35,11 @@ inline constexpr std::int64_t pairwise_chunk_bytes = 256 * 1024;
 
 /// What a pairwise exchange does: block sends[j] of `source` goes to member j (a single one goes to
 /// all); that of member j arrives as receives[j] in `target` or, with `reduces`, all of them are
-/// reduced into receives[index].
+/// reduced into receives[0].
 struct pairwise_task {
   std::span<strided_block const> sends;
   std::span<strided_block const> receives;
+  int members = 1;
   strided_block const* own = nullptr;  ///< my own block, from source to target; null if it is there
   int index = 0;
   bool reduces = false;
@@ -58,21 +59,17 @@ class pairwise_exchange {
   pairwise_exchange(pairwise_exchange const&) = delete;
   pairwise_exchange& operator=(pairwise_exchange const&) = delete;
   ~pairwise_exchange() {
-    for (auto& slot : slots_) {
-      if (!slot.requests.empty())
-        MPI_Waitall(static_cast<int>(slot.requests.size()), slot.requests.data(),
-                    MPI_STATUSES_IGNORE);
-      if (slot.buffer != nullptr) memory_->release(slot.buffer, buffer_bytes());
-    }
+    for (auto& slot : slots_)
+      if (slot.count > 0) MPI_Waitall(slot.count, slot.requests, MPI_STATUSES_IGNORE);
+    if (block_ != nullptr) memory_->release(block_, block_bytes_);
   }
 
   bool advance() {
     while (done_ < rounds_) {
       auto& slot = slots_[done_ % depth];
       int complete = 1;
-      if (!slot.requests.empty())
-        check(MPI_Testall(static_cast<int>(slot.requests.size()), slot.requests.data(), &complete,
-                          MPI_STATUSES_IGNORE));
+      if (slot.count > 0)
+        check(MPI_Testall(slot.count, slot.requests, &complete, MPI_STATUSES_IGNORE));
       if (!complete) return false;
       finish(done_);
     }
@@ -83,8 +80,7 @@ class pairwise_exchange {
   void wait() {
     while (done_ < rounds_) {
       auto& slot = slots_[done_ % depth];
-      check(MPI_Waitall(static_cast<int>(slot.requests.size()), slot.requests.data(),
-                        MPI_STATUSES_IGNORE));
+      check(MPI_Waitall(slot.count, slot.requests, MPI_STATUSES_IGNORE));
       finish(done_);
     }
   }
@@ -93,17 +89,18 @@ class pairwise_exchange {
   static constexpr std::int64_t depth = 2;
 
   struct round_slot {
-    std::vector<MPI_Request> requests;
+    MPI_Request* requests = nullptr;
+    int count = 0;        // of requests
     T* buffer = nullptr;  // a chunk for each member to receive, then one for each to send
   };
 
-  int members() const { return static_cast<int>(task_.receives.size()); }
+  int members() const { return task_.members; }
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
   /// What arrives from member j: for a reduction always a piece of my own part.
   strided_block const& received(int j) const {
-    return task_.receives[static_cast<std::size_t>(task_.reduces ? task_.index : j)];
+    return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }
   /// Both ends of a message know both sides of its block, so they agree on how it is cut.
   bool is_cut(strided_block const& b) const {
@@ -121,13 +118,27 @@ class pairwise_exchange {
     chunk_ = pairwise_chunk_bytes / std::int64_t(sizeof(T));
     rounds_ = std::max<std::int64_t>(most > 0 ? 1 : 0, (most_cut + chunk_ - 1) / chunk_);
     stride_ = std::min(chunk_, most_cut);
-    for (std::int64_t s = 0; s < std::min(rounds_, depth); ++s) {
-      slots_[s].requests.reserve(2 * static_cast<std::size_t>(members()));
-      if (stride_ > 0) slots_[s].buffer = static_cast<T*>(memory_->allocate(buffer_bytes()));
-    }
+    take_memory();
   }
-  std::size_t buffer_bytes() const {
-    return 2 * static_cast<std::size_t>(members() * stride_) * sizeof(T);
+
+  /// Requests, pointers to addends and buffers, cut out of one block.
+  void take_memory() {
+    auto const p = static_cast<std::size_t>(members());
+    auto const slots = static_cast<std::size_t>(std::min(rounds_, depth));
+    if (slots == 0) return;
+    std::size_t const head = slots * 2 * p * sizeof(MPI_Request) + p * sizeof(T const*);
+    std::size_t const first = (head + arena::alignment - 1) / arena::alignment * arena::alignment;
+    std::size_t const buffer = 2 * p * static_cast<std::size_t>(stride_);
+    block_bytes_ = first + slots * buffer * sizeof(T);
+    block_ = static_cast<std::byte*>(memory_->allocate(block_bytes_));
+    auto* const pointers = reinterpret_cast<T const**>(block_);
+    std::uninitialized_default_construct_n(pointers, p);
+    addends_ = {pointers, p};
+    auto* requests = reinterpret_cast<MPI_Request*>(block_ + p * sizeof(T const*));
+    std::uninitialized_default_construct_n(requests, slots * 2 * p);
+    auto* elements = reinterpret_cast<T*>(block_ + first);
+    for (std::size_t s = 0; s < slots; ++s, requests += 2 * p, elements += buffer)
+      slots_[s] = {requests, 0, elements};
   }
 
   T* arrival(std::int64_t round, int j) const { return slots_[round % depth].buffer + j * stride_; }
@@ -140,8 +151,8 @@ class pairwise_exchange {
   }
 
   void post(std::int64_t round) {
-    auto& requests = slots_[round % depth].requests;
-    requests.clear();
+    auto& slot = slots_[round % depth];
+    slot.count = 0;
     int const p = members();
     for (int i = 1; i < p; ++i) {
       int const j = (task_.index + p - i) % p;
@@ -150,7 +161,7 @@ class pairwise_exchange {
       T* const at = unpacks(j) ? arrival(round, j)
                                : target_ + received(j).target_offset + piece.begin;
       check(MPI_Irecv(at, static_cast<int>(piece.size), type_, j, 0, comm_,
-                      &requests.emplace_back(MPI_REQUEST_NULL)));
+                      &slot.requests[slot.count++]));
     }
     for (int i = 1; i < p; ++i) {
       int const j = (task_.index + i) % p;
@@ -162,7 +173,7 @@ class pairwise_exchange {
         at = departure(round, j);
       }
       check(MPI_Isend(at, static_cast<int>(piece.size), type_, j, 0, comm_,
-                      &requests.emplace_back(MPI_REQUEST_NULL)));
+                      &slot.requests[slot.count++]));
     }
   }
 
@@ -192,9 +203,9 @@ class pairwise_exchange {
       copy_range(own, piece.begin, piece.end(), source_, arrival(round, task_.index), false, true);
       own_chunk = arrival(round, task_.index);
     }
-    addends_.clear();
-    for (int i = 1; i < p; ++i) addends_.push_back(arrival(round, (task_.index + i) % p));
-    addends_.push_back(own_chunk);
+    for (int i = 1; i < p; ++i)
+      addends_[static_cast<std::size_t>(i - 1)] = arrival(round, (task_.index + i) % p);
+    addends_.back() = own_chunk;
     std::int64_t const extent = piece.size, stride = 1;
     device::host::reduce_strided(task_.op, 1, &extent, std::span<T const* const>(addends_), &stride,
                                  target_ + mine.target_offset + piece.begin, &stride);
@@ -208,7 +219,9 @@ class pairwise_exchange {
   arena* memory_;
   std::int64_t chunk_ = 0, stride_ = 0, rounds_ = 0, done_ = 0;
   round_slot slots_[depth];
-  std::vector<T const*> addends_;
+  std::byte* block_ = nullptr;
+  std::size_t block_bytes_ = 0;
+  std::span<T const*> addends_;
 };
 
 }  // namespace ashlar::mpi

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which algorithm carries a transfer that goes as messages. The rule is a table; of the rows that
+// match and whose algorithm may carry the transfer, the last one counts; where none does: pairwise.
+//
+//   may carry     all-gather           reduce-scatter, all-reduce              the others
+//   pairwise      always               always                                  always
+//   ring          always               not bfloat16                            never
+//   library       blocks are runs      integers; float and double: a sum of    never
+//                 of memory            two members; never bfloat16
+//
+// Sums have one order (comm/transfer.hpp), which pairs and rings keep, so the bits do not depend on
+// the table. A ring would round a bfloat16 at every hop. The library's order is its own: it is asked
+// only where order cannot matter; the maximum of floats is no such case (NaN, sign of zero).
+//
+// Every entry of `exchange_facts` is the same on all members, so that all of them choose alike.
+// The table of a mesh: choice_file.hpp. It is made by bench/tune_collectives.
+
+#include <climits>
+#include <cstdint>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/transfer.hpp>
+
+namespace ashlar::mpi {
+
+enum class algorithm : signed char { pairwise, ring, library };
+
+/// How a group lies on the nodes of the mesh.
+enum class spread : signed char {
+  any,              ///< in a row of the table: wherever
+  one_node,         ///< all members on one
+  one_per_node,     ///< or several in turns: neighbours in the group are never on one node
+  several_per_node  ///< one node's behind each other: a ring crosses each node's link once
+};
+
+constexpr char const* to_string(algorithm a) {
+  constexpr char const* names[] = {"pairwise", "ring", "library"};
+  return names[static_cast<int>(a)];
+}
+constexpr char const* to_string(spread s) {
+  constexpr char const* names[] = {"any", "one-node", "one-per-node", "several-per-node"};
+  return names[static_cast<int>(s)];
+}
+
+struct choice_row {
+  collective kind = collective::all_gather;
+  int least_members = 2;
+  std::int64_t least_bytes = 0;  ///< of the whole array: before a reduction, after a gather
+  spread where = spread::any;
+  algorithm take = algorithm::pairwise;
+  friend constexpr bool operator==(choice_row const&, choice_row const&) = default;
+};
+
+using choice_table = inplace_vector<choice_row, 256>;
+
+/// Measured within one node of few cores with Open MPI, where pairs are ahead or equal: a ring's
+/// hops follow each other, pairs start at once.
+inline constexpr choice_table default_choices{};
+
+struct exchange_facts {
+  collective kind = collective::all_gather;
+  element_type type = element_type::f32;
+  reduction op = reduction::sum;
+  int members = 1;
+  std::int64_t bytes = 0;
+  spread where = spread::one_node;
+  bool in_runs = false;  ///< the library can take the blocks where they are
+
+  constexpr bool reduces() const { return kind != collective::all_gather; }
+};
+
+/// Whether the library's call can take the blocks of a transfer as they lie. All members see the
+/// same: the whole array of an all-gather has the same box everywhere, and so have the addends of a
+/// reduction; they are what the blocks are runs of.
+inline bool lies_in_runs(transfer const& x) {
+  std::int64_t elements = 0;
+  if (x.kind == collective::all_gather) {
+    for (auto const& b : x.receives) {
+      if (!b.target_is_run) return false;
+      elements += b.elements;
+    }
+  } else {
+    for (auto const& b : x.sends) {  // and one behind the other
+      if (b.elements > 0 && (!b.source_is_run || b.source_offset != elements)) return false;
+      elements += b.elements;
+    }
+  }
+  return elements <= INT_MAX;
+}
+
+constexpr bool has_choice(collective kind) {
+  return kind == collective::all_gather || kind == collective::reduce_scatter ||
+         kind == collective::all_reduce;
+}
+
+/// Whether every order of reducing gives the same bits (device/host/combine.hpp).
+constexpr bool order_is_free(element_type type, reduction op, int members) {
+  return type == element_type::i32 || type == element_type::i64 ||
+         (members <= 2 && op == reduction::sum);
+}
+
+constexpr bool may_carry(algorithm a, exchange_facts const& x) {
+  if (a == algorithm::pairwise) return true;
+  if (!has_choice(x.kind)) return false;
+  if (x.reduces() && x.type == element_type::bf16) return false;
+  if (a == algorithm::ring) return true;
+  return x.in_runs && (!x.reduces() || order_is_free(x.type, x.op, x.members));
+}
+
+constexpr bool matches(choice_row const& row, exchange_facts const& x) {
+  return row.kind == x.kind && row.least_members <= x.members && row.least_bytes <= x.bytes &&
+         (row.where == spread::any || row.where == x.where);
+}
+
+constexpr algorithm choose(choice_table const& table, exchange_facts const& x) {
+  for (int i = table.size() - 1; i >= 0; --i)
+    if (matches(table[i], x) && may_carry(table[i].take, x)) return table[i].take;
+  return algorithm::pairwise;
+}
+
+/// How the groups along `axes` lie on the nodes, by the tiers of the axes.
+constexpr spread spread_of(topology const& t, axis_list const& axes) {
+  bool leaves_node = false, several = false, in_order = true;
+  for (int i = 0; i < axes.size(); ++i) {
+    auto const& a = t.axis[axes[i]];
+    if (a.extent == 1) continue;
+    if (a.tier == link_tier::intra_node) {
+      several = true;
+    } else {
+      leaves_node = true;
+      in_order = in_order && !several;  // axes of nodes come first in the group's order
+    }
+  }
+  if (!leaves_node) return spread::one_node;
+  return several && in_order ? spread::several_per_node : spread::one_per_node;
+}
+
+/// The algorithm for a transfer. `where` is that of its group.
+inline algorithm choose(choice_table const& table, transfer const& x, element_type type,
+                        spread where) {
+  if (table.empty() || !has_choice(x.kind)) return algorithm::pairwise;
+  box const& whole = x.reduces() ? x.from : x.to;
+  exchange_facts const facts{
+      x.kind, type, x.op, x.members, whole.elements() * size_of(type), where, lies_in_runs(x)};
+  return choose(table, facts);
+}
+
+}  // namespace ashlar::mpi

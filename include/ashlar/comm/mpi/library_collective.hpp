@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A transfer as one call of the MPI library.
+//
+//   all_gather       MPI_Iallgatherv in place, my block copied into the target first
+//   reduce_scatter   MPI_Ireduce_scatter
+//   all_reduce       MPI_Iallreduce
+//
+// Only where choice.hpp allows it. Always the non-blocking call, also where the caller waits at once:
+// one member may wait while another has other transfers under way, and MPI does not match a blocking
+// collective with its non-blocking twin. Those are also the calls that networks carry out themselves.
+
+#include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/transfer.hpp>
+
+namespace ashlar::mpi {
+
+template <class T>
+class library_collective {
+ public:
+  /// Expects may_carry(algorithm::library, …) of this transfer. Begins it.
+  library_collective(transfer const& x, T const* source, T* target, MPI_Comm comm, arena& memory)
+      : memory_(&memory) {
+    auto const type = datatype_of(element_type_of<T>);
+    if (x.kind == collective::all_reduce) {
+      bool const in_place = source == target;
+      check(MPI_Iallreduce(in_place ? MPI_IN_PLACE : source, target,
+                           static_cast<int>(x.from.elements()), type, operation_of(x.op), comm,
+                           &request_));
+      return;
+    }
+    auto const p = static_cast<std::size_t>(x.members);
+    bytes_ = 2 * p * sizeof(int);
+    counts_ = static_cast<int*>(memory.allocate(bytes_));  // MPI may read them until the end
+    int* const offsets = counts_ + p;
+    auto const& blocks = x.kind == collective::all_gather ? x.receives : x.sends;
+    for (std::size_t j = 0; j < p; ++j) {
+      counts_[j] = static_cast<int>(blocks[j].elements);
+      offsets[j] = static_cast<int>(blocks[j].target_offset);
+    }
+    if (x.kind == collective::all_gather) {
+      auto const& mine = x.receives[static_cast<std::size_t>(x.index)];
+      copy(mine, source, target);
+      check(
+          MPI_Iallgatherv(MPI_IN_PLACE, 0, type, target, counts_, offsets, type, comm, &request_));
+    } else {
+      check(
+          MPI_Ireduce_scatter(source, target, counts_, type, operation_of(x.op), comm, &request_));
+    }
+  }
+  library_collective(library_collective const&) = delete;
+  library_collective& operator=(library_collective const&) = delete;
+  ~library_collective() {
+    if (request_ != MPI_REQUEST_NULL) MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    if (counts_ != nullptr) memory_->release(counts_, bytes_);
+  }
+
+  bool advance() {
+    int complete = 0;
+    check(MPI_Test(&request_, &complete, MPI_STATUS_IGNORE));
+    return complete != 0;
+  }
+  void wait() { check(MPI_Wait(&request_, MPI_STATUS_IGNORE)); }
+
+ private:
+  arena* memory_;
+  std::size_t bytes_ = 0;
+  int* counts_ = nullptr;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace ashlar::mpi

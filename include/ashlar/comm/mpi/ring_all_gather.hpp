@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The ring all-gather: each block goes around, from its owner to the member before it.
+//
+//   step t of member r   send block r - t + 1, receive block r - t
+//
+//   all blocks are runs of the target   sent and received there, no buffers
+//   else                                what arrives is unpacked and passed on as it came
+//
+// Like the ring reduce-scatter it crosses each node's link once where a group lies node behind node.
+
+#include <span>
+
+#include <ashlar/comm/mpi/ring_lanes.hpp>
+#include <ashlar/comm/strided_block.hpp>
+
+namespace ashlar::mpi {
+
+template <class T>
+class ring_all_gather : public ring_lanes<T, ring_all_gather<T>> {
+  using base = ring_lanes<T, ring_all_gather<T>>;
+  using typename base::lane;
+  friend base;
+
+ public:
+  /// Member j's block arrives as receives[j] in `target`. Mine comes from `source`, by
+  /// receives[index] as well; a null `source`: it is in the target already.
+  ring_all_gather(std::span<strided_block const> receives, int index, T const* source, T* target,
+                  MPI_Comm comm, MPI_Datatype type, arena& memory)
+      : base(static_cast<int>(receives.size()), index, longest_of(receives),
+             all_runs(receives) ? 0 : 2, comm, memory),
+        receives_(receives), source_(source), target_(target), type_(type) {
+    if (source != nullptr) copy(block(index), source, target);
+    base::begin();
+  }
+
+ private:
+  static bool all_runs(std::span<strided_block const> blocks) {
+    for (auto const& b : blocks)
+      if (!b.target_is_run) return false;
+    return true;
+  }
+  strided_block const& block(int j) const { return receives_[static_cast<std::size_t>(j)]; }
+  T* in_target(int j, interval const& piece) const {
+    return target_ + block(j).target_offset + piece.begin;
+  }
+
+  void post(lane& l) {
+    int const t = l.step, in = base::behind(t), out = base::behind(t - 1);
+    auto const arriving = base::part(l, block(in).elements);
+    base::receive(l, block(in).target_is_run ? in_target(in, arriving) : l.buffers[t % 2],
+                  arriving.size, type_);
+    auto const leaving = base::part(l, block(out).elements);
+    if (leaving.size == 0) return;
+    T const* data = l.buffers[(t - 1) % 2];
+    if (block(out).target_is_run) data = in_target(out, leaving);
+    else if (t == 1)  // out of the target, where it is by now
+      copy_range(mirrored(block(out)), leaving.begin, leaving.end(), static_cast<T const*>(target_),
+                 l.buffers[0], false, true);
+    base::send(l, data, leaving.size, type_);
+  }
+
+  void finish(lane& l) {
+    int const in = base::behind(l.step);
+    if (block(in).target_is_run) return;
+    auto const piece = base::part(l, block(in).elements);
+    copy_range(block(in), piece.begin, piece.end(), static_cast<T const*>(l.buffers[l.step % 2]),
+               target_, true, false);
+  }
+
+  /// The block on its way back out of its target.
+  static strided_block mirrored(strided_block const& b) {
+    strided_block back = b;
+    back.source_offset = b.target_offset;
+    std::copy(b.target_strides, b.target_strides + max_rank, back.source_strides);
+    back.source_is_run = b.target_is_run;
+    return back;
+  }
+
+  std::span<strided_block const> receives_;
+  T const* source_;
+  T* target_;
+  MPI_Datatype type_;
+};
+
+}  // namespace ashlar::mpi

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the rings have in common: member r sends to r + 1 and receives from r - 1, p - 1 times. The
+// blocks are cut into chunks, and a lane takes one chunk of every block around the whole ring; a few
+// lanes are under way at a time, so that one's messages travel while another's are reduced. What a
+// lane holds stays in cache. Lane l takes chunks l, l + lanes, …; its messages have tag l.
+//
+//   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then finish it
+//
+// Blocks of different sizes are never padded: past a block's end a chunk of it is empty, and an
+// empty message is not sent. A ring derives from this and says what a step does:
+//
+//   post(lane)     starts the messages of lane.step (send, receive)
+//   finish(lane)   they have ended
+
+#include <algorithm>
+
+#include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/layout/region.hpp>
+
+namespace ashlar::mpi {
+
+/// Bytes of one block that go around together.
+inline constexpr std::int64_t ring_chunk_bytes = 256 * 1024;
+
+template <class T, class Ring>
+class ring_lanes {
+ public:
+  ring_lanes(ring_lanes const&) = delete;
+  ring_lanes& operator=(ring_lanes const&) = delete;
+
+  /// Never waits. True when all has ended.
+  bool advance() {
+    for (auto& l : lanes_)
+      while (l.under_way) {
+        int complete = 0;
+        check(MPI_Testall(2, l.requests, &complete, MPI_STATUSES_IGNORE));
+        if (!complete) break;
+        go_on(l);
+      }
+    return under_way_ == 0;
+  }
+  /// The same, but the thread sleeps in MPI. All members wait for their lanes in the same order.
+  void wait() {
+    while (under_way_ > 0)
+      for (auto& l : lanes_) {
+        if (!l.under_way) continue;
+        check(MPI_Waitall(2, l.requests, MPI_STATUSES_IGNORE));
+        go_on(l);
+      }
+  }
+
+ protected:
+  static constexpr int lane_count = 3;
+
+  struct lane {
+    MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // send, receive
+    T* buffers[3] = {nullptr, nullptr, nullptr};
+    std::int64_t chunk = 0;
+    int step = 1;
+    bool under_way = false;
+  };
+
+  /// `longest` is that of all blocks; `buffers` of a chunk each per lane, 0 to 3.
+  ring_lanes(int members, int index, std::int64_t longest, int buffers, MPI_Comm comm,
+             arena& memory)
+      : members_(members), index_(index), comm_(comm), memory_(&memory) {
+    chunk_ = ring_chunk_bytes / std::int64_t(sizeof(T));
+    chunks_ = (longest + chunk_ - 1) / chunk_;
+    std::int64_t const stride = std::min(chunk_, longest);
+    bytes_ = static_cast<std::size_t>(std::min<std::int64_t>(lane_count, chunks_) * buffers *
+                                      stride) *
+             sizeof(T);
+    if (bytes_ == 0) return;
+    memory_block_ = static_cast<T*>(memory_->allocate(bytes_));
+    T* next = memory_block_;
+    for (int l = 0; l < std::min<std::int64_t>(lane_count, chunks_); ++l)
+      for (int b = 0; b < buffers; ++b, next += stride) lanes_[l].buffers[b] = next;
+  }
+  /// A ring dropped before its end waits for its messages.
+  ~ring_lanes() {
+    for (auto& l : lanes_)
+      if (l.under_way) MPI_Waitall(2, l.requests, MPI_STATUSES_IGNORE);
+    if (memory_block_ != nullptr) memory_->release(memory_block_, bytes_);
+  }
+
+  void begin() {
+    if (members_ == 1) return;
+    for (int i = 0; i < std::min<std::int64_t>(lane_count, chunks_); ++i) {
+      lanes_[i].chunk = i;
+      lanes_[i].under_way = true;
+      ++under_way_;
+      ring().post(lanes_[i]);
+    }
+  }
+
+  /// The member `steps` behind this one, and the block that it owns.
+  int behind(int steps) const { return (index_ + 2 * members_ - steps) % members_; }
+
+  /// The lane's chunk of a block.
+  interval part(lane const& l, std::int64_t elements) const {
+    return intersect(interval{l.chunk * chunk_, chunk_}, interval{0, elements});
+  }
+
+  void send(lane& l, T const* data, std::int64_t elements, MPI_Datatype type) {
+    if (elements > 0)
+      check(MPI_Isend(data, static_cast<int>(elements), type, behind(-1), tag(l), comm_,
+                      &l.requests[0]));
+  }
+  void receive(lane& l, T* data, std::int64_t elements, MPI_Datatype type) {
+    if (elements > 0)
+      check(MPI_Irecv(data, static_cast<int>(elements), type, behind(1), tag(l), comm_,
+                      &l.requests[1]));
+  }
+
+  int members_, index_;
+
+ private:
+  Ring& ring() { return static_cast<Ring&>(*this); }
+  int tag(lane const& l) const { return static_cast<int>(&l - lanes_); }
+
+  void go_on(lane& l) {
+    ring().finish(l);
+    if (++l.step == members_) {
+      l.step = 1;
+      l.chunk += lane_count;
+      l.under_way = l.chunk < chunks_;
+    }
+    if (l.under_way) ring().post(l);
+    else --under_way_;
+  }
+
+  MPI_Comm comm_;
+  arena* memory_;
+  std::int64_t chunk_ = 0, chunks_ = 0;
+  std::size_t bytes_ = 0;
+  T* memory_block_ = nullptr;
+  int under_way_ = 0;
+  lane lanes_[lane_count];
+};
+
+/// The longest of some blocks.
+template <class Blocks>
+std::int64_t longest_of(Blocks const& blocks) {
+  std::int64_t most = 0;
+  for (auto const& b : blocks) most = std::max(most, b.elements);
+  return most;
+}
+
+}  // namespace ashlar::mpi

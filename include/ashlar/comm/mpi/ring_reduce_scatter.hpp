@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The ring reduce-scatter: block j starts at member j + 1 and goes around to member j; each member
+// adds its own addend behind what comes: ((s[j+1] + s[j+2]) + …) + s[j], the order of
+// comm/transfer.hpp without further ado.
+//
+//   step t of member r   send block r - t, receive block r - t - 1 and add mine to it
+//   t = p - 1            that is block r, complete: into the target
+//
+// Each member sends to one other only: a group that lies node behind node crosses each node's link
+// once, where pairs cross it for every member elsewhere. Of uneven blocks a member receives those that
+// pass it, p - 1 of its own size only on the average. A hop rounds to T, so that bfloat16, whose
+// sums are rounded once, cannot go this way.
+
+#include <span>
+
+#include <ashlar/comm/mpi/ring_lanes.hpp>
+#include <ashlar/comm/strided_block.hpp>
+#include <ashlar/device/host/reduce_strided.hpp>
+
+namespace ashlar::mpi {
+
+template <class T>
+class ring_reduce_scatter : public ring_lanes<T, ring_reduce_scatter<T>> {
+  using base = ring_lanes<T, ring_reduce_scatter<T>>;
+  using typename base::lane;
+  friend base;
+
+ public:
+  /// Expects several members. sends[j] of `source` is my addend of member j's block; mine arrives as `result` in `target`,
+  /// which may be `source` if every block lies there as in the source.
+  ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
+                      reduction op, T const* source, T* target, MPI_Comm comm, MPI_Datatype type,
+                      arena& memory)
+      : base(static_cast<int>(sends.size()), index, longest_of(sends), 3, comm, memory),
+        sends_(sends), result_(&result), op_(op), source_(source), target_(target), type_(type) {
+    base::begin();
+  }
+
+ private:
+  strided_block const& block(int j) const { return sends_[static_cast<std::size_t>(j)]; }
+
+  /// My addend of a piece of block j: where it is, or packed into `room`.
+  T const* addend(int j, interval const& piece, T* room) const {
+    auto const& b = block(j);
+    if (b.source_is_run) return source_ + b.source_offset + piece.begin;
+    copy_range(b, piece.begin, piece.end(), source_, room, false, true);
+    return room;
+  }
+
+  void post(lane& l) {
+    int const t = l.step, out = base::behind(t), in = base::behind(t + 1);
+    base::receive(l, l.buffers[t % 2], base::part(l, block(in).elements).size, type_);
+    auto const piece = base::part(l, block(out).elements);
+    if (piece.size == 0) return;
+    T* const held = l.buffers[(t - 1) % 2];
+    base::send(l, t == 1 ? addend(out, piece, held) : held, piece.size, type_);
+  }
+
+  void finish(lane& l) {
+    int const in = base::behind(l.step + 1);
+    auto const piece = base::part(l, block(in).elements);
+    if (piece.size == 0) return;
+    T* const arrived = l.buffers[l.step % 2];
+    bool const is_last = l.step == base::members_ - 1;
+    T const* const addends[] = {arrived, addend(in, piece, l.buffers[2])};
+    std::int64_t const extent = piece.size, stride = 1;
+    device::host::reduce_strided(op_, 1, &extent, std::span<T const* const>(addends), &stride,
+                                 is_last ? target_ + result_->target_offset + piece.begin : arrived,
+                                 &stride);
+  }
+
+  std::span<strided_block const> sends_;
+  strided_block const* result_;
+  reduction op_;
+  T const* source_;
+  T* target_;
+  MPI_Datatype type_;
+};
+
+}  // namespace ashlar::mpi

@@ -1,0 +1,328 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 3 4 6 8
+
+// The algorithms of the collectives, each forced by a table: the bits and the bytes of pairs, at once
+// and bit by bit; the table's rule, its text and what is wrong with one.
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/placed.hpp>
+#include <support/traffic_check.hpp>
+#include <support/transport.hpp>
+#include <unistd.h>
+
+#include <ashlar/plan/redistribution.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::collective;
+using ashlar::element_type;
+using ashlar::placement;
+using ashlar::reduction;
+using namespace ashlar::mpi;
+
+/// A file with this text while it lives; rank 0's alone, as a mesh reads it.
+class table_file {
+ public:
+  explicit table_file(std::string const& text)
+      : name_("collectives_test_" + std::to_string(getpid()) + ".txt") {
+    if (world_rank() == 0) std::ofstream(name_) << text;
+  }
+  table_file(table_file const&) = delete;
+  table_file& operator=(table_file const&) = delete;
+  ~table_file() { std::remove(name_.c_str()); }
+  char const* name() const { return name_.c_str(); }
+
+ private:
+  std::string name_;
+};
+
+std::string always(algorithm take) {
+  std::string text;
+  for (char const* kind : {"all-gather", "reduce-scatter", "all-reduce"})
+    text += std::string(kind) + " 2 0 any " + to_string(take) + "\n";
+  return text;
+}
+
+/// A mesh on messages with this table.
+ashlar::mesh mesh_with(std::string const& table, ashlar::topology const& t) {
+  table_file const file(table);
+  scoped_environment const setting("ASHLAR_COLLECTIVES", file.name());
+  return mesh_on(transport::messages, t);
+}
+
+template <class T>
+struct array {
+  ashlar::mesh m;
+  std::size_t count;
+  T* data;
+
+  /// Values whose sums depend on their order.
+  array(ashlar::mesh const& on, std::int64_t elements)
+      : m(on), count(static_cast<std::size_t>(elements)),
+        data(static_cast<T*>(m.memory().allocate(count * sizeof(T)))) {
+    for (std::size_t i = 0; i < count; ++i)
+      data[i] = static_cast<T>(
+          float(int((i * 7919 + 104729 * std::size_t(m.rank())) % 1009) - 500) *
+          (i % 3 == 0 ? 1e6f : 0.1f));
+  }
+  array(array const&) = delete;
+  ~array() { m.memory().release(data, count * sizeof(T)); }
+  std::vector<T> values() const { return {data, data + count}; }
+};
+
+/// Gathers and reductions along all axes at once, and along the last alone.
+std::vector<ashlar::step> steps_on(ashlar::topology const& t, reduction op) {
+  std::vector<ashlar::step> steps;
+  ashlar::axis_list all, last{static_cast<signed char>(t.axes() - 1)};
+  for (int a = 0; a < t.axes(); ++a) all.push_back(static_cast<signed char>(a));
+  for (auto const& axes : {all, last}) {
+    if (&axes != &all && t.axes() == 1) break;
+    auto const whole = placement::all_broadcast(t.axes());
+    auto rows = whole, columns = whole, sums = whole;
+    for (auto const a : axes) {
+      rows = rows.with_split(a, 0);
+      columns = columns.with_split(a, 1);
+      sums = sums.with(a, ashlar::partial(op));
+    }
+    steps.push_back({collective::all_gather, axes, rows, whole});
+    steps.push_back({collective::all_gather, axes, columns, whole});
+    steps.push_back({collective::reduce_scatter, axes, sums, rows});
+    steps.push_back({collective::reduce_scatter, axes, sums, columns});
+    steps.push_back({collective::all_reduce, axes, sums, whole});
+  }
+  return steps;
+}
+
+/// Whether MPI was asked for what was recorded: on each rank or, of uneven blocks that go around a
+/// ring, where each rank receives the blocks that pass it, by all ranks together. Collective.
+bool bytes_agree(traffic_check const& traffic, ashlar::transfer const& what, algorithm forced) {
+  auto const records = traffic.log().records();
+  auto const own = traffic.difference(records);
+  bool is_even = true;
+  for (auto const& b : what.sends) is_even = is_even && b.elements == what.sends[0].elements;
+  bool const alone = !(what.reduces() && forced == algorithm::ring && !is_even);
+  std::array<std::int64_t, 4> sum{0, alone && !own.empty() ? 1 : 0, 0, 0};
+  for (auto const& r : records) sum[2] += r.received_bytes;
+  for (auto const& c : mpi_traffic::calls) sum[3] += c.received_bytes;
+  PMPI_Allreduce(MPI_IN_PLACE, sum.data(), 4, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
+  return sum[1] == 0 && sum[2] == sum[3];
+}
+
+/// Runs a step on a mesh at once, bit by bit, and for an all-reduce in place; checks the bytes.
+template <class T>
+std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::step const& s,
+                                       ashlar::shape const& extents, algorithm forced) {
+  auto const type = ashlar::element_type_of<T>;
+  auto const what = make_transfer(s, extents, m.topology(), m.here());
+  array<T> const source(m, what.from.elements());
+  array<T> const at_once(m, what.to.elements()), background(m, what.to.elements());
+  traffic_check traffic(m);
+  auto const check_bytes = [&] {
+    CHECK(bytes_agree(traffic, what, forced));
+    auto const& records = traffic.log().records();
+    REQUIRE(records.size() == 1);
+    CHECK(records[0].received_bytes ==
+          step_traffic(s, extents, m.topology(), m.here()).elements * size_of(type));
+    traffic.clear();
+  };
+  m.run(what, type, source.data, at_once.data);
+  check_bytes();
+  {
+    auto const pending = m.start(
+        {&what, type, source.data, background.data, m.take_ticket(what.axes)});
+    while (!pending->advance()) std::this_thread::yield();
+  }
+  check_bytes();
+  std::vector<std::vector<T>> results{at_once.values(), background.values()};
+  if (s.kind == collective::all_reduce) {
+    m.run(what, type, source.data, source.data);
+    check_bytes();
+    results.push_back(source.values());
+  }
+  return results;
+}
+
+/// Uneven blocks, empty ones, one element; the last needs each lane of a ring twice.
+ashlar::shape const shapes[] = {{7, 5}, {1, 3}, {0, 4}, {307, 211}, {1021, 1031}};
+
+template <class T>
+void same_as_pairs(std::vector<reduction> const& ops) {
+  auto const t_all = topologies(world_size());
+  for (std::size_t i = 0; i < t_all.size(); ++i) {
+    auto const& t = t_all[i];
+    auto const pairs = mesh_with(always(algorithm::pairwise), t);
+    for (auto const forced : {algorithm::ring, algorithm::library}) {
+      auto const m = mesh_with(always(forced), t);
+      for (auto const& extents : shapes) {
+        bool const is_large = extents.elements() > 1000000;
+        if (is_large && (i > 0 || sizeof(T) < 4)) continue;
+        for (auto const op : ops)
+          for (auto const& s : steps_on(t, op)) {
+            auto const expected = results_on<T>(pairs, s, extents, algorithm::pairwise)[0];
+            for (auto const& r : results_on<T>(m, s, extents, forced)) {
+              bool const same = r == expected;
+              CHECK_MESSAGE(same, to_string(forced) << ", " << to_string(s.kind) << " along "
+                                                    << to_string(s.axes, t) << ", "
+                                                    << extents.elements() << " elements");
+            }
+          }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("float: each algorithm gives the bits and the bytes of pairs") {
+  same_as_pairs<float>({reduction::sum, reduction::max});
+}
+TEST_CASE("double: each algorithm gives the bits and the bytes of pairs") {
+  same_as_pairs<double>({reduction::sum});
+}
+TEST_CASE("int32: each algorithm gives the bits and the bytes of pairs") {
+  same_as_pairs<std::int32_t>({reduction::sum, reduction::min});
+}
+TEST_CASE("int64: each algorithm gives the bits and the bytes of pairs") {
+  same_as_pairs<std::int64_t>({reduction::max});
+}
+TEST_CASE("bfloat16: a table may say ring or library, sums are rounded once all the same") {
+  same_as_pairs<ashlar::bfloat16>({reduction::sum});
+}
+
+TEST_CASE("a mesh takes the algorithm of its table") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  int const p = world_size();
+  ashlar::shape const extents{p, 100000};  // two chunks a block
+  ashlar::step const gather{collective::all_gather,
+                            {0},
+                            placement::all_broadcast(1).with_split(0, 0),
+                            placement::all_broadcast(1)};
+  auto const calls_by = [&](std::string const& table) {
+    auto const m = mesh_with(table, t);
+    auto const what = make_transfer(gather, extents, t, m.here());
+    array<float> const source(m, what.from.elements()), target(m, what.to.elements());
+    traffic_check const traffic(m);
+    m.run(what, element_type::f32, source.data, target.data);
+    std::vector<std::string> names;
+    for (auto const& c : mpi_traffic::calls) names.push_back(c.name);
+    return names;
+  };
+  auto const times = [](int n, char const* name) {
+    return std::vector<std::string>(static_cast<std::size_t>(n), name);
+  };
+  CHECK(calls_by("") == times(p - 1, "Recv"));
+  CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
+  CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
+  CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
+  // From 400 kB an array.
+  std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
+  CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));
+  std::string const of_members = "all-gather 4 0 any library\nall-gather 8 0 one-node ring";
+  CHECK(calls_by(of_members) == (p >= 8   ? times(2 * (p - 1), "Recv")
+                                 : p >= 4 ? times(1, "Allgatherv")
+                                          : times(p - 1, "Recv")));
+  CHECK(calls_by("all-gather 2 0 several-per-node ring") == times(p - 1, "Recv"));
+}
+
+TEST_CASE("the last row that matches and may carry the transfer counts") {
+  static constexpr choice_table table{
+      {collective::all_reduce, 2, 0, spread::any, algorithm::ring},
+      {collective::all_reduce, 4, 1024, spread::any, algorithm::library},
+      {collective::all_reduce, 4, 4096, spread::several_per_node, algorithm::pairwise}};
+  constexpr auto taken = [](exchange_facts x) { return choose(table, x); };
+  constexpr exchange_facts of_ints{
+      collective::all_reduce, element_type::i32, reduction::sum, 4, 1024, spread::one_node, true};
+  auto x = of_ints;
+  static_assert(taken(of_ints) == algorithm::library);
+  CHECK((x.bytes = 1023, taken(x)) == algorithm::ring);
+  CHECK((x.bytes = 4096, taken(x)) == algorithm::library);
+  CHECK((x.where = spread::several_per_node, taken(x)) == algorithm::pairwise);
+  CHECK((x.where = spread::one_per_node, taken(x)) == algorithm::library);
+  CHECK((x.in_runs = false, taken(x)) == algorithm::ring);
+  x = of_ints;
+  CHECK((x.type = element_type::f64, taken(x)) == algorithm::ring);
+  CHECK((x.type = element_type::bf16, taken(x)) == algorithm::pairwise);
+  CHECK((x.kind = collective::all_gather, taken(x)) == algorithm::pairwise);
+  // The order of a sum of two cannot matter; that of a maximum can: NaN and the sign of zero.
+  exchange_facts two{
+      collective::reduce_scatter, element_type::f32, reduction::sum, 2, 8, spread::any, true};
+  CHECK(may_carry(algorithm::library, two));
+  CHECK_FALSE((two.op = reduction::max, may_carry(algorithm::library, two)));
+  CHECK((two.type = element_type::i64, may_carry(algorithm::library, two)));
+  two.kind = collective::all_to_all;
+  CHECK_FALSE(may_carry(algorithm::ring, two));
+  CHECK_FALSE(may_carry(algorithm::library, two));
+}
+
+TEST_CASE("how a group lies on the nodes") {
+  ashlar::topology const t{{"node", 2}, {"gpu", 4}, {"host", 2}, {"one", 1}};
+  CHECK(spread_of(t, {1}) == spread::one_node);
+  CHECK(spread_of(t, {1, 3}) == spread::one_node);
+  CHECK(spread_of(t, {0}) == spread::one_per_node);
+  CHECK(spread_of(t, {0, 3}) == spread::one_per_node);
+  CHECK(spread_of(t, {0, 1}) == spread::several_per_node);
+  CHECK(spread_of(t, {0, 2, 1}) == spread::several_per_node);
+  CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // in turns
+}
+
+TEST_CASE("a table is read as it is written") {
+  auto const table = parse_choices("# a comment\n\n  all-gather 2 0 any ring # more\nall-reduce 16 "
+                                   "64KiB several-per-node library"
+                                   "\r\nreduce-scatter 3 2GiB one-node pairwise",
+                                   "here");
+  REQUIRE(table.size() == 3);
+  CHECK(table[0] == choice_row{collective::all_gather, 2, 0, spread::any, algorithm::ring});
+  CHECK(table[1] == choice_row{collective::all_reduce, 16, 65536, spread::several_per_node,
+                               algorithm::library});
+  CHECK(table[2] == choice_row{collective::reduce_scatter, 3, std::int64_t(2) << 30,
+                               spread::one_node, algorithm::pairwise});
+  CHECK(parse_choices(to_string(table), "again") == table);
+  CHECK(parse_choices("", "empty").empty());
+}
+
+TEST_CASE("what is wrong with a table is said with its file and line") {
+  std::array<std::string, 2> const wrong[] = {
+      {"all-gather 2 0 any", "a row has 5 words, not 4. Write: kind, members, bytes, nodes, "
+                             "algorithm."},
+      {"permute 2 0 any ring",
+       "'permute' has no choice. Write all-gather, reduce-scatter or all-reduce."},
+      {"all-gather 1 0 any ring", "'1' is no number of members. Write 2 or more."},
+      {"all-gather two 0 any ring", "'two' is no number of members. Write 2 or more."},
+      {"all-gather 2 -1 any ring", "'-1' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+      {"all-gather 2 9999999999GiB any ring",
+       "'9999999999GiB' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+      {"all-gather 2 1kB any ring",
+       "'1kB' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+      {"all-gather 2 0 here ring",
+       "'here' is no place. Write any, one-node, one-per-node or several-per-node."},
+      {"all-gather 2 0 any tree", "'tree' is no algorithm. Write pairwise, ring or library."}};
+  for (auto const& [line, sentence] : wrong)
+    CHECK(message_of([&line = line] { parse_choices("# first\n" + line, "table"); }) ==
+          "collectives: table, line 2: " + sentence);
+  std::string long_one;
+  for (int i = 0; i < 257; ++i) long_one += "all-gather 2 0 any ring\n";
+  CHECK(message_of([&] { parse_choices(long_one, "table"); }) ==
+        "collectives: table, line 257: more than 256 rows. Leave some out.");
+}
+
+TEST_CASE("every rank says what is wrong with rank 0's file") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  CHECK(has(message_of([&] { mesh_with("all-gather 2 0 any\n", t); }),
+            ".txt, line 1: a row has 5 words"));
+  scoped_environment const setting("ASHLAR_COLLECTIVES", "no/such/file");
+  CHECK(message_of([&] { mesh_on(transport::messages, t); }) ==
+        "collectives: no/such/file cannot be read. Make it with bench/tune_collectives, or unset "
+        "ASHLAR_COLLECTIVES.");
+}
+
+}  // namespace ashlar_test
