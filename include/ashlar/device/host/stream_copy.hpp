@@ -14,20 +14,30 @@
 
 namespace ashlar::device::host {
 
-inline void stream_copy(void const* source, std::int64_t bytes, void* target) {
+/// One row; `next` is where the row after it is read from.
+inline void stream_row(unsigned char const* src, unsigned char const* next, std::int64_t bytes,
+                       unsigned char* dst) {
   using block = lanes<unsigned char, 256 / ASHLAR_VECTOR_BYTES>;
-  auto const* src = static_cast<unsigned char const*>(source);
-  auto* dst = static_cast<unsigned char*>(target);
+  std::int64_t const ahead = std::min(bytes, stream_ahead);
   std::int64_t const head = std::min(bytes, stream_head(dst));
   std::memcpy(dst, src, static_cast<std::size_t>(head));
   std::int64_t i = head;
   for (; i + block::count <= bytes; i += block::count) {
-    prefetch_ahead(src + i, block::count);
+    prefetch(i + ahead < bytes ? src + i + ahead : next + (i + ahead - bytes), block::count);
     block moved;
     moved.load(src + i);
     moved.stream(dst + i);
   }
   std::memcpy(dst + i, src + i, static_cast<std::size_t>(bytes - i));
+}
+
+/// Copies `rows` rows of `bytes` bytes; the pitches are in bytes and the arrays disjoint.
+inline void stream_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
+                        std::int64_t bytes, void* target, std::int64_t dst_pitch) {
+  auto const* src = static_cast<unsigned char const*>(source);
+  auto* dst = static_cast<unsigned char*>(target);
+  for (std::int64_t r = 0; r < rows; ++r, dst += dst_pitch, src += src_pitch)
+    stream_row(src, src + src_pitch, bytes, dst);
 }
 
 }  // namespace ashlar::device::host

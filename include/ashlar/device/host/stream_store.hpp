@@ -30,9 +30,10 @@ namespace ashlar::device::host {
 inline constexpr std::int64_t line_bytes = 64;
 
 /// Bytes a call reads and writes from which its result is not worth a place in the caches, and the
-/// shortest row whose whole lines outweigh its ends.
+/// shortest row whose whole lines outweigh its ends; shorter where rows are whole lines.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
 inline constexpr std::int64_t stream_row_from = 1024;
+inline constexpr std::int64_t stream_whole_row_from = 256;
 
 /// How far before its use a source is asked for where the caches are gone around, in bytes: the
 /// hardware's own prefetch stops at the end of each page.
@@ -43,10 +44,14 @@ constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }
 
-/// Asks for `bytes`, whole lines, that lie stream_ahead after `from`; never reads them.
-[[gnu::always_inline]] inline void prefetch_ahead(void const* from, std::int64_t bytes) {
-  auto const* at = static_cast<char const*>(from) + stream_ahead;
+/// Asks for `bytes` from `from` on, whole lines; never reads them.
+[[gnu::always_inline]] inline void prefetch(void const* from, std::int64_t bytes) {
+  auto const* at = static_cast<char const*>(from);
   for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(at + i);
+}
+/// The same from stream_ahead after `from` on.
+[[gnu::always_inline]] inline void prefetch_ahead(void const* from, std::int64_t bytes) {
+  prefetch(static_cast<char const*>(from) + stream_ahead, bytes);
 }
 
 inline std::int64_t stream_head(void const* to) {

@@ -85,6 +85,17 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
   return false;
 }
 
+/// The bytes of a contiguous row as is_streamed counts them: rows of whole lines are worth more.
+inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
+  auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
+  std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
+  bool whole = is_lines(row) && is_lines(static_cast<std::int64_t>(
+                                    reinterpret_cast<std::uintptr_t>(dst) % line_bytes));
+  for (int d = 0; d + 1 < loop.rank; ++d)
+    whole = whole && is_lines(loop.dim[static_cast<std::size_t>(d)].dst_stride * size);
+  return whole ? row * (stream_row_from / stream_whole_row_from) : row;
+}
+
 template <class Combine, class T>
 void combine_strided(int rank, std::int64_t const* extents, T const* src,
                      std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
@@ -95,9 +106,14 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   if (inner.src_stride == 1 && inner.dst_stride == 1) {
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
-      if (is_streamed(2 * loop.elements() * size, inner.extent * size)) {
-        for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
-          stream_copy(src + from, inner.extent * size, dst + to);
+      if (is_streamed(2 * loop.elements() * size, row_worth(loop, size, dst))) {
+        // With the next row known, its first lines are asked for before the row ends.
+        bool const single = loop.rank == 1;
+        strided_dim const rows = single ? strided_dim{1, 0, 0}
+                                        : loop.dim[static_cast<std::size_t>(loop.rank - 2)];
+        for_each_outer(loop, single ? 1 : 2, [=](std::int64_t from, std::int64_t to) {
+          stream_rows(src + from, rows.src_stride * size, rows.extent, inner.extent * size,
+                      dst + to, rows.dst_stride * size);
         });
         return stream_fence();
       }
