@@ -88,11 +88,11 @@ class placement_graph {
     return {scratch<double>(count(), infinity), scratch<int>(count(), -1)};
   }
 
-  /// Dijkstra from `source` to every state, or until `target` is settled.
-  constexpr paths shortest_from(int source, scratch<double> const& cost, int target = -1) const {
+  /// Dijkstra from `source` to every state.
+  constexpr paths shortest_from(int source, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(source)] = 0;
-    settle(result, cost, false, target);
+    settle(result, cost, false);
     return result;
   }
 
@@ -105,9 +105,8 @@ class placement_graph {
   }
 
   /// Dijkstra from all states that have a weight in `p`, each starting with it; along the edges or
-  /// (`backward`) against them; until `target` is settled or all are.
-  constexpr void settle(paths& p, scratch<double> const& cost, bool backward,
-                        int target = -1) const {
+  /// (`backward`) against them.
+  constexpr void settle(paths& p, scratch<double> const& cost, bool backward) const {
     scratch<char> settled(count());
     double* const weight = p.weight.data();
     int* const last = p.last_edge.data();
@@ -117,30 +116,38 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // Open states in a plain list: graphs are small, and a scan beats a heap up to hundreds.
-    scratch<int> open_list(count());
+    // Of few states those open are in a plain list: a scan is faster than a heap, and fewer steps
+    // of the compilers' evaluators.
+    bool const scan = states() <= 128;
+    scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();
     int open_count = 0;
+    min_heap heap;
     for (int i = 0; i < states(); ++i)
-      if (weight[i] < infinity) open[open_count++] = i;
-    while (open_count > 0) {
-      int best = 0;
-      for (int i = 1; i < open_count; ++i)
-        if (weight[open[i]] < weight[open[best]]) best = i;
-      int const u = open[best];
-      open[best] = open[--open_count];
+      if (weight[i] < infinity) scan ? void(open[open_count++] = i) : heap.push(weight[i], i);
+    while (open_count > 0 || !heap.empty()) {
+      int u = 0;
+      if (scan) {
+        int best = 0;
+        for (int i = 1; i < open_count; ++i)
+          if (weight[open[i]] < weight[open[best]]) best = i;
+        u = open[best];
+        open[best] = open[--open_count];
+      } else {
+        u = heap.pop().item;
+        if (done[u]) continue;
+      }
       done[u] = 1;
-      if (u == target) break;
+      double const so_far = weight[u] + tie_break;
       for (int i = first[u]; i < first[u + 1]; ++i) {
         int const e = backward ? edge_of[i] : i;
         int const v = backward ? edges[e].from : edges[e].to;
-        if (done[v]) continue;
-        double const through = weight[u] + price_of[e] + tie_break;
-        if (through < weight[v]) {
-          if (weight[v] == infinity) open[open_count++] = v;
-          weight[v] = through;
-          last[v] = e;
-        }
+        double const through = so_far + price_of[e];
+        if (!(through < weight[v]) || done[v]) continue;
+        if (!scan) heap.push(through, v);
+        else if (weight[v] == infinity) open[open_count++] = v;
+        weight[v] = through;
+        last[v] = e;
       }
     }
   }
