@@ -117,3 +117,29 @@ TEST_CASE("from one reduction to another, on many axes, by way of a placement wi
     CHECK(plan.seconds + plan.steps.size() * ashlar::tie_break == doctest::Approx(least));
   }
 }
+
+TEST_CASE("the nearest placement on four axes is as near as any that the whole graph has") {
+  auto const t = mesh_of({2, 3, 2, 2}, 1);
+  ashlar::shape const extents{96, 50, 7};
+  std::mt19937 random(5);
+  ashlar::placement_graph const graph(3, t);
+  auto const price = graph.price(extents, 4, {});
+  for (int k = 0; k < 12; ++k) {
+    int const from = uniform(random, 0, graph.states() - 1), d = k % 3, count = k % 2;
+    auto const suits = [&](placement const& p) { return p.split_count(d) == count; };
+    auto const paths = graph.shortest_from(from, price);
+    double least = 1e300;
+    for (int i = 0; i < graph.states(); ++i) {
+      bool adds_partial = false;
+      for (int a = 0; a < t.axes(); ++a)
+        adds_partial = adds_partial ||
+                       (graph.state(i)[a].is_partial() && !graph.state(from)[a].is_partial());
+      if (!adds_partial && suits(graph.state(i)))
+        least = std::min(least, paths.weight[static_cast<std::size_t>(i)]);
+    }
+    auto const found = ashlar::nearest_placement(extents, 4, graph.state(from), t, {}, suits);
+    REQUIRE(found.has_value());
+    CHECK(suits(*found));
+    CHECK(paths.weight[static_cast<std::size_t>(graph.find(*found))] == doctest::Approx(least));
+  }
+}

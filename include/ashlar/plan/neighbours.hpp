@@ -38,12 +38,10 @@ constexpr bool is_ascending(axis_list const& list) {
 }  // namespace detail
 
 /// Calls visit(step) for every step from `p`. `pad` is the reduction that zero_pad creates where
-/// `p` has no partial axis yet. `rank`: dimensions of the tensor; bit d of `dims`: whether steps may
-/// split dim d.
+/// `p` has no partial axis yet. `rank`: dimensions of the tensor.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
-                             Visit visit, unsigned dims = ~0u) {
-  auto const may_split = [dims](int d) { return (dims >> d & 1u) != 0; };
+                             Visit visit) {
   auto emit = [&](collective kind, axis_list const& axes, placement const& to) {
     visit(step{kind, axes, p, to});
   };
@@ -58,7 +56,7 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       for (int i = 0; i < run; ++i) gathered.axis[axes[i]] = broadcast();
       emit(collective::all_gather, axes, gathered);
       for (int e = 0; e < rank; ++e) {
-        if (e == d || !may_split(e)) continue;
+        if (e == d) continue;
         placement exchanged = gathered;
         for (int i = 0; i < run; ++i) exchanged = exchanged.with_split(axes[i], e);
         emit(collective::all_to_all, axes, exchanged);
@@ -80,8 +78,7 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
   for (int a = 0; a < p.axes(); ++a) {
     auto const axis = static_cast<signed char>(a);
     if (p[a].is_broadcast()) {
-      for (int d = 0; d < rank; ++d)
-        if (may_split(d)) emit(collective::slice, {axis}, p.with_split(a, d));
+      for (int d = 0; d < rank; ++d) emit(collective::slice, {axis}, p.with_split(a, d));
       emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
     }
     for (int b = a + 1; b < p.axes(); ++b) {  // axes of one extent exchange their roles
@@ -99,7 +96,6 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     for (int i = 0; i < axes.size(); ++i) reduced.axis[axes[i]] = broadcast();
     if (detail::is_ascending(axes)) emit(collective::all_reduce, axes, reduced);
     for (int d = 0; d < rank; ++d) {
-      if (!may_split(d)) continue;
       placement scattered = reduced;
       for (int i = 0; i < axes.size(); ++i) scattered = scattered.with_split(axes[i], d);
       emit(collective::reduce_scatter, axes, scattered);

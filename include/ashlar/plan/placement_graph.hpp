@@ -26,22 +26,17 @@ class placement_graph {
     axis_list axes;
   };
 
-  /// `op`: the reduction that P stands for in this graph. Bit d of `dims`: whether its placements
-  /// may split dim d.
-  constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum,
-                            unsigned dims = ~0u)
+  /// `op`: the reduction that P stands for in this graph.
+  constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
       : topology_(t), rank_(rank), op_(op) {
     // Everything can be reached from "all broadcast" by slices, pads and permutes.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
       placement const from = state(i);
-      for_each_step(
-          from, rank, t, op,
-          [&](step const& s) {
-            edges_.push_back({i, states_.add(s.to), s.kind, s.axes});
-          },
-          dims);
+      for_each_step(from, rank, t, op, [&](step const& s) {
+        edges_.push_back({i, states_.add(s.to), s.kind, s.axes});
+      });
     }
     first_edge_.push_back(static_cast<int>(edges_.size()));
   }
