@@ -28,7 +28,7 @@ class placement_graph {
 
   /// `op`: the reduction that P stands for in this graph.
   constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
-      : topology_(t), rank_(rank), op_(op) {
+      : topology_(t), rank_(rank) {
     // Everything can be reached from "all broadcast" by slices, pads and permutes.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
@@ -170,7 +170,6 @@ class placement_graph {
 
   topology topology_;
   int rank_;
-  reduction op_;
   placement_set states_;
   std::vector<edge> edges_;
   std::vector<int> first_edge_;
