@@ -57,9 +57,26 @@ struct choice_row {
 
 using choice_table = inplace_vector<choice_row, 256>;
 
-/// Measured within one node of few cores with Open MPI, where pairs are ahead or equal: a ring's
-/// hops follow each other, pairs start at once.
-inline constexpr choice_table default_choices{};
+/// Within a node, and between nodes with one member each, pairs are ahead of rings or equal: their
+/// messages travel at once, a ring's one after the other (measured with Open MPI). Where all of a
+/// node's ranks share its link a ring crosses it once, pairs for every member elsewhere: worth more
+/// than the latencies of p - 1 hops from some size on (tests/smpi/collectives.cpp).
+constexpr choice_table make_default_choices() {
+  struct {
+    int least_members;
+    std::int64_t least_bytes;
+  } constexpr rings[] = {{3, 1 << 20}, {32, 1 << 21}, {128, 1 << 23}};
+  choice_table table;
+  for (auto const kind :
+       {collective::all_gather, collective::reduce_scatter, collective::all_reduce})
+    for (auto const& from : rings) {
+      auto const where = spread::several_per_node;
+      table.push_back({kind, from.least_members, 0, where, algorithm::pairwise});
+      table.push_back({kind, from.least_members, from.least_bytes, where, algorithm::ring});
+    }
+  return table;
+}
+inline constexpr choice_table default_choices = make_default_choices();
 
 struct exchange_facts {
   collective kind = collective::all_gather;
