@@ -3,7 +3,7 @@
 #pragma once
 
 // The bytes of a redistribution or a product at three levels, which must agree exactly on every
-// rank, exchange by exchange:
+// rank, transfer by transfer:
 //
 //   predicted   step_traffic of the plan's steps          what was priced
 //   recorded    communication_log                         what was handed to the transport

@@ -9,8 +9,8 @@
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
 // The ranks of a node share the memory of its tensors unless told otherwise (shared/settings.hpp).
-// Plans are made once and kept (plan_cache.hpp). The time spent in exchanges is summed up for
-// progress reports.
+// Plans are made once and kept (plan_cache.hpp). The time that transfers keep the program waiting is
+// summed up for progress reports.
 
 #include <algorithm>
 #include <bit>
@@ -213,7 +213,7 @@ class mesh {
   std::shared_ptr<state> state_;
 };
 
-/// Records every exchange of a mesh while it lives.
+/// Records every transfer of a mesh while it lives.
 class communication_log {
  public:
   explicit communication_log(mesh const& m)
@@ -237,7 +237,7 @@ class communication_log {
   std::shared_ptr<counting_communicator> counter_;
 };
 
-/// Makes every exchange of a mesh an error while it lives.
+/// Makes every transfer of a mesh an error while it lives.
 class no_communication {
  public:
   explicit no_communication(mesh const& m) : mesh_(m), before_(m.state_->forbidden) {

@@ -32,8 +32,8 @@ struct machine {
 
 namespace machines {
 
-/// MPI ranks sharing the cores and the memory of one workstation: a 5 GB/s exchange between two
-/// ranks, 100 GF/s of float GEMM a core. Both tiers are the same memory.
+/// MPI ranks sharing the cores and the memory of one workstation: 5 GB/s between two ranks, 100
+/// GF/s of float GEMM a core. Both tiers are the same memory.
 inline constexpr machine workstation{{2e-6, 2e-10}, {2e-6, 2e-10}, 1e11, 1e10, 0};
 
 /// A cluster of 8-GPU nodes (A100 class): 200 GB/s inside, 25 GB/s per node between nodes,

@@ -6,8 +6,8 @@
 // A redistribution that goes on while the program computes.
 //
 //   auto moving = redistribute_async(x, sbp<B, B>{});
-//   …                                          local products let it go on between their blocks,
-//   auto y = moving.wait();                    so does mesh::progress(); wait() does the rest
+//   …                                          local products let it go on between strips of
+//   auto y = moving.wait();                    rows, so does mesh::progress(); wait() does the rest
 //
 // Nothing moves by itself: MPI and shared memory both need a thread of this rank, and a thread of
 // its own would take its core from the computation. Steps of one plan follow each other; plans that

@@ -10,8 +10,8 @@
 //   layer_norm_statistics  mean = sum / C, rstd = 1 / sqrt(sum_of_squares / C - mean^2 + epsilon)
 //   layer_norm_apply       y = (x - mean) rstd gamma + beta
 //
-// C is the number of columns of all ranks. The variance from two sums costs one exchange, not two; it
-// loses accuracy as (mean / deviation)^2 grows: 1e-5 relative at a ratio of 10 in float.
+// C is the number of columns of all ranks. The variance from two sums costs one all-reduce, not two;
+// it loses accuracy as (mean / deviation)^2 grows: 1e-5 relative at a ratio of 10 in float.
 // The backward pass is in layer_norm_backward.hpp.
 
 #include <cmath>
