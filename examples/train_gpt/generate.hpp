@@ -16,7 +16,8 @@
 
 namespace example {
 
-/// `prompt` (not empty) and `count` bytes that continue it. Collective over the mesh: every rank gets the same text.
+/// `prompt` (not empty) and `count` bytes that continue it. Collective over the mesh: every rank gets
+/// the same text.
 template <class Model>
 std::string generate(Model& model, std::string prompt, int count, double temperature,
                      std::uint64_t seed) {

@@ -110,7 +110,8 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   CHECK(received_bytes(plan, t, {}) ==
         received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
 
-  // Panels of rows: b is gathered whole first (b' of two blocks), a's panels, runs of memory, move; c's do not.
+  // Panels of rows: b is gathered whole first (b' of two blocks), a's panels, runs of memory, move;
+  // c's do not.
   auto rows = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {});
   rows.panels = {'m', 4, {}};
   REQUIRE(choose_chunks(rows, t));

@@ -11,8 +11,9 @@
 //   and it moves           slice copied out, moved        moved, copied to its slices
 //
 // The operands' panel i + 1 and the result's panel i - 1 move while the GEMM of panel i runs; it lets
-// them go on between strips of rows. In place means: a GEMM works on a part of the shard, by leading dimensions. Slices that are runs of
-// memory move without the copy. Sums over panels of k are rounded to the element type once a panel.
+// them go on between strips of rows. In place means: a GEMM works on a part of the shard, by leading
+// dimensions. Slices that are runs of memory move without the copy. Sums over panels of k are
+// rounded to the element type once a panel.
 
 #include <algorithm>
 #include <array>

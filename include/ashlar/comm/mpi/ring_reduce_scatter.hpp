@@ -30,8 +30,8 @@ class ring_reduce_scatter : public ring_lanes<T, ring_reduce_scatter<T>> {
   friend base;
 
  public:
-  /// Expects several members. sends[j] of `source` is my addend of member j's block; mine arrives as `result` in `target`,
-  /// which may be `source` if every block lies there as in the source.
+  /// Expects several members. sends[j] of `source` is my addend of member j's block; mine arrives
+  /// as `result` in `target`, which may be `source` if every block lies there as in the source.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, T const* source, T* target, MPI_Comm comm, MPI_Datatype type,
                       arena& memory)
