@@ -129,7 +129,9 @@ class tuned_case {
 
  private:
   void carry(algorithm take) {
-    message_transfer<T>(what_, source_.data(), target_.data(), comm_, memory_, take).wait();
+    message_transfer(what_, {source_.data(), ashlar::element_type_of<T>},
+                     {target_.data(), ashlar::element_type_of<T>}, comm_, memory_, take)
+        .wait();
   }
   void call() {
     auto const type = datatype_of(ashlar::element_type_of<T>);

@@ -105,8 +105,8 @@ class communicator final : public ashlar::communicator {
         if (!direct->advance()) return false;
         if (direct->must_be_messages()) begin_messages();
       }
-      if (auto* const messages = std::get_if<any_messages>(&way_))
-        if (!std::visit([](auto& m) { return m->advance(); }, *messages)) return false;
+      if (auto* const under_way = std::get_if<messages>(&way_))
+        if (!(*under_way)->advance()) return false;
       way_ = std::monostate{};
       done_ = true;
       owner_->order_->end(shipment_.what->axes);
@@ -114,23 +114,15 @@ class communicator final : public ashlar::communicator {
     }
 
    private:
-    template <class T>
-    using messages_of = std::unique_ptr<message_transfer<T>>;
-    using any_messages =
-        std::variant<messages_of<float>, messages_of<double>, messages_of<std::int32_t>,
-                     messages_of<std::int64_t>, messages_of<bfloat16>>;
+    using messages = std::unique_ptr<message_transfer>;
 
-    void begin_messages() {
-      visit_element_type(shipment_.type, [&]<class T>(std::type_identity<T>) {
-        way_ = any_messages(owner_->start_messages<T>(shipment_, *group_));
-      });
-    }
+    void begin_messages() { way_ = owner_->start_messages(shipment_, *group_); }
 
     communicator* owner_;
     shipment shipment_;
     group const* group_;
     bool done_ = false;
-    std::variant<std::monostate, shared::direct_transfer, any_messages> way_;
+    std::variant<std::monostate, shared::direct_transfer, messages> way_;
   };
 
   template <class Condition>
@@ -151,21 +143,17 @@ class communicator final : public ashlar::communicator {
             memory_->offset_in_region(s.target)};
   }
 
-  template <class T>
-  std::unique_ptr<message_transfer<T>> start_messages(shipment const& s, group const& g) {
-    return std::make_unique<message_transfer<T>>(*s.what, static_cast<T const*>(s.source),
-                                                 static_cast<T*>(s.target), g.comm, *memory_,
-                                                 choose(choices_, *s.what, s.type, g.where));
+  std::unique_ptr<message_transfer> start_messages(shipment const& s, group const& g) {
+    return std::make_unique<message_transfer>(*s.what, element_pointer(s.source, s.type),
+                                              element_pointer(s.target, s.type), g.comm, *memory_,
+                                              choose(choices_, *s.what, s.type, g.where));
   }
 
   void run_messages(shipment const& s, group const& g) {
-    visit_element_type(s.type, [&]<class T>(std::type_identity<T>) {
-      message_transfer<T> messages(*s.what, static_cast<T const*>(s.source),
-                                   static_cast<T*>(s.target), g.comm, *memory_,
-                                   choose(choices_, *s.what, s.type, g.where));
-      if (order_->idle()) messages.wait();
-      else wait_until([&] { return messages.advance(); });
-    });
+    message_transfer messages(*s.what, {s.source, s.type}, {s.target, s.type}, g.comm, *memory_,
+                              choose(choices_, *s.what, s.type, g.where));
+    if (order_->idle()) messages.wait();
+    else wait_until([&] { return messages.advance(); });
   }
 
   static std::uint32_t key_of(axis_list const& axes) {

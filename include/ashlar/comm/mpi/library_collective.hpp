@@ -14,21 +14,22 @@
 // collective with its non-blocking twin. Those are also the calls that networks carry out themselves.
 
 #include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/transfer.hpp>
 
 namespace ashlar::mpi {
 
-template <class T>
 class library_collective {
  public:
   /// Expects may_carry(algorithm::library, …) of this transfer. Begins it.
-  library_collective(transfer const& x, T const* source, T* target, MPI_Comm comm, arena& memory)
+  library_collective(transfer const& x, element_pointer source, element_pointer target,
+                     MPI_Comm comm, arena& memory)
       : memory_(&memory) {
-    auto const type = datatype_of(element_type_of<T>);
+    auto const type = datatype_of(source.type());
     if (x.kind == collective::all_reduce) {
       bool const in_place = source == target;
-      check(MPI_Iallreduce(in_place ? MPI_IN_PLACE : source, target,
+      check(MPI_Iallreduce(in_place ? MPI_IN_PLACE : source.at, target.at,
                            static_cast<int>(x.from.elements()), type, operation_of(x.op), comm,
                            &request_));
       return;
@@ -45,11 +46,11 @@ class library_collective {
     if (x.kind == collective::all_gather) {
       auto const& mine = x.receives[static_cast<std::size_t>(x.index)];
       copy(mine, source, target);
-      check(
-          MPI_Iallgatherv(MPI_IN_PLACE, 0, type, target, counts_, offsets, type, comm, &request_));
+      check(MPI_Iallgatherv(MPI_IN_PLACE, 0, type, target.at, counts_, offsets, type, comm,
+                            &request_));
     } else {
-      check(
-          MPI_Ireduce_scatter(source, target, counts_, type, operation_of(x.op), comm, &request_));
+      check(MPI_Ireduce_scatter(source.at, target.at, counts_, type, operation_of(x.op), comm,
+                                &request_));
     }
   }
   library_collective(library_collective const&) = delete;

@@ -31,26 +31,24 @@ namespace ashlar::mpi {
 /// more than half of the additions.
 inline constexpr std::int64_t crossing_bytes = 128 * 1024;
 
-template <class T>
 class message_transfer {
  public:
   /// Begins to send and to receive. `what` must outlive the transfer. All members give the same
   /// `take`, one that may carry it.
-  message_transfer(transfer const& what, T const* source, T* target, MPI_Comm comm, arena& memory,
-                   algorithm take = algorithm::pairwise)
+  message_transfer(transfer const& what, element_pointer source, element_pointer target,
+                   MPI_Comm comm, arena& memory, algorithm take = algorithm::pairwise)
       : what_(&what), target_(target), comm_(comm), memory_(&memory), take_(take) {
     if (take == algorithm::library) {
-      phase_.template emplace<library_collective<T>>(what, source, target, comm, memory);
+      phase_.emplace<library_collective>(what, source, target, comm, memory);
     } else if (what.reduces()) {
       begin_reducing(source);
     } else if (take == algorithm::ring) {
-      phase_.template emplace<ring_all_gather<T>>(what.receives, what.index, source, target, comm,
-                                                  type(), memory);
+      phase_.emplace<ring_all_gather>(what.receives, what.index, source, target, comm, memory);
     } else {
       pairwise_task task{what.sends, what.receives, what.members};
       task.index = what.index;
       task.own = &mine();
-      phase_.template emplace<pairwise_exchange<T>>(task, source, target, comm, type(), memory);
+      phase_.emplace<pairwise_exchange>(task, source, target, comm, memory);
     }
   }
 
@@ -68,17 +66,16 @@ class message_transfer {
   }
 
  private:
-  static MPI_Datatype type() { return datatype_of(element_type_of<T>); }
   strided_block const& mine() const {
     return what_->receives[static_cast<std::size_t>(what_->index)];
   }
 
-  void begin_reducing(T const* source) {
+  void begin_reducing(element_pointer source) {
     transfer const& x = *what_;
     gathers_ = x.kind == collective::all_reduce;
     if (take_ == algorithm::ring) {
-      phase_.template emplace<ring_reduce_scatter<T>>(x.sends, mine(), x.index, x.op, source,
-                                                      target_, comm_, type(), *memory_);
+      phase_.emplace<ring_reduce_scatter>(x.sends, mine(), x.index, x.op, source, target_, comm_,
+                                          *memory_);
       return;
     }
     pairwise_task task{x.sends, {&mine(), 1}, x.members};
@@ -86,26 +83,26 @@ class message_transfer {
     task.reduces = true;
     task.op = x.op;
     std::int64_t const elements = x.from.elements();
-    if (gathers_ && x.members == 2 && elements * std::int64_t(sizeof(T)) <= crossing_bytes &&
-        order_is_free(element_type_of<T>, x.op, 2)) {
+    if (gathers_ && x.members == 2 && elements * source.size() <= crossing_bytes &&
+        order_is_free(source.type(), x.op, 2)) {
       gathers_ = false;
       whole_ = ashlar::detail::flat_block({0, elements}, elements);
       task.sends = task.receives = {&whole_, 1};
     }
-    phase_.template emplace<pairwise_exchange<T>>(task, source, target_, comm_, type(), *memory_);
+    phase_.emplace<pairwise_exchange>(task, source, target_, comm_, *memory_);
   }
 
   void begin_gathering() {
     transfer const& x = *what_;
     gathers_ = false;
     if (take_ == algorithm::ring) {
-      phase_.template emplace<ring_all_gather<T>>(x.receives, x.index, nullptr, target_, comm_,
-                                                  type(), *memory_);
+      phase_.emplace<ring_all_gather>(x.receives, x.index, element_pointer(), target_, comm_,
+                                      *memory_);
       return;
     }
     pairwise_task task{{&mine(), 1}, x.receives, x.members};
     task.index = x.index;
-    phase_.template emplace<pairwise_exchange<T>>(task, target_, target_, comm_, type(), *memory_);
+    phase_.emplace<pairwise_exchange>(task, target_, target_, comm_, *memory_);
   }
 
   bool phase_ended() {
@@ -125,14 +122,14 @@ class message_transfer {
   }
 
   transfer const* what_;
-  T* target_;
+  element_pointer target_;
   MPI_Comm comm_;
   arena* memory_;
   algorithm take_;
   bool gathers_ = false;
   strided_block whole_;
-  std::variant<std::monostate, pairwise_exchange<T>, ring_reduce_scatter<T>, ring_all_gather<T>,
-               library_collective<T>>
+  std::variant<std::monostate, pairwise_exchange, ring_reduce_scatter, ring_all_gather,
+               library_collective>
       phase_;
 };
 

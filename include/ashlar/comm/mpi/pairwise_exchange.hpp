@@ -24,9 +24,9 @@
 #include <span>
 
 #include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/transfer.hpp>
-#include <ashlar/device/host/reduce_strided.hpp>
 
 namespace ashlar::mpi {
 
@@ -46,12 +46,12 @@ struct pairwise_task {
   reduction op = reduction::sum;
 };
 
-template <class T>
 class pairwise_exchange {
  public:
-  pairwise_exchange(pairwise_task const& task, T const* source, T* target, MPI_Comm comm,
-                    MPI_Datatype type, arena& memory)
-      : task_(task), source_(source), target_(target), comm_(comm), type_(type), memory_(&memory) {
+  pairwise_exchange(pairwise_task const& task, element_pointer source, element_pointer target,
+                    MPI_Comm comm, arena& memory)
+      : task_(task), source_(source), target_(target), comm_(comm),
+        type_(datatype_of(source.type())), memory_(&memory) {
     plan_rounds();
     for (std::int64_t r = 0; r < std::min(rounds_, depth); ++r) post(r);
     if (!task_.reduces && task_.own != nullptr) copy(*task_.own, source_, target_);
@@ -90,8 +90,8 @@ class pairwise_exchange {
 
   struct round_slot {
     MPI_Request* requests = nullptr;
-    int count = 0;        // of requests
-    T* buffer = nullptr;  // a chunk for each member to receive, then one for each to send
+    int count = 0;           // of requests
+    element_pointer buffer;  // a chunk for each member to receive, then one for each to send
   };
 
   int members() const { return task_.members; }
@@ -115,7 +115,7 @@ class pairwise_exchange {
         most = std::max(most, b.elements);
         if (is_cut(b)) most_cut = std::max(most_cut, b.elements);
       }
-    chunk_ = pairwise_chunk_bytes / std::int64_t(sizeof(T));
+    chunk_ = pairwise_chunk_bytes / source_.size();
     rounds_ = std::max<std::int64_t>(most > 0 ? 1 : 0, (most_cut + chunk_ - 1) / chunk_);
     stride_ = std::min(chunk_, most_cut);
     take_memory();
@@ -126,23 +126,27 @@ class pairwise_exchange {
     auto const p = static_cast<std::size_t>(members());
     auto const slots = static_cast<std::size_t>(std::min(rounds_, depth));
     if (slots == 0) return;
-    std::size_t const head = slots * 2 * p * sizeof(MPI_Request) + p * sizeof(T const*);
+    std::size_t const head = slots * 2 * p * sizeof(MPI_Request) + p * sizeof(void const*);
     std::size_t const first = (head + arena::alignment - 1) / arena::alignment * arena::alignment;
     std::size_t const buffer = 2 * p * static_cast<std::size_t>(stride_);
-    block_bytes_ = first + slots * buffer * sizeof(T);
+    block_bytes_ = first + slots * buffer * static_cast<std::size_t>(source_.size());
     block_ = static_cast<std::byte*>(memory_->allocate(block_bytes_));
-    auto* const pointers = reinterpret_cast<T const**>(block_);
+    auto* const pointers = reinterpret_cast<void const**>(block_);
     std::uninitialized_default_construct_n(pointers, p);
     addends_ = {pointers, p};
-    auto* requests = reinterpret_cast<MPI_Request*>(block_ + p * sizeof(T const*));
+    auto* requests = reinterpret_cast<MPI_Request*>(block_ + p * sizeof(void const*));
     std::uninitialized_default_construct_n(requests, slots * 2 * p);
-    auto* elements = reinterpret_cast<T*>(block_ + first);
-    for (std::size_t s = 0; s < slots; ++s, requests += 2 * p, elements += buffer)
+    element_pointer elements(block_ + first, source_.type());
+    for (std::size_t s = 0; s < slots; ++s, requests += 2 * p) {
       slots_[s] = {requests, 0, elements};
+      elements = elements + static_cast<std::int64_t>(buffer);
+    }
   }
 
-  T* arrival(std::int64_t round, int j) const { return slots_[round % depth].buffer + j * stride_; }
-  T* departure(std::int64_t round, int j) const {
+  element_pointer arrival(std::int64_t round, int j) const {
+    return slots_[round % depth].buffer + j * stride_;
+  }
+  element_pointer departure(std::int64_t round, int j) const {
     return slots_[round % depth].buffer + (members() + j) * stride_;
   }
   interval part(std::int64_t round, strided_block const& b) const {
@@ -158,21 +162,21 @@ class pairwise_exchange {
       int const j = (task_.index + p - i) % p;
       auto const piece = part(round, received(j));
       if (piece.size == 0) continue;
-      T* const at = unpacks(j) ? arrival(round, j)
-                               : target_ + received(j).target_offset + piece.begin;
-      check(MPI_Irecv(at, static_cast<int>(piece.size), type_, j, 0, comm_,
+      element_pointer const at = unpacks(j) ? arrival(round, j)
+                                            : target_ + received(j).target_offset + piece.begin;
+      check(MPI_Irecv(at.at, static_cast<int>(piece.size), type_, j, 0, comm_,
                       &slot.requests[slot.count++]));
     }
     for (int i = 1; i < p; ++i) {
       int const j = (task_.index + i) % p;
       auto const piece = part(round, sent(j));
       if (piece.size == 0) continue;
-      T const* at = source_ + sent(j).source_offset + piece.begin;
+      element_pointer at = source_ + sent(j).source_offset + piece.begin;
       if (!sent(j).source_is_run) {
         copy_range(sent(j), piece.begin, piece.end(), source_, departure(round, j), false, true);
         at = departure(round, j);
       }
-      check(MPI_Isend(at, static_cast<int>(piece.size), type_, j, 0, comm_,
+      check(MPI_Isend(at.at, static_cast<int>(piece.size), type_, j, 0, comm_,
                       &slot.requests[slot.count++]));
     }
   }
@@ -184,8 +188,7 @@ class pairwise_exchange {
       for (int j = 0; j < members(); ++j) {
         if (j == task_.index || !unpacks(j)) continue;
         auto const piece = part(round, received(j));
-        copy_range(received(j), piece.begin, piece.end(), static_cast<T const*>(arrival(round, j)),
-                   target_, true, false);
+        copy_range(received(j), piece.begin, piece.end(), arrival(round, j), target_, true, false);
       }
     }
     ++done_;
@@ -198,22 +201,19 @@ class pairwise_exchange {
     auto const piece = part(round, mine);
     if (piece.size == 0) return;
     auto const& own = sent(task_.index);
-    T const* own_chunk = source_ + own.source_offset + piece.begin;
+    element_pointer own_chunk = source_ + own.source_offset + piece.begin;
     if (!own.source_is_run) {
       copy_range(own, piece.begin, piece.end(), source_, arrival(round, task_.index), false, true);
       own_chunk = arrival(round, task_.index);
     }
     for (int i = 1; i < p; ++i)
-      addends_[static_cast<std::size_t>(i - 1)] = arrival(round, (task_.index + i) % p);
-    addends_.back() = own_chunk;
-    std::int64_t const extent = piece.size, stride = 1;
-    device::host::reduce_strided(task_.op, 1, &extent, std::span<T const* const>(addends_), &stride,
-                                 target_ + mine.target_offset + piece.begin, &stride);
+      addends_[static_cast<std::size_t>(i - 1)] = arrival(round, (task_.index + i) % p).at;
+    addends_.back() = own_chunk.at;
+    reduce_runs(task_.op, piece.size, addends_, target_ + mine.target_offset + piece.begin);
   }
 
   pairwise_task task_;
-  T const* source_;
-  T* target_;
+  element_pointer source_, target_;
   MPI_Comm comm_;
   MPI_Datatype type_;
   arena* memory_;
@@ -221,7 +221,7 @@ class pairwise_exchange {
   round_slot slots_[depth];
   std::byte* block_ = nullptr;
   std::size_t block_bytes_ = 0;
-  std::span<T const*> addends_;
+  std::span<void const*> addends_;
 };
 
 }  // namespace ashlar::mpi

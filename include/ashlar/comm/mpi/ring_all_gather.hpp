@@ -19,21 +19,19 @@
 
 namespace ashlar::mpi {
 
-template <class T>
-class ring_all_gather : public ring_lanes<T, ring_all_gather<T>> {
-  using base = ring_lanes<T, ring_all_gather<T>>;
-  using typename base::lane;
+class ring_all_gather : public ring_lanes<ring_all_gather> {
+  using base = ring_lanes<ring_all_gather>;
   friend base;
 
  public:
   /// Member j's block arrives as receives[j] in `target`. Mine comes from `source`, by
-  /// receives[index] as well; a null `source`: it is in the target already.
-  ring_all_gather(std::span<strided_block const> receives, int index, T const* source, T* target,
-                  MPI_Comm comm, MPI_Datatype type, arena& memory)
-      : base(static_cast<int>(receives.size()), index, longest_of(receives),
+  /// receives[index] as well; a `source` of null: it is in the target already.
+  ring_all_gather(std::span<strided_block const> receives, int index, element_pointer source,
+                  element_pointer target, MPI_Comm comm, arena& memory)
+      : base(static_cast<int>(receives.size()), index, target.type(), longest_of(receives),
              all_runs(receives) ? 0 : 2, comm, memory),
-        receives_(receives), source_(source), target_(target), type_(type) {
-    if (source != nullptr) copy(block(index), source, target);
+        receives_(receives), target_(target) {
+    if (source.at != nullptr) copy(block(index), source, target);
     base::begin();
   }
 
@@ -44,7 +42,7 @@ class ring_all_gather : public ring_lanes<T, ring_all_gather<T>> {
     return true;
   }
   strided_block const& block(int j) const { return receives_[static_cast<std::size_t>(j)]; }
-  T* in_target(int j, interval const& piece) const {
+  element_pointer in_target(int j, interval const& piece) const {
     return target_ + block(j).target_offset + piece.begin;
   }
 
@@ -52,23 +50,22 @@ class ring_all_gather : public ring_lanes<T, ring_all_gather<T>> {
     int const t = l.step, in = base::behind(t), out = base::behind(t - 1);
     auto const arriving = base::part(l, block(in).elements);
     base::receive(l, block(in).target_is_run ? in_target(in, arriving) : l.buffers[t % 2],
-                  arriving.size, type_);
+                  arriving.size);
     auto const leaving = base::part(l, block(out).elements);
     if (leaving.size == 0) return;
-    T const* data = l.buffers[(t - 1) % 2];
+    element_pointer data = l.buffers[(t - 1) % 2];
     if (block(out).target_is_run) data = in_target(out, leaving);
     else if (t == 1)  // out of the target, where it is by now
-      copy_range(mirrored(block(out)), leaving.begin, leaving.end(), static_cast<T const*>(target_),
-                 l.buffers[0], false, true);
-    base::send(l, data, leaving.size, type_);
+      copy_range(mirrored(block(out)), leaving.begin, leaving.end(), target_, l.buffers[0], false,
+                 true);
+    base::send(l, data, leaving.size);
   }
 
   void finish(lane& l) {
     int const in = base::behind(l.step);
     if (block(in).target_is_run) return;
     auto const piece = base::part(l, block(in).elements);
-    copy_range(block(in), piece.begin, piece.end(), static_cast<T const*>(l.buffers[l.step % 2]),
-               target_, true, false);
+    copy_range(block(in), piece.begin, piece.end(), l.buffers[l.step % 2], target_, true, false);
   }
 
   /// The block on its way back out of its target.
@@ -81,9 +78,7 @@ class ring_all_gather : public ring_lanes<T, ring_all_gather<T>> {
   }
 
   std::span<strided_block const> receives_;
-  T const* source_;
-  T* target_;
-  MPI_Datatype type_;
+  element_pointer target_;
 };
 
 }  // namespace ashlar::mpi

@@ -19,6 +19,7 @@
 #include <algorithm>
 
 #include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/layout/region.hpp>
 
@@ -27,7 +28,7 @@ namespace ashlar::mpi {
 /// Bytes of one block that go around together.
 inline constexpr std::int64_t ring_chunk_bytes = 256 * 1024;
 
-template <class T, class Ring>
+template <class Ring>
 class ring_lanes {
  public:
   ring_lanes(ring_lanes const&) = delete;
@@ -59,27 +60,27 @@ class ring_lanes {
 
   struct lane {
     MPI_Request requests[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};  // send, receive
-    T* buffers[3] = {nullptr, nullptr, nullptr};
+    element_pointer buffers[3];
     std::int64_t chunk = 0;
     int step = 1;
     bool under_way = false;
   };
 
   /// `longest` is that of all blocks; `buffers` of a chunk each per lane, 0 to 3.
-  ring_lanes(int members, int index, std::int64_t longest, int buffers, MPI_Comm comm,
-             arena& memory)
-      : members_(members), index_(index), comm_(comm), memory_(&memory) {
-    chunk_ = ring_chunk_bytes / std::int64_t(sizeof(T));
+  ring_lanes(int members, int index, element_type type, std::int64_t longest, int buffers,
+             MPI_Comm comm, arena& memory)
+      : members_(members), index_(index), comm_(comm), type_(datatype_of(type)), memory_(&memory) {
+    chunk_ = ring_chunk_bytes / size_of(type);
     chunks_ = (longest + chunk_ - 1) / chunk_;
     std::int64_t const stride = std::min(chunk_, longest);
     bytes_ = static_cast<std::size_t>(std::min<std::int64_t>(lane_count, chunks_) * buffers *
                                       stride) *
-             sizeof(T);
+             static_cast<std::size_t>(size_of(type));
     if (bytes_ == 0) return;
-    memory_block_ = static_cast<T*>(memory_->allocate(bytes_));
-    T* next = memory_block_;
+    memory_block_ = memory_->allocate(bytes_);
+    element_pointer next(memory_block_, type);
     for (int l = 0; l < std::min<std::int64_t>(lane_count, chunks_); ++l)
-      for (int b = 0; b < buffers; ++b, next += stride) lanes_[l].buffers[b] = next;
+      for (int b = 0; b < buffers; ++b, next = next + stride) lanes_[l].buffers[b] = next;
   }
   /// A ring dropped before its end waits for its messages.
   ~ring_lanes() {
@@ -106,14 +107,14 @@ class ring_lanes {
     return intersect(interval{l.chunk * chunk_, chunk_}, interval{0, elements});
   }
 
-  void send(lane& l, T const* data, std::int64_t elements, MPI_Datatype type) {
+  void send(lane& l, element_pointer data, std::int64_t elements) {
     if (elements > 0)
-      check(MPI_Isend(data, static_cast<int>(elements), type, behind(-1), tag(l), comm_,
+      check(MPI_Isend(data.at, static_cast<int>(elements), type_, behind(-1), tag(l), comm_,
                       &l.requests[0]));
   }
-  void receive(lane& l, T* data, std::int64_t elements, MPI_Datatype type) {
+  void receive(lane& l, element_pointer data, std::int64_t elements) {
     if (elements > 0)
-      check(MPI_Irecv(data, static_cast<int>(elements), type, behind(1), tag(l), comm_,
+      check(MPI_Irecv(data.at, static_cast<int>(elements), type_, behind(1), tag(l), comm_,
                       &l.requests[1]));
   }
 
@@ -135,10 +136,11 @@ class ring_lanes {
   }
 
   MPI_Comm comm_;
+  MPI_Datatype type_;
   arena* memory_;
   std::int64_t chunk_ = 0, chunks_ = 0;
   std::size_t bytes_ = 0;
-  T* memory_block_ = nullptr;
+  void* memory_block_ = nullptr;
   int under_way_ = 0;
   lane lanes_[lane_count];
 };

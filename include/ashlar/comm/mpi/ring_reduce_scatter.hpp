@@ -19,24 +19,22 @@
 
 #include <ashlar/comm/mpi/ring_lanes.hpp>
 #include <ashlar/comm/strided_block.hpp>
-#include <ashlar/device/host/reduce_strided.hpp>
 
 namespace ashlar::mpi {
 
-template <class T>
-class ring_reduce_scatter : public ring_lanes<T, ring_reduce_scatter<T>> {
-  using base = ring_lanes<T, ring_reduce_scatter<T>>;
-  using typename base::lane;
+class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
+  using base = ring_lanes<ring_reduce_scatter>;
   friend base;
 
  public:
   /// Expects several members. sends[j] of `source` is my addend of member j's block; mine arrives
   /// as `result` in `target`, which may be `source` if every block lies there as in the source.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
-                      reduction op, T const* source, T* target, MPI_Comm comm, MPI_Datatype type,
+                      reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)
-      : base(static_cast<int>(sends.size()), index, longest_of(sends), 3, comm, memory),
-        sends_(sends), result_(&result), op_(op), source_(source), target_(target), type_(type) {
+      : base(static_cast<int>(sends.size()), index, source.type(), longest_of(sends), 3, comm,
+             memory),
+        sends_(sends), result_(&result), op_(op), source_(source), target_(target) {
     base::begin();
   }
 
@@ -44,7 +42,7 @@ class ring_reduce_scatter : public ring_lanes<T, ring_reduce_scatter<T>> {
   strided_block const& block(int j) const { return sends_[static_cast<std::size_t>(j)]; }
 
   /// My addend of a piece of block j: where it is, or packed into `room`.
-  T const* addend(int j, interval const& piece, T* room) const {
+  element_pointer addend(int j, interval const& piece, element_pointer room) const {
     auto const& b = block(j);
     if (b.source_is_run) return source_ + b.source_offset + piece.begin;
     copy_range(b, piece.begin, piece.end(), source_, room, false, true);
@@ -53,32 +51,28 @@ class ring_reduce_scatter : public ring_lanes<T, ring_reduce_scatter<T>> {
 
   void post(lane& l) {
     int const t = l.step, out = base::behind(t), in = base::behind(t + 1);
-    base::receive(l, l.buffers[t % 2], base::part(l, block(in).elements).size, type_);
+    base::receive(l, l.buffers[t % 2], base::part(l, block(in).elements).size);
     auto const piece = base::part(l, block(out).elements);
     if (piece.size == 0) return;
-    T* const held = l.buffers[(t - 1) % 2];
-    base::send(l, t == 1 ? addend(out, piece, held) : held, piece.size, type_);
+    element_pointer const held = l.buffers[(t - 1) % 2];
+    base::send(l, t == 1 ? addend(out, piece, held) : held, piece.size);
   }
 
   void finish(lane& l) {
     int const in = base::behind(l.step + 1);
     auto const piece = base::part(l, block(in).elements);
     if (piece.size == 0) return;
-    T* const arrived = l.buffers[l.step % 2];
+    element_pointer const arrived = l.buffers[l.step % 2];
     bool const is_last = l.step == base::members_ - 1;
-    T const* const addends[] = {arrived, addend(in, piece, l.buffers[2])};
-    std::int64_t const extent = piece.size, stride = 1;
-    device::host::reduce_strided(op_, 1, &extent, std::span<T const* const>(addends), &stride,
-                                 is_last ? target_ + result_->target_offset + piece.begin : arrived,
-                                 &stride);
+    void const* const addends[] = {arrived.at, addend(in, piece, l.buffers[2]).at};
+    reduce_runs(op_, piece.size, addends,
+                is_last ? target_ + result_->target_offset + piece.begin : arrived);
   }
 
   std::span<strided_block const> sends_;
   strided_block const* result_;
   reduction op_;
-  T const* source_;
-  T* target_;
-  MPI_Datatype type_;
+  element_pointer source_, target_;
 };
 
 }  // namespace ashlar::mpi

@@ -14,10 +14,9 @@
 
 #include <vector>
 
-#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/shared/handshake.hpp>
 #include <ashlar/comm/transfer.hpp>
-#include <ashlar/device/host/reduce_strided.hpp>
 
 namespace ashlar::shared {
 
@@ -39,8 +38,7 @@ class direct_transfer {
   direct_transfer(transfer const& what, element_type type, neighbourhood const& group,
                   std::uint64_t epoch, void* target, std::int64_t source_offset,
                   std::int64_t target_offset)
-      : what_(&what), type_(type), group_(&group), sync_(group.slots, what.index, epoch),
-        target_(target) {
+      : what_(&what), group_(&group), sync_(group.slots, what.index, epoch), target_(target, type) {
     sync_.publish(source_offset, target_offset);
   }
 
@@ -52,11 +50,11 @@ class direct_transfer {
             state::not_all_shared;  // all members see it and leave; their slots are free at once:
         sync_.leave();              // nobody writes one before all have left
       } else {
-        visit_element_type(type_, [&]<class T>(std::type_identity<T>) { first_half<T>(); });
+        first_half();
       }
     }
     if (state_ == state::waiting_for_parts && sync_.all_shown()) {
-      visit_element_type(type_, [&]<class T>(std::type_identity<T>) { copy_parts<T>(); });
+      copy_parts();
       leave();
     }
     if (state_ == state::waiting_to_end && sync_.all_left()) state_ = state::done;
@@ -70,73 +68,63 @@ class direct_transfer {
     state_ = state::waiting_to_end;
   }
 
-  template <class T>
-  T const* source_of(int member) const {
-    return reinterpret_cast<T const*>(group_->windows[static_cast<std::size_t>(member)] +
-                                      sync_.source_of(member));
+  element_pointer shard(int member, std::int64_t offset) const {
+    return {group_->windows[static_cast<std::size_t>(member)] + offset, target_.type()};
   }
+  element_pointer source_of(int member) const { return shard(member, sync_.source_of(member)); }
 
-  template <class T>
   void first_half() {
     auto& x = *what_;
     if (x.kind == collective::all_reduce) {
-      bool const whole = x.from.elements() * std::int64_t(sizeof(T)) <= small_all_reduce;
-      if (!whole) {
-        reduce_part<T>(x.index);
+      if (x.from.elements() * target_.size() > small_all_reduce) {
+        reduce_part(x.index);
         sync_.show();
         state_ = state::waiting_for_parts;
         return;
       }
-      for (int j = 0; j < x.members; ++j) reduce_part<T>(j);
+      for (int j = 0; j < x.members; ++j) reduce_part(j);
     } else if (x.kind == collective::reduce_scatter) {
-      reduce_part<T>(x.index);
+      reduce_part(x.index);
     } else {
       for (int i = 1; i <= x.members; ++i) {  // not all from the same member at the same time
         int const j = (x.index + i) % x.members;
         auto const& block = x.receives[static_cast<std::size_t>(j)];
-        if (block.elements > 0) copy(block, source_of<T>(j), static_cast<T*>(target_));
+        if (block.elements > 0) copy(block, source_of(j), target_);
       }
     }
     leave();
   }
 
   /// The part of member `owner`, reduced in the one order of transfer.hpp.
-  template <class T>
   void reduce_part(int owner) {
     auto const& x = *what_;
     auto const& block = x.receives[static_cast<std::size_t>(owner)];
     if (block.elements == 0) return;
-    inplace_vector<T const*, 64> few;
-    std::vector<T const*> many;
+    inplace_vector<void const*, 64> few;  // no allocation
+    std::vector<void const*> many;
+    bool const are_few = x.members <= few.capacity();
     for (int i = 1; i <= x.members; ++i) {
-      T const* const addend = source_of<T>((owner + i) % x.members) + block.source_offset;
-      if (x.members <= few.capacity()) few.push_back(addend);
+      void const* const addend = source_of((owner + i) % x.members).at;
+      if (are_few) few.push_back(addend);
       else many.push_back(addend);
     }
-    std::span<T const* const> const addends = many.empty() ? std::span<T const* const>(few.begin(),
-                                                                                       few.end())
-                                                           : many;
-    device::host::reduce_strided(x.op, block.rank, block.extents, addends, block.source_strides,
-                                 static_cast<T*>(target_) + block.target_offset,
-                                 block.target_strides);
+    auto const addends = are_few ? std::span<void const* const>(few.begin(), few.end())
+                                 : std::span<void const* const>(many);
+    target_.kernels->reduce(x.op, block, addends, target_.at);
   }
 
-  template <class T>
   void copy_parts() {
     auto const& x = *what_;
     for (int i = 1; i < x.members; ++i) {
       int const j = (x.index + i) % x.members;
-      auto const* const part = reinterpret_cast<T const*>(
-          group_->windows[static_cast<std::size_t>(j)] + sync_.target_of(j));
-      copy(x.receives[static_cast<std::size_t>(j)], part, static_cast<T*>(target_));
+      copy(x.receives[static_cast<std::size_t>(j)], shard(j, sync_.target_of(j)), target_);
     }
   }
 
   transfer const* what_;
-  element_type type_;
   neighbourhood const* group_;
   handshake sync_;
-  void* target_;
+  element_pointer target_;
   state state_ = state::waiting_for_all;
 };
 

@@ -50,7 +50,7 @@ template <reduction Op, class Lanes, class T>
 template <reduction Op, bool Streamed, class T>
 void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst) {
   using vector = lanes<T, 1>;
-  using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
+  using block = lanes<T, Op == reduction::sum ? 128 / ASHLAR_VECTOR_BYTES : 1>;
   std::int64_t i = 0;
   if constexpr (Streamed) {
     std::int64_t const head = stream_head(dst) / static_cast<std::int64_t>(sizeof(T));
@@ -83,9 +83,9 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
       for (std::int64_t i = 0; i < inner.extent; ++i)
         dst[to + i * inner.dst_stride] = reduce_one<Op>(sources, from + i * inner.src_stride);
     });
-  } else if (streamed) {
+  } else if (Op == reduction::sum && streamed) {  // maxima of so much are rare
     for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
-      reduce_run<Op, true>(sources, from, inner.extent, dst + to);
+      reduce_run<reduction::sum, true>(sources, from, inner.extent, dst + to);
     });
     stream_fence();
   } else {

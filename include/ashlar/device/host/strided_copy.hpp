@@ -46,7 +46,7 @@ struct assign_run {
   }
   template <class T>
   static void one(T const& src, T& dst) {
-    dst = src;
+    std::memcpy(&dst, &src, sizeof(T));
   }
 };
 
@@ -153,6 +153,13 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
+/// Elements of one size are copied by one function.
+template <std::size_t Size>
+using copied_as =
+    std::conditional_t<Size == 2, std::uint16_t,
+                       std::conditional_t<Size == 4, std::uint32_t,
+                                          std::conditional_t<Size == 8, std::uint64_t, void>>>;
+
 }  // namespace detail
 
 /// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents.
@@ -160,7 +167,15 @@ template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
   static_assert(std::is_trivially_copyable_v<T>);
-  detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides);
+  using word = detail::copied_as<sizeof(T)>;  // only ever read and written by memcpy
+  if constexpr (std::is_void_v<word>) {
+    detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides);
+  } else {
+    static_assert(alignof(T) >= alignof(word));
+    detail::combine_strided<detail::assign_run>(rank, extents, reinterpret_cast<word const*>(src),
+                                                src_strides, reinterpret_cast<word*>(dst),
+                                                dst_strides);
+  }
 }
 
 /// dst[i . dst_strides] += src[i . src_strides] for every index i of the extents.

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A pointer to elements whose type is a value, and the kernels that move and reduce them: transports
+// are compiled once, not once per element type. Kernels run over whole chunks, so that the calls
+// through pointers cost nothing to speak of.
+//
+// Copies know only the size of an element; reductions know its type.
+
+#include <span>
+#include <vector>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/strided_block.hpp>
+#include <ashlar/device/host/reduce_strided.hpp>
+
+namespace ashlar {
+
+struct element_kernels {
+  element_type type;
+  std::int64_t size;  ///< bytes
+  void (*copy)(strided_block const&, void const* source, void* target);
+  void (*copy_range)(strided_block const&, std::int64_t first, std::int64_t last,
+                     void const* source, void* target, bool packed_source, bool packed_target);
+  void (*reduce)(reduction, strided_block const&, std::span<void const* const> sources,
+                 void* target);
+};
+
+namespace detail {
+
+/// Reduces a block of the sources, which lie alike, into its place in the target.
+template <class T>
+void reduce_elements(reduction op, strided_block const& b, std::span<void const* const> sources,
+                     void* target) {
+  inplace_vector<T const*, 64> few;
+  std::vector<T const*> many;
+  bool const are_few = sources.size() <= static_cast<std::size_t>(few.capacity());
+  for (void const* const source : sources) {
+    auto const* const addend = static_cast<T const*>(source) + b.source_offset;
+    if (are_few) few.push_back(addend);
+    else many.push_back(addend);
+  }
+  auto const addends = are_few ? std::span<T const* const>(few.begin(), few.end())
+                               : std::span<T const* const>(many);
+  device::host::reduce_strided(op, b.rank, b.extents, addends, b.source_strides,
+                               static_cast<T*>(target) + b.target_offset, b.target_strides);
+}
+
+/// Unsigned: an integer of the element's size.
+template <class T, class Unsigned>
+inline constexpr element_kernels kernels_for{
+    element_type_of<T>, sizeof(T),
+    [](strided_block const& b, void const* source, void* target) {
+      copy(b, static_cast<Unsigned const*>(source), static_cast<Unsigned*>(target));
+    },
+    [](strided_block const& b, std::int64_t first, std::int64_t last, void const* source,
+       void* target, bool packed_source, bool packed_target) {
+      copy_range(b, first, last, static_cast<Unsigned const*>(source),
+                 static_cast<Unsigned*>(target), packed_source, packed_target);
+    },
+    reduce_elements<T>};
+
+}  // namespace detail
+
+constexpr element_kernels const& kernels_of(element_type type) {
+  constexpr element_kernels const* all[] = {&detail::kernels_for<float, std::uint32_t>,
+                                            &detail::kernels_for<double, std::uint64_t>,
+                                            &detail::kernels_for<std::int32_t, std::uint32_t>,
+                                            &detail::kernels_for<std::int64_t, std::uint64_t>,
+                                            &detail::kernels_for<bfloat16, std::uint16_t>};
+  return *all[static_cast<int>(type)];
+}
+
+/// A position in an array of elements. Those of a source are never written through it.
+struct element_pointer {
+  std::byte* at = nullptr;
+  element_kernels const* kernels = nullptr;
+
+  element_pointer() = default;
+  element_pointer(void const* p, element_type type)
+      : at(static_cast<std::byte*>(const_cast<void*>(p))), kernels(&kernels_of(type)) {}
+
+  element_pointer operator+(std::int64_t elements) const {
+    element_pointer moved = *this;
+    moved.at += elements * kernels->size;
+    return moved;
+  }
+  std::int64_t size() const { return kernels->size; }
+  element_type type() const { return kernels->type; }
+  friend bool operator==(element_pointer const& a, element_pointer const& b) {
+    return a.at == b.at;
+  }
+};
+
+inline void copy(strided_block const& b, element_pointer source, element_pointer target) {
+  if (b.elements > 0) target.kernels->copy(b, source.at, target.at);
+}
+inline void copy_range(strided_block const& b, std::int64_t first, std::int64_t last,
+                       element_pointer source, element_pointer target, bool packed_source,
+                       bool packed_target) {
+  target.kernels->copy_range(b, first, last, source.at, target.at, packed_source, packed_target);
+}
+/// target[0, elements) = the reduction of the runs at `sources`, left to right.
+inline void reduce_runs(reduction op, std::int64_t elements, std::span<void const* const> sources,
+                        element_pointer target) {
+  strided_block run;
+  run.rank = 1;
+  run.elements = run.extents[0] = elements;
+  run.source_strides[0] = run.target_strides[0] = 1;
+  target.kernels->reduce(op, run, sources, target.at);
+}
+
+}  // namespace ashlar
