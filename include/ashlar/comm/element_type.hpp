@@ -7,7 +7,6 @@
 
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 
 #include <ashlar/placement/axis_placement.hpp>
 #include <ashlar/support/bfloat16.hpp>
@@ -39,18 +38,6 @@ template <>
 inline constexpr element_type element_type_of<std::int64_t> = element_type::i64;
 template <>
 inline constexpr element_type element_type_of<bfloat16> = element_type::bf16;
-
-/// Calls visit(std::type_identity<T>{}) with the C++ type of an element type.
-template <class Visit>
-decltype(auto) visit_element_type(element_type type, Visit&& visit) {
-  switch (type) {
-    case element_type::f32: return visit(std::type_identity<float>{});
-    case element_type::f64: return visit(std::type_identity<double>{});
-    case element_type::i32: return visit(std::type_identity<std::int32_t>{});
-    case element_type::i64: return visit(std::type_identity<std::int64_t>{});
-    default: return visit(std::type_identity<bfloat16>{});
-  }
-}
 
 /// What a reduction leaves unchanged: 0, the least value, the greatest value.
 template <class T>
