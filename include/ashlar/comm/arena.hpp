@@ -152,9 +152,11 @@ class arena {
   }
 
   void* from_heap(std::size_t size) {
-    if (heap_bytes_ + size > heap_most_) free_heap_blocks();
+    if (std::size_t const wanted = heap_bytes_ + size; wanted > heap_most_) {
+      free_heap_blocks();
+      heap_most_ = wanted;  // with them: two sizes in turns shall not drive each other out for ever
+    }
     heap_bytes_ += size;
-    if (heap_bytes_ > heap_most_) heap_most_ = heap_bytes_;
     return ::operator new (size, std::align_val_t{alignment});
   }
 
