@@ -7,6 +7,9 @@
 // (shared/handshake.hpp), one per group of axes, and then the region of its arena. Where a rank
 // cannot have one (an MPI without, a full /dev/shm), no rank of its node has.
 
+#include <cstddef>
+#include <cstdint>
+#include <exception>
 #include <new>
 #include <vector>
 
@@ -23,7 +26,8 @@ class shared_window {
  public:
   static constexpr std::size_t slot_count = std::size_t(1) << max_axes;
   static constexpr std::size_t head_bytes = slot_count * sizeof(shared::slot);  // a page
-  static_assert(head_bytes % 4096 == 0);
+  static constexpr std::size_t page = 4096;
+  static_assert(head_bytes % page == 0);
 
   /// Collective over `comm`.
   shared_window(MPI_Comm comm, shared::settings const& wanted) {
@@ -44,6 +48,9 @@ class shared_window {
     int finalized = 0;
     MPI_Finalized(&finalized);
     if (finalized) return;
+    // Freeing waits for all ranks of the node. While an exception passes, perhaps on this rank alone,
+    // they may wait for its messages: the window then stays until the program ends.
+    if (std::uncaught_exceptions() > 0) return;
     if (window_ != MPI_WIN_NULL) {
       MPI_Win_unlock_all(window_);
       MPI_Win_free(&window_);
@@ -84,14 +91,12 @@ class shared_window {
     auto bytes = static_cast<std::size_t>(wanted.bytes_per_rank == shared::settings::automatic
                                               ? shared::automatic_bytes(on_node)
                                               : wanted.bytes_per_rank);
-    bytes = head_bytes + bytes / 4096 * 4096;
-    MPI_Info info = MPI_INFO_NULL;
-    MPI_Info_create(&info);
-    MPI_Info_set(info, "alloc_shared_noncontig", "true");  // each part begins on a page
+    bytes = head_bytes + bytes / page * page;
+    // A size of whole pages, or parts that may lie apart, make MPICH 4.0 look for addresses that are
+    // free on all ranks, page by page: seconds for some GiB. So one piece, with room to align.
+    auto const asked = static_cast<MPI_Aint>(bytes + page + alignof(shared::slot));
     void* base = nullptr;
-    int const status = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes), 1, info, node_, &base,
-                                               &window_);
-    MPI_Info_free(&info);
+    int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
     int usable = status == MPI_SUCCESS ? 1 : 0;
     check(MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_));
     if (!usable) {
@@ -100,13 +105,19 @@ class shared_window {
       return;
     }
     check(MPI_Win_lock_all(MPI_MODE_NOCHECK, window_));
-    mine_ = static_cast<std::byte*>(base);
+    mine_ = on_page(base);
     bytes_ = bytes;
     for (std::size_t g = 0; g < slot_count; ++g)
       ::new (mine_ + g * sizeof(shared::slot)) shared::slot;
     check(MPI_Win_sync(window_));
     check(MPI_Barrier(node_));  // nobody looks at a slot before it is made
     check(MPI_Win_sync(window_));
+  }
+
+  /// The first page that begins in a rank's part: the same one for all, who map whole pages.
+  static std::byte* on_page(void* part) {
+    auto const skip = (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
+    return static_cast<std::byte*>(part) + skip;
   }
 
   /// Where the windows of this node's ranks are, by their rank on the mesh.
@@ -119,7 +130,7 @@ class shared_window {
       void* base = nullptr;
       check(MPI_Win_shared_query(window_, i, &size, &unit, &base));
       int const at = mesh_rank[static_cast<std::size_t>(i)];
-      if (at < ranks) window_of_[static_cast<std::size_t>(at)] = static_cast<std::byte*>(base);
+      if (at < ranks) window_of_[static_cast<std::size_t>(at)] = on_page(base);
     }
   }
 
