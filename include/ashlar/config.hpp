@@ -11,6 +11,8 @@
 //                     (they may still write exactly what they read: x[i] = f(x[i]))
 //   ASHLAR_VECTOR_BYTES   width of the machine's vectors; loops by hand are written for it
 //   ASHLAR_STREAM_STORES  1 where stores around the caches (SSE2 and up) can be written
+//   ASHLAR_POISON(p, n)   with the address sanitizer: whoever touches these n bytes is reported, until
+//   ASHLAR_UNPOISON(p, n) allows it again; nothing without that sanitizer
 //
 // It includes nothing and decides nothing else; warnings and architecture flags belong to CMake.
 
@@ -46,4 +48,22 @@
 #define ASHLAR_STREAM_STORES 1
 #else
 #define ASHLAR_STREAM_STORES 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ASHLAR_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ASHLAR_ADDRESS_SANITIZER 1
+#endif
+#endif
+#if defined(ASHLAR_ADDRESS_SANITIZER)
+// As in sanitizer/asan_interface.h.
+extern "C" void __asan_poison_memory_region(void const volatile*, __SIZE_TYPE__);
+extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE__);
+#define ASHLAR_POISON(p, n) __asan_poison_memory_region(p, n)
+#define ASHLAR_UNPOISON(p, n) __asan_unpoison_memory_region(p, n)
+#else
+#define ASHLAR_POISON(p, n) ((void)(p), (void)(n))
+#define ASHLAR_UNPOISON(p, n) ((void)(p), (void)(n))
 #endif

@@ -13,6 +13,7 @@
 //                   neighbours and the first large enough is cut; when there is none, the heap
 //   on the heap     operator new; before more is asked for than was ever held, free blocks go back
 //
+// Free blocks, and what rounding adds to those in use, are poisoned for the address sanitizer.
 // One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
 
 #include <bit>
@@ -29,6 +30,8 @@
 #include <sys/mman.h>
 #endif
 
+#include <ashlar/config.hpp>
+
 namespace ashlar {
 
 class arena {
@@ -41,26 +44,26 @@ class arena {
       : region_(region), region_end_(bytes) {}
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
-  ~arena() { free_heap_blocks(); }
+  ~arena() {
+    free_heap_blocks();
+    ASHLAR_UNPOISON(region_, used_);  // its addresses may come back as something else
+  }
 
   void* allocate(std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     in_use_ += size;
     if (in_use_ > peak_) peak_ = in_use_;
-    auto& blocks = free_[size];
-    if (!blocks.empty()) {
-      void* const block = blocks.back();
-      blocks.pop_back();
-      return block;
-    }
-    if (void* const block = from_region(size)) return block;
-    return from_heap(size);
+    void* const block = find(size);
+    ASHLAR_UNPOISON(block, bytes);
+    ASHLAR_POISON(static_cast<std::byte*>(block) + bytes, size - bytes);
+    return block;
   }
 
   void release(void* block, std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     in_use_ -= size;
     free_[size].push_back(block);
+    ASHLAR_POISON(block, size);
   }
 
   /// Where `p` lies in the shared region, or -1.
@@ -79,6 +82,17 @@ class arena {
     if (bytes <= 512) return 512;
     std::size_t const grain = std::bit_floor(bytes) / 8;
     return (bytes + grain - 1) / grain * grain;
+  }
+
+  void* find(std::size_t size) {
+    auto& blocks = free_[size];
+    if (!blocks.empty()) {
+      void* const block = blocks.back();
+      blocks.pop_back();
+      return block;
+    }
+    if (void* const block = from_region(size)) return block;
+    return from_heap(size);
   }
 
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
@@ -167,6 +181,7 @@ class arena {
         if (in_region(block)) {
           blocks[kept++] = block;
         } else {
+          ASHLAR_UNPOISON(block, size);
           ::operator delete (block, std::align_val_t{alignment});
           heap_bytes_ -= size;
         }
