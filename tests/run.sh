@@ -7,7 +7,8 @@ usage() {
   cat <<'TEXT'
 Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs every test.
-  --preset NAME   default, debug, asan, clang or smpi (CMakePresets.json); default: default
+  --preset NAME   default, debug, asan, tsan, clang or smpi (CMakePresets.json); default: default
+                  tsan runs the unit tests only: it sees threads, not what ranks of MPI share
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --no-install    use what is there; never call the package manager
 TEXT
@@ -64,20 +65,24 @@ fi
 start=$SECONDS
 # Warnings are errors, but not beside sanitizers, whose code gives GCC false alarms.
 werror=ON
-if [ "$preset" = asan ]; then werror=OFF; fi
+case "$preset" in asan | tsan) werror=OFF ;; esac
 build="build/$preset${mpi:+-$mpi}"
 options=(-DASHLAR_WERROR="$werror")
 if [ -n "$mpi" ]; then options+=(-B "$build" "-DASHLAR_MPI=$mpi"); fi
-if [ "$mpi" = mpich ]; then # it spins while it waits: slow where ranks share cores
+if [ "$mpi" = mpich ]; then # slow where ranks share cores and it cannot be made to yield
   options+=(-DASHLAR_TEST_TIMEOUT=900)
   export ASHLAR_TEST_DEADLINE=800
 fi
 cmake --preset "$preset" "${options[@]}"
-if [ "$preset" = smpi ]; then cmake --build "$build" --target smpi_programs; else cmake --build "$build"; fi
-# Each public header alone. After the programs: their errors are the more telling ones.
-if [ "$preset" != smpi ]; then
-  cmake --build "$build" --target all_verify_interface_header_sets
-fi
+case "$preset" in
+  smpi) cmake --build "$build" --target smpi_programs ;;
+  tsan) cmake --build "$build" --target unit_tests ;;
+  *)
+    cmake --build "$build"
+    # Each public header alone. After the programs: their errors are the more telling ones.
+    cmake --build "$build" --target all_verify_interface_header_sets
+    ;;
+esac
 built=$SECONDS
 
 log="$build/test_results.txt"
