@@ -34,7 +34,7 @@ make_platform="$1" mesh="$2" machine="$3" program="$4"
 shift 4
 
 folder=$(mktemp -d)
-export TMPDIR="$folder" OPENBLAS_NUM_THREADS=1 ASHLAR_SHARED_MEMORY=off # one process: no windows
+export TMPDIR="$folder" OPENBLAS_NUM_THREADS=1
 trap 'rm -rf "$folder"' EXIT
 "$make_platform" "$mesh" "$machine" "$folder"
 
@@ -46,6 +46,8 @@ settings=(
   --cfg=network/optim:Full --cfg=surf/precision:1e-13
   # Only messages take time.
   --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
+  # Sends wait for their receives, whatever their size: more orders of calls can deadlock.
+  --cfg=smpi/send-is-detached-thresh:0
   # Header-only statics belong to one rank each (with -fno-gnu-unique).
   --cfg=smpi/privatization:dlopen
   # The MPI calls by the algorithms that the cost model describes.

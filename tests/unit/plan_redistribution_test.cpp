@@ -61,11 +61,12 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
                                                            t.coordinates_of(static_cast<int>(r)))
                                              .elements());
   double seconds = 0;
+  auto const op = plan.to.has_partial() ? plan.to.op() : plan.from.op();  // of partials on the way
   for (auto const& s : plan.steps) {
     INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
          ashlar::to_string(s.to));
     CHECK(s.from == at);
-    CHECK(is_allowed(s, plan.extents.rank(), t, plan.to.op()));
+    CHECK(is_allowed(s, plan.extents.rank(), t, op));
     at = s.to;
     auto const report = ranks.run(s);
     REQUIRE(ranks.difference(x, s.to) == "");

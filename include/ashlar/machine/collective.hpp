@@ -12,7 +12,8 @@
 //   move            messages   elements received            the rank's view
 //   all_gather      p - 1      to - from                    every shard of the others
 //   reduce_scatter  p - 1      (p - 1) to                   the others' addends of its shard
-//   all_reduce      2 (p - 1)  (p - 1) b + (from - b)       both of the above; b: its block of from
+//   all_reduce      2 (p - 1)  (p - 1) b + (from - b)       both of the above; b: its block of from;
+//                                                           1 message if p = 2: the whole arrays cross
 //   all_to_all      p - 1      to - kept
 //   permute         1          to                           between pairs of ranks; p - 1 messages and
 //                                                           to - kept where shards do not map one to
@@ -20,7 +21,7 @@
 //   slice, zero_pad 0          0                            local
 //
 // Multiplied with α and β this is table 2 of AutoDDL with two differences, both of them counts of
-// what the named algorithms do: a ring all-reduce takes 2 (p - 1) messages where the table says
+// what the named algorithms do: an all-reduce takes 2 (p - 1) messages, or 1, where the table says
 // 2 p - 1, and an all-to-all does not send a rank its own part: n (p - 1) / p where the table says n.
 
 #include <cstdint>
@@ -62,7 +63,7 @@ constexpr traffic collective_traffic(collective kind, int p, std::int64_t from, 
     case collective::reduce_scatter: return {p - 1, (p - 1) * to};
     case collective::all_reduce: {
       std::int64_t const block = from / p + (index < from % p ? 1 : 0);
-      return {2 * (p - 1), (p - 1) * block + (from - block)};
+      return {p == 2 ? 1 : 2 * (p - 1), (p - 1) * block + (from - block)};
     }
     case collective::all_to_all: return {p - 1, to - kept};
     case collective::permute: return {1, to - kept};

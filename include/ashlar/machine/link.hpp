@@ -4,10 +4,11 @@
 #pragma once
 
 // The α and β that one rank of a group sees, given that every group of the mesh along the same
-// axes communicates at the same time (r ranks per node, g of them in one group, p in the group):
+// axes communicates at the same time (r ranks per node, g of them in one group, p in the group; of a
+// rank's p - 1 messages f = (p - g) / (p - 1) leave the node):
 //
 //   group inside a node                  intra
-//   across nodes                         α inter, β max(intra, inter · r · (p - g) / (p - 1))
+//   across nodes                         α intra (1 - f) + inter f, β max(intra, inter · r f)
 //     each rank exchanges its own parts with every other member (comm/mpi/pairwise_exchange.hpp),
 //     also in a gather or a reduction: all but those for the node's other members leave the node
 //   across nodes, permute of axes of     α inter, β max(intra, inter · r · (p - g) / p),
@@ -18,7 +19,8 @@
 // would cross a node's link once, pairs cross it g times. Plans of several steps avoid that.
 //
 // AutoDDL section 4.2 takes the inter-node α and β for any group that leaves the node; sharing the
-// node's link among its ranks is our addition, without which a mesh of fat nodes is underpriced.
+// node's link among its ranks, without which a mesh of fat nodes is underpriced, and α intra for the
+// messages that stay in the node are our additions.
 
 #include <ashlar/machine/collective.hpp>
 #include <ashlar/machine/machine.hpp>
@@ -43,9 +45,11 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   // they have nodes of their own, so that the other nodes' ranks all send out.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
+  double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
   double const shared_beta = m.inter.beta * share;
   double const inside_beta = inside > 1 ? m.intra.beta : 0;
-  return {m.inter.alpha, shared_beta > inside_beta ? shared_beta : inside_beta};
+  return {m.intra.alpha * (1 - leaving) + m.inter.alpha * leaving,
+          shared_beta > inside_beta ? shared_beta : inside_beta};
 }
 
 /// Seconds of one move: α · messages + β · bytes. The one cost formula of the library.

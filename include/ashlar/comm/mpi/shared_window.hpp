@@ -5,7 +5,7 @@
 
 // Memory that the ranks of one node share: an MPI-3 shared window with, for each rank, its slots
 // (shared/handshake.hpp), one per group of axes, and then the region of its arena. Where a rank
-// cannot have one (an MPI without, a full /dev/shm), no rank of its node has.
+// cannot have one (an MPI without, a full /dev/shm, a window that is none), no rank of its node has.
 
 #include <cstddef>
 #include <cstdint>
@@ -97,7 +97,7 @@ class shared_window {
     auto const asked = static_cast<MPI_Aint>(bytes + page + alignof(shared::slot));
     void* base = nullptr;
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
-    int usable = status == MPI_SUCCESS ? 1 : 0;
+    int usable = status == MPI_SUCCESS && finds_own_part(base) ? 1 : 0;
     check(MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_));
     if (!usable) {
       if (status == MPI_SUCCESS) MPI_Win_free(&window_);
@@ -118,6 +118,16 @@ class shared_window {
   static std::byte* on_page(void* part) {
     auto const skip = (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
     return static_cast<std::byte*>(part) + skip;
+  }
+
+  /// Whether a query answers with this rank's part. SimGrid 3.32 gives everybody the first rank's.
+  bool finds_own_part(void const* base) const {
+    int rank = 0, unit = 0;
+    MPI_Aint size = 0;
+    void* found = nullptr;
+    MPI_Comm_rank(node_, &rank);
+    return MPI_Win_shared_query(window_, rank, &size, &unit, &found) == MPI_SUCCESS &&
+           found == base;
   }
 
   /// Where the windows of this node's ranks are, by their rank on the mesh.

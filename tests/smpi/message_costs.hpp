@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Makes a simulated network one of the α-β model: a message of n bytes takes n β on the links that
+// it shares with others, and then the rank that receives it is busy for α.
+//
+//   from a rank of the same node   α intra
+//   from another node              α inter
+//
+// SMPI charges a receiver only for messages that are buffered at the sender, so all of them are.
+// Which hides deadlocks of sends that wait for their receives: tests/smpi/pairs.cpp is without this.
+
+#include <climits>
+
+#include <mpi.h>
+#include <simgrid/s4u/Host.hpp>
+#include <xbt/config.hpp>
+
+#include <ashlar/machine/machine.hpp>
+
+namespace ashlar_test {
+
+inline void charge_each_message(ashlar::machine const& m) {
+  simgrid::config::set_value<int>("smpi/send-is-detached-thresh", INT_MAX);
+  smpi_register_op_cost_callback(
+      SmpiOperation::RECV, [intra = m.intra.alpha, inter = m.inter.alpha](
+                               std::size_t, simgrid::s4u::Host* from, simgrid::s4u::Host* to) {
+        return from->get_englobing_zone() == to->get_englobing_zone() ? intra : inter;
+      });
+}
+
+}  // namespace ashlar_test
