@@ -6,8 +6,8 @@
 // both against their α and β, within 3 %, and the same bits. The default table takes the faster of
 // them, but for a fifth. The arguments are elements of the array, multiples of the ranks.
 //
-// run: node=4,gpu=4 gpu_cluster 16384 65536 262144 1048576
-// run: node=8,gpu=8 gpu_cluster 65536 524288
+// run: node=4,gpu=4 latency:gpu_cluster 16384 65536 262144 1048576
+// run: node=8,gpu=8 latency:gpu_cluster 65536 524288
 
 #include <cstdlib>
 #include <fstream>

@@ -5,7 +5,7 @@
 // a rank stay in its node, the others leave it. What machine/link.hpp charges for both together.
 //
 // run: node=4,gpu=4 gpu_cluster 64 64
-// run: node=8,gpu=2 gpu_cluster 1024 256
+// run: node=8,gpu=2 gpu_cluster 512 256
 // run: node=2,gpu=8 gpu_cluster 64 64
 // run: node=2,gpu=8 bandwidth 256 256
 // run: node=2,x=2,gpu=4 gpu_cluster 64 64

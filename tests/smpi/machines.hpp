@@ -3,7 +3,8 @@
 #pragma once
 
 // The machines of the simulated clusters, by name. A cluster and the plans that run on it are made
-// from the same numbers: α and β here are latencies and bandwidths in tests/smpi/platform.cpp.
+// from the same numbers: bandwidths in tests/smpi/platform.cpp,
+// times of messages in tests/smpi/message_costs.hpp.
 
 #include <string>
 #include <string_view>
@@ -13,7 +14,12 @@
 
 namespace ashlar_test {
 
+/// latency:NAME: α is the links' latency, which messages under way together wait for once.
+inline constexpr std::string_view latency_prefix = "latency:";
+inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
+
 inline ashlar::machine machine_named(std::string_view name) {
+  if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
   if (name == "workstation") return ashlar::machines::workstation;
   if (name == "gpu_cluster") return ashlar::machines::gpu_cluster;
   // As a two-tier machine in which messages cost next to nothing: plans with the most steps.

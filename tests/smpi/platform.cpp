@@ -11,7 +11,8 @@
 //   one node    a flat crossbar
 //
 // Links have no latency, which messages under way together would wait for once: α is a rank's time
-// for each message (tests/smpi/message_costs.hpp).
+// for each message (tests/smpi/message_costs.hpp). Of a machine latency:NAME they have: rank links
+// α intra / 2, node links what makes α inter of a path between two nodes.
 //
 // Paths pass rank, node, node, rank links, so that the slowest or most shared one decides: what
 // machine/link.hpp says in one formula.
@@ -37,18 +38,23 @@ int node_of(ashlar::topology const& t, int rank) {
   return t.index_in_group(t.coordinates_of(rank), between);
 }
 
-void write_platform(std::ostream& out, ashlar::topology const& t, ashlar::machine const& m) {
+void write_platform(std::ostream& out, ashlar::topology const& t, ashlar::machine const& m,
+                    bool latencies) {
   int const nodes = t.ranks() / t.ranks_per_node();
+  double const rank_latency = latencies ? m.intra.alpha / 2 : 0;
+  double const node_latency = latencies && nodes > 1 ? (m.inter.alpha - m.intra.alpha) / 2 : 0;
+  if (node_latency < 0)
+    throw ashlar::error("platform", "α between nodes is less than within a node.");
   out << std::setprecision(17)
       << "<?xml version=\"1.0\"?>\n"
          "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
          "<platform version=\"4.1\">\n<zone id=\"world\" routing=\"Floyd\">\n";
   for (int n = 0; n < nodes; ++n)
     out << "<cluster id=\"node" << n << "\" prefix=\"n" << n << "r\" suffix=\"\" radical=\"0-"
-        << t.ranks_per_node() - 1 << "\" speed=\"1Tf\" bw=\"" << 1 / m.intra.beta
-        << "Bps\" lat=\"0s\" router_id=\"switch" << n << "\"/>\n"
-        << "<link id=\"nic" << n << "\" bandwidth=\"" << 1 / m.inter.beta
-        << "Bps\" latency=\"0s\" sharing_policy=\"SPLITDUPLEX\"/>\n";
+        << t.ranks_per_node() - 1 << "\" speed=\"1Tf\" bw=\"" << 1 / m.intra.beta << "Bps\" lat=\""
+        << rank_latency << "s\" router_id=\"switch" << n << "\"/>\n"
+        << "<link id=\"nic" << n << "\" bandwidth=\"" << 1 / m.inter.beta << "Bps\" latency=\""
+        << node_latency << "s\" sharing_policy=\"SPLITDUPLEX\"/>\n";
   out << "<zone id=\"fabric\" routing=\"Full\"><router id=\"spine\"/></zone>\n";
   for (int n = 0; n < nodes; ++n)
     out << "<zoneRoute src=\"node" << n << "\" dst=\"fabric\" gw_src=\"switch" << n
@@ -78,7 +84,8 @@ int main(int argc, char** argv) {
     auto const t = ashlar::parse_topology(argv[1]);
     std::string const folder = argv[3];
     std::ofstream platform(folder + "/platform.xml"), hosts(folder + "/hosts");
-    write_platform(platform, t, ashlar_test::machine_named(argv[2]));
+    write_platform(platform, t, ashlar_test::machine_named(argv[2]),
+                   ashlar_test::has_latencies(argv[2]));
     write_hosts(hosts, t);
     if (platform.flush() && hosts.flush()) return 0;
     std::cerr << "platform: " << folder << ": cannot be written\n";
