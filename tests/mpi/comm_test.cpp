@@ -15,7 +15,7 @@
 #include <support/transport.hpp>
 
 #include <ashlar/tensor/factory.hpp>
-#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -99,7 +99,7 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
           CHECK(records[0].received_bytes == step_traffic(s, extents, t, m->here()).elements * 4);
           traffic.clear();
           auto const pending = m->start(
-              {&what, element_type::f32, source.data, background.data, m->take_ticket(what.axes)});
+              {&what, element_type::f32, source.data, background.data, m->take_ticket(what)});
           while (!pending->advance()) std::this_thread::yield();
           CHECK(traffic.difference(records) == "");
           results.push_back(at_once.values());
@@ -126,7 +126,7 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
       background.push_back(std::make_unique<array>(m, what.to.elements()));
       at_once.push_back(std::make_unique<array>(m, what.to.elements()));
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
-                                 background.back()->data, m.take_ticket(what.axes)}));
+                                 background.back()->data, m.take_ticket(what)}));
     }
     // A blocking one takes its turn behind them.
     for (std::size_t i = 0; i < whats.size(); ++i)
@@ -154,6 +154,36 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
       values.emplace_back(moved.local().begin(), moved.local().end());
     }
     CHECK(values[0] == values[1]);
+  }
+}
+
+TEST_CASE("small all-reduces in place, one after the other") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = mesh_on(on, t);
+    std::int64_t const n = 8000;  // all ranks would read all of it, others write theirs meanwhile
+    auto const what = ashlar::flat_all_reduce(n, {0}, t, m.here(), ashlar::reduction::sum);
+    int wrong = 0;
+    for (int round = 0; round < 100; ++round) {
+      array const values(m, n);
+      std::fill_n(values.data, n, 1.0f);
+      m.run(what, element_type::f32, values.data, values.data);
+      auto const sums = values.values();
+      wrong += std::count(sums.begin(), sums.end(), float(world_size())) == n ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("of settings that differ the first rank's count") {
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  for (int const without : {0, world_size() - 1}) {
+    ashlar::shared::settings const off{.bytes_per_rank = 0}, on{.bytes_per_rank = 1 << 20};
+    ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
+                         rank == without ? off : on);
+    auto const x = ashlar::full<float>(m, {8, 8}, sbp<S<0>>{}, 1) | ashlar::to<B>;
+    CHECK(x.local().back() == 1);
   }
 }
 
@@ -190,9 +220,9 @@ TEST_CASE("where communication is forbidden, both forms of transfer say so") {
     ashlar::step const gather{
         collective::all_gather, {1}, x.placement(), ashlar::placement::all_broadcast(2)};
     auto const what = make_transfer(gather, x.extents(), m.topology(), m.here());
-    CHECK(message_of([&] {
-            m.start({&what, element_type::f32, x.data(), x.data(), 1});
-          }) == expected);
+    CHECK(message_of([&] { m.take_ticket(what); }) == expected);
+    CHECK(message_of([&] { ashlar::redistribute_async(x, sbp<B, B>{}); }) == expected);
+    CHECK(m.order().idle());
     (void)(x | ashlar::to<S<1>, S<0>>);  // a slice is free
   }
   CHECK(to_string((x | ashlar::to<B, B>).placement()) == "[B,B]");

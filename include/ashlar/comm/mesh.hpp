@@ -99,13 +99,14 @@ class mesh {
   }
 
   /// A turn for a transfer that is started later: all ranks take their turns in the same order.
-  std::uint64_t take_ticket(axis_list const& axes) const {
-    state_->transport->open(axes);
-    return state_->order.take_ticket(axes);
+  /// Where communication is forbidden this throws, not start(): a turn once taken is waited for.
+  std::uint64_t take_ticket(transfer const& what) const {
+    refuse_if_forbidden(what.kind, what.axes);
+    state_->transport->open(what.axes);
+    return state_->order.take_ticket(what.axes);
   }
   /// Begins a transfer. Only the time spent in wait() is in communication_seconds().
   std::unique_ptr<progressing> start(shipment const& s) const {
-    refuse_if_forbidden(s.what->kind, s.what->axes);
     return state_->transport->start(s);
   }
   /// Waits for the end of something that is under way, and adds the time to communication_seconds().
@@ -113,6 +114,7 @@ class mesh {
     auto const timed = time();
     while (!p.advance()) {
       state_->order.poll();
+      mpi::let_messages_go_on();
       std::this_thread::yield();
     }
   }

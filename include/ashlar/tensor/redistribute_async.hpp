@@ -32,9 +32,14 @@ class plan_run final : public progressing {
   /// Takes a turn for each step, now and in program order, and begins the first.
   plan_run(tensor<T, Rank> x, prepared_plan const& p) : x_(std::move(x)), plan_(p) {
     for (auto const& what : p.transfers)
-      tickets_.push_back(communicates(what.kind) ? x_.mesh().take_ticket(what.axes) : 0);
+      tickets_.push_back(communicates(what.kind) ? x_.mesh().take_ticket(what) : 0);
     x_.mesh().order().add(*this);
-    advance();
+    try {
+      advance();
+    } catch (...) {
+      x_.mesh().order().remove(*this);
+      throw;
+    }
   }
   plan_run(plan_run const&) = delete;
   plan_run& operator=(plan_run const&) = delete;

@@ -23,6 +23,13 @@ inline void check(int status) {
   throw error("mpi", std::string(text, static_cast<std::size_t>(length)));
 }
 
+/// Lets MPI bring messages on their way that have ended for this rank but still lie in its buffers: a
+/// rank that waits in shared memory calls MPI otherwise not at all, and others may wait for them.
+inline void let_messages_go_on() {
+  int found = 0;
+  check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));
+}
+
 /// The type under which elements travel. MPI has no bfloat16: it moves as two bytes and is never
 /// reduced by MPI (choice.hpp).
 inline MPI_Datatype datatype_of(element_type type) {

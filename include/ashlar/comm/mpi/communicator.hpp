@@ -129,6 +129,7 @@ class communicator final : public ashlar::communicator {
   void wait_until(Condition ended) {
     for (int asked = 0; !ended(); ++asked) {
       order_->poll();
+      if (asked % 128 == 127) let_messages_go_on();
       if (asked >= patience_) std::this_thread::yield();
     }
   }

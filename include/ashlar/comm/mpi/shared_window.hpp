@@ -29,12 +29,15 @@ class shared_window {
   static constexpr std::size_t page = 4096;
   static_assert(head_bytes % page == 0);
 
-  /// Collective over `comm`.
-  shared_window(MPI_Comm comm, shared::settings const& wanted) {
+  /// Collective over `comm`. What rank 0 wants counts: the environments of nodes may differ.
+  shared_window(MPI_Comm comm, shared::settings wanted) {
     int rank = 0, ranks = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     window_of_.assign(static_cast<std::size_t>(ranks), nullptr);
+    std::int64_t of_first[] = {wanted.bytes_per_rank, wanted.ranks_per_node};
+    check(MPI_Bcast(of_first, 2, MPI_INT64_T, 0, comm));
+    wanted = {of_first[0], static_cast<int>(of_first[1])};
     if (wanted.bytes_per_rank == 0) return;
     make_node(comm, rank, wanted.ranks_per_node);
     int on_node = 0;
@@ -97,10 +100,11 @@ class shared_window {
     auto const asked = static_cast<MPI_Aint>(bytes + page + alignof(shared::slot));
     void* base = nullptr;
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
-    int usable = status == MPI_SUCCESS && finds_own_part(base) ? 1 : 0;
-    check(MPI_Allreduce(MPI_IN_PLACE, &usable, 1, MPI_INT, MPI_MIN, node_));
-    if (!usable) {
-      if (status == MPI_SUCCESS) MPI_Win_free(&window_);
+    bool const made = status == MPI_SUCCESS;
+    int all[] = {made ? 1 : 0, made && finds_own_part(base) ? 1 : 0};  // made, usable
+    check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
+    if (all[1] == 0) {
+      if (all[0] == 1) MPI_Win_free(&window_);  // else it would wait for those who have none
       window_ = MPI_WIN_NULL;
       return;
     }

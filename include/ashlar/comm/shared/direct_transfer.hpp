@@ -8,7 +8,8 @@
 // is that of handshake.hpp.
 //
 //   publish · wait until all arrived · copy or reduce · leave · wait until all left
-//   all_reduce above `small_all_reduce` bytes: my part · show · wait until all showed · others' parts
+//   all_reduce above `small_all_reduce` bytes, or in place:
+//     my part · show · wait until all showed · others' parts
 //
 // advance() never waits: it does what can be done and says whether all is done.
 
@@ -76,7 +77,8 @@ class direct_transfer {
   void first_half() {
     auto& x = *what_;
     if (x.kind == collective::all_reduce) {
-      if (x.from.elements() * target_.size() > small_all_reduce) {
+      // In place, a whole result would overwrite addends that others still read.
+      if (x.from.elements() * target_.size() > small_all_reduce || sync_.any_in_place()) {
         reduce_part(x.index);
         sync_.show();
         state_ = state::waiting_for_parts;

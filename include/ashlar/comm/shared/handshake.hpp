@@ -61,6 +61,12 @@ class handshake {
       if (s->source == not_shared || s->target == not_shared) return false;
     return true;
   }
+  /// Whether a member's target is its source. Expects all_arrived(); all members agree.
+  bool any_in_place() const {
+    for (auto const* s : slots_)
+      if (s->source == s->target) return true;
+    return false;
+  }
   std::int64_t source_of(int member) const {
     return slots_[static_cast<std::size_t>(member)]->source;
   }

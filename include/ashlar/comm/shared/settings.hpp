@@ -4,7 +4,7 @@
 #pragma once
 
 // Whether the ranks of a node share their tensors' memory, and how much of it. One environment
-// variable, read when a mesh is made:
+// variable, read when a mesh is made; that of its first rank counts:
 //
 //   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share half of what is free
 //                          off          nothing is shared: all steps are messages
