@@ -9,6 +9,8 @@
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
 // The ranks of a node share the memory of its tensors unless told otherwise (shared/settings.hpp).
+// That memory goes back when the last handle ends, and every tensor holds one; this waits for the
+// other ranks of the node, so meshes must end in the same order on all ranks.
 // Plans are made once and kept (plan_cache.hpp). The time that transfers keep the program waiting is
 // summed up for progress reports.
 

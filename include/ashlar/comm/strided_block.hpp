@@ -102,8 +102,9 @@ void copy_range(strided_block const& b, std::int64_t first, std::int64_t last, T
     done += stride;
   };
   if (b.rank == 0) {
-    *(packed_target ? target : target + b.target_offset) = *(
-        packed_source ? source : source + b.source_offset);
+    device::host::copy_strided(0, b.extents, packed_source ? source : source + b.source_offset,
+                               b.source_strides, packed_target ? target : target + b.target_offset,
+                               b.target_strides);
     return;
   }
   detail::for_each_part(b, 0, first, last, b.source_offset, b.target_offset, part);
