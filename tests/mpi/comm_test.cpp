@@ -6,6 +6,7 @@
 // the same bits and bytes, along every group of axes; logs nest; a mesh can be told to refuse.
 
 #include <algorithm>
+#include <stdexcept>
 #include <thread>
 
 #include <doctest/doctest.h>
@@ -185,6 +186,23 @@ TEST_CASE("of settings that differ the first rank's count") {
     auto const x = ashlar::full<float>(m, {8, 8}, sbp<S<0>>{}, 1) | ashlar::to<B>;
     CHECK(x.local().back() == 1);
   }
+}
+
+TEST_CASE("after an exception dropped a transfer the mesh refuses others instead of waiting") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  auto const m = mesh_on(transport::messages, t);
+  auto const what = ashlar::flat_all_reduce(4, {0}, t, m.here(), ashlar::reduction::sum);
+  array const values(m, 4);
+  try {
+    (void)m.take_ticket(what);  // a turn that nobody uses: the next one cannot begin
+    auto const pending = m.start(
+        {&what, element_type::f32, values.data, values.data, m.take_ticket(what)});
+    throw std::runtime_error("meanwhile");
+  } catch (std::runtime_error const&) {
+  }
+  CHECK(m.order().idle());
+  CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),
+            "an exception dropped a transfer"));
 }
 
 TEST_CASE("logs nest, and end with their scope") {

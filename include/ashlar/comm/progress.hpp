@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <ashlar/placement/placement.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
@@ -38,7 +39,13 @@ class progress {
     return set;
   }
 
-  std::uint64_t take_ticket(axis_list const& axes) { return ++taken_[group_of(axes)]; }
+  std::uint64_t take_ticket(axis_list const& axes) {
+    if (abandoned_)
+      throw error("mesh",
+                  "an exception dropped a transfer that was under way, and those behind it would "
+                  "wait for ever. Go on with a new mesh.");
+    return ++taken_[group_of(axes)];
+  }
   bool is_turn_of(axis_list const& axes, std::uint64_t ticket) const {
     return ended_[group_of(axes)] + 1 == ticket;
   }
@@ -46,6 +53,8 @@ class progress {
 
   void add(progressing& p) { under_way_.push_back(&p); }
   void remove(progressing& p) { std::erase(under_way_, &p); }
+  /// A transfer that has its ticket will never end.
+  void abandon() { abandoned_ = true; }
   bool idle() const { return under_way_.empty(); }
 
   /// Lets everything under way go on. A call from within one of them does nothing.
@@ -64,6 +73,7 @@ class progress {
   std::uint64_t ended_[1 << max_axes]{};
   std::vector<progressing*> under_way_;
   bool polling_ = false;
+  bool abandoned_ = false;
 };
 
 }  // namespace ashlar

@@ -38,6 +38,7 @@ class plan_run final : public progressing {
       advance();
     } catch (...) {
       x_.mesh().order().remove(*this);
+      x_.mesh().order().abandon();
       throw;
     }
   }
@@ -45,6 +46,7 @@ class plan_run final : public progressing {
   plan_run& operator=(plan_run const&) = delete;
   ~plan_run() override {
     if (std::uncaught_exceptions() == 0 && !done_) x_.mesh().wait(*this);
+    if (!done_) x_.mesh().order().abandon();
     x_.mesh().order().remove(*this);
   }
 

@@ -91,6 +91,7 @@ class communicator final : public ashlar::communicator {
     }
     ~pending_transfer() override {
       if (std::uncaught_exceptions() == 0) owner_->wait_until([&] { return advance(); });
+      if (!done_) owner_->order_->abandon();
       owner_->order_->remove(*this);
     }
 
