@@ -98,6 +98,11 @@ class arena {
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
   void* from_region(std::size_t size) {
+    // New pages only while they are few beside what was ever in use: shapes that keep changing
+    // would else take the whole region, a list of free blocks for each size.
+    if (in_use_ > most_) most_ = in_use_;
+    if (used_ + size > 2 * most_)
+      if (void* const block = from_merged(size)) return block;
     if (region_end_ - used_ < size) return from_merged(size);
     if (!commit(used_ + size)) return nullptr;
     std::byte* const block = region_ + used_;
@@ -199,6 +204,7 @@ class arena {
   std::size_t heap_bytes_ = 0;  // from operator new, in use or in a list
   std::size_t heap_most_ = 0;
   std::size_t in_use_ = 0;
+  std::size_t most_ = 0;  // ever in use
   std::size_t peak_ = 0;
 };
 

@@ -31,7 +31,11 @@
 namespace ashlar::mpi {
 
 /// Bytes of one block that travel in one round, when they are packed or reduced on the way.
+/// At most: many members get shorter ones, so that the buffers of all stay below 32 MiB.
 inline constexpr std::int64_t pairwise_chunk_bytes = 256 * 1024;
+constexpr std::int64_t pairwise_chunk_of(int members) {
+  return std::clamp<std::int64_t>((8 << 20) / members, 32 * 1024, pairwise_chunk_bytes);
+}
 
 /// What a pairwise exchange does: block sends[j] of `source` goes to member j (a single one goes to
 /// all); that of member j arrives as receives[j] in `target` or, with `reduces`, all of them are
@@ -115,7 +119,7 @@ class pairwise_exchange {
         most = std::max(most, b.elements);
         if (is_cut(b)) most_cut = std::max(most_cut, b.elements);
       }
-    chunk_ = pairwise_chunk_bytes / source_.size();
+    chunk_ = pairwise_chunk_of(members()) / source_.size();
     rounds_ = std::max<std::int64_t>(most > 0 ? 1 : 0, (most_cut + chunk_ - 1) / chunk_);
     stride_ = std::min(chunk_, most_cut);
     take_memory();

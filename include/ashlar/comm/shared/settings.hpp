@@ -6,7 +6,7 @@
 // Whether the ranks of a node share their tensors' memory, and how much of it. One environment
 // variable, read when a mesh is made; that of its first rank counts:
 //
-//   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share half of what is free
+//   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share a quarter of what is free
 //                          off          nothing is shared: all steps are messages
 //                          512MiB 4GiB  so much per rank (KiB, MiB, GiB or bytes)
 //
@@ -59,7 +59,8 @@ inline settings from_environment() {
   return s;
 }
 
-/// What a rank's window holds by default: of half the free shared memory an even share.
+/// What a rank's window holds by default: of a quarter of the free shared memory an even share: other
+/// jobs take theirs.
 inline std::int64_t automatic_bytes(int ranks_on_node) {
   double free = 8.0 * 1024 * 1024 * 1024;  // where nobody can be asked
 #if defined(__linux__)
@@ -67,7 +68,7 @@ inline std::int64_t automatic_bytes(int ranks_on_node) {
   if (statvfs("/dev/shm", &file_system) == 0)
     free = double(file_system.f_bavail) * double(file_system.f_frsize);
 #endif
-  return static_cast<std::int64_t>(free / 2 / ranks_on_node);
+  return static_cast<std::int64_t>(free / 4 / ranks_on_node);
 }
 
 }  // namespace ashlar::shared
