@@ -6,8 +6,10 @@
 // All of ashlar on MPI and host memory. Files of plans (io/json) and other backends are included
 // by name.
 
+#include <ashlar/comm/communication_log.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/search/baselines.hpp>

@@ -15,6 +15,8 @@
 #include <support/traffic_check.hpp>
 #include <support/transport.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 

@@ -12,6 +12,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 
 namespace ashlar_test {

@@ -11,6 +11,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 

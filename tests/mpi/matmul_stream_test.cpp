@@ -7,6 +7,7 @@
 // that sums are exact.
 
 #include <doctest/doctest.h>
+#include <support/dense_product.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
@@ -24,24 +25,6 @@ static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 dense integers(index extents, unsigned seed) {
   std::mt19937 random(seed);
   return random_integers(random, std::move(extents), -5, 5);
-}
-
-/// c = op(a) · op(b), matrices or batches of them.
-dense product(dense const& a, dense const& b, bool ta, bool tb) {
-  int const rank = a.rank(), batch = rank == 3 ? a.extent(0) : 1;
-  int const m = a.extent(ta ? rank - 1 : rank - 2), k = a.extent(ta ? rank - 2 : rank - 1);
-  int const n = b.extent(tb ? rank - 2 : rank - 1);
-  dense c(rank == 3 ? index{batch, m, n} : index{m, n});
-  auto const at = [](dense const& x, int s, int i, int j, bool t) {
-    if (t) std::swap(i, j);
-    return x(x.rank() == 3 ? index{s, i, j} : index{i, j});
-  };
-  for_each_index(c.extents, [&](index const& i) {
-    int const s = rank == 3 ? i[0] : 0;
-    auto const row = i[static_cast<std::size_t>(rank - 2)], column = i.back();
-    for (int l = 0; l < k; ++l) c(i) += at(a, s, row, l, ta) * at(b, s, l, column, tb);
-  });
-  return c;
 }
 
 /// What the arena hands out for at most `bytes` in at most 32 blocks: it rounds sizes up.

@@ -10,6 +10,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/search/optimal.hpp>
 

@@ -6,6 +6,7 @@
 // between random placements on random meshes: exactly those of three loops, with the planned bytes.
 
 #include <doctest/doctest.h>
+#include <support/dense_product.hpp>
 #include <support/placement_cases.hpp>
 #include <support/shared_property.hpp>
 #include <support/step_census.hpp>
@@ -71,22 +72,6 @@ rc::Gen<product_case> products() {
   });
 }
 
-/// By three loops.
-dense reference(product_case const& c, dense const& a, dense const& b) {
-  dense out(c.extents(c.m, c.n, false));
-  int const batches = c.batch < 0 ? 1 : c.batch;
-  auto const at = [&](int s, int i, int j, bool transposed) {
-    if (transposed) std::swap(i, j);
-    return c.batch < 0 ? index{i, j} : index{s, i, j};
-  };
-  for (int s = 0; s < batches; ++s)
-    for (int i = 0; i < c.m; ++i)
-      for (int j = 0; j < c.n; ++j)
-        for (int l = 0; l < c.k; ++l)
-          out(at(s, i, j, false)) += a(at(s, i, l, c.transpose_a)) * b(at(s, l, j, c.transpose_b));
-  return out;
-}
-
 step_census census;
 int in_panels = 0;
 
@@ -119,7 +104,7 @@ std::string try_product(product_case const& c) {
   dense const y = random_integers(random, c.extents(c.k, c.n, c.transpose_b), -5, 5);
   auto const a = placed<T, Rank>(m, x, c.a, 1);
   auto const b = placed<T, Rank>(m, y, c.b, 2);
-  auto const expected = reference(c, x, y);
+  auto const expected = product(x, y, c.transpose_a, c.transpose_b);
   if (c.transpose_a && c.transpose_b) return multiply(c, m, transposed(a), transposed(b), expected);
   if (c.transpose_a) return multiply(c, m, transposed(a), b, expected);
   if (c.transpose_b) return multiply(c, m, a, transposed(b), expected);

@@ -13,6 +13,8 @@
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 

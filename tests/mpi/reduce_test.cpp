@@ -9,6 +9,7 @@
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/tensor/gather.hpp>
 #include <ashlar/tensor/reduce.hpp>
 

@@ -14,6 +14,7 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/comm/no_communication.hpp>
 #include <ashlar/nn/gpt.hpp>
 
 namespace ashlar_test {

@@ -23,7 +23,7 @@
 #include <support/mpi_traffic_calls.hpp>
 #include <support/transport.hpp>
 
-#include <ashlar/comm/mesh.hpp>
+#include <ashlar/comm/communication_log.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/plan/matmul.hpp>
 

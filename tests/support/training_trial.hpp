@@ -8,6 +8,8 @@
 #include <support/nets.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
+
 namespace ashlar_test {
 
 /// A net with its data and the losses of the whole plan, and what is wrong with other plans of it.

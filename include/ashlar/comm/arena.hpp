@@ -100,11 +100,12 @@ class arena {
   void* from_region(std::size_t size) {
     // New pages only while they are few beside what was ever in use: shapes that keep changing
     // would else take the whole region, a list of free blocks for each size.
+    if (region_ == nullptr) return nullptr;
     if (in_use_ > most_) most_ = in_use_;
-    if (used_ + size > 2 * most_)
+    bool const at_end = region_end_ - used_ < size;
+    if (at_end || used_ + size > 2 * most_)
       if (void* const block = from_merged(size)) return block;
-    if (region_end_ - used_ < size) return from_merged(size);
-    if (!commit(used_ + size)) return nullptr;
+    if (at_end || !commit(used_ + size)) return nullptr;
     std::byte* const block = region_ + used_;
     used_ += size;
     return block;
@@ -134,14 +135,12 @@ class arena {
 
   /// The first free stretch of the region that is large enough, after merging all free blocks.
   void* from_merged(std::size_t size) {
-    for (auto& [block_size, blocks] : free_) {
-      std::size_t kept = 0;
-      for (void* const block : blocks) {
-        if (in_region(block)) merge(static_cast<std::byte*>(block), block_size);
-        else blocks[kept++] = block;
-      }
-      blocks.resize(kept);
-    }
+    for (auto& [block_size, blocks] : free_)
+      std::erase_if(blocks, [&, bytes = block_size](void* block) {
+        if (!in_region(block)) return false;
+        merge(static_cast<std::byte*>(block), bytes);
+        return true;
+      });
     for (auto at = merged_.begin(); at != merged_.end(); ++at) {
       if (at->second < size) continue;
       auto* const block = at->first;
@@ -180,19 +179,14 @@ class arena {
   }
 
   void free_heap_blocks() {
-    for (auto& [size, blocks] : free_) {
-      std::size_t kept = 0;
-      for (void* const block : blocks) {
-        if (in_region(block)) {
-          blocks[kept++] = block;
-        } else {
-          ASHLAR_UNPOISON(block, size);
-          ::operator delete (block, std::align_val_t{alignment});
-          heap_bytes_ -= size;
-        }
-      }
-      blocks.resize(kept);
-    }
+    for (auto& [size, blocks] : free_)
+      std::erase_if(blocks, [&, bytes = size](void* block) {
+        if (in_region(block)) return false;
+        ASHLAR_UNPOISON(block, bytes);
+        ::operator delete (block, std::align_val_t{alignment});
+        heap_bytes_ -= bytes;
+        return true;
+      });
   }
 
   std::byte* region_;

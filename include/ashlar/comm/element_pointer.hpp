@@ -10,11 +10,11 @@
 // Copies know only the size of an element; reductions know its type.
 
 #include <span>
-#include <vector>
 
 #include <ashlar/comm/element_type.hpp>
 #include <ashlar/comm/strided_block.hpp>
 #include <ashlar/device/host/reduce_strided.hpp>
+#include <ashlar/support/small_vector.hpp>
 
 namespace ashlar {
 
@@ -34,18 +34,12 @@ namespace detail {
 template <class T>
 void reduce_elements(reduction op, strided_block const& b, std::span<void const* const> sources,
                      void* target) {
-  inplace_vector<T const*, 64> few;
-  std::vector<T const*> many;
-  bool const are_few = sources.size() <= static_cast<std::size_t>(few.capacity());
-  for (void const* const source : sources) {
-    auto const* const addend = static_cast<T const*>(source) + b.source_offset;
-    if (are_few) few.push_back(addend);
-    else many.push_back(addend);
-  }
-  auto const addends = are_few ? std::span<T const* const>(few.begin(), few.end())
-                               : std::span<T const* const>(many);
-  device::host::reduce_strided(op, b.rank, b.extents, addends, b.source_strides,
-                               static_cast<T*>(target) + b.target_offset, b.target_strides);
+  small_vector<T const*, 64> addends;
+  for (void const* const source : sources)
+    addends.push_back(static_cast<T const*>(source) + b.source_offset);
+  device::host::reduce_strided(op, b.rank, b.extents, std::span<T const* const>(addends),
+                               b.source_strides, static_cast<T*>(target) + b.target_offset,
+                               b.target_strides);
 }
 
 /// Unsigned: an integer of the element's size.

@@ -23,7 +23,7 @@
 #include <thread>
 
 #include <ashlar/comm/arena.hpp>
-#include <ashlar/comm/counting.hpp>
+#include <ashlar/comm/buffer.hpp>
 #include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/comm/plan_cache.hpp>
 #include <ashlar/mesh/text.hpp>
@@ -203,57 +203,15 @@ class mesh {
     auto const all = all_axes();
     auto const count = static_cast<std::int64_t>(values.size());
     auto const what = flat_all_reduce(count, all, topology(), here(), op);
-    auto const bytes = values.size_bytes();
     // In the arena, so that neighbours can read it.
-    auto* const source = static_cast<T*>(state_->memory.allocate(bytes));
-    auto* const target = static_cast<T*>(state_->memory.allocate(bytes));
-    std::copy(values.begin(), values.end(), source);
-    transport.run({&what, element_type_of<T>, source, target, state_->order.take_ticket(all)});
-    std::copy(target, target + count, values.begin());
-    state_->memory.release(source, bytes);
-    state_->memory.release(target, bytes);
+    buffer<T> const source(state_->memory, count), target(state_->memory, count);
+    std::copy(values.begin(), values.end(), source.data());
+    transport.run(
+        {&what, element_type_of<T>, source.data(), target.data(), state_->order.take_ticket(all)});
+    std::copy(target.data(), target.data() + count, values.begin());
   }
 
   std::shared_ptr<state> state_;
-};
-
-/// Records every transfer of a mesh while it lives.
-class communication_log {
- public:
-  explicit communication_log(mesh const& m)
-      : mesh_(m), counter_(std::make_shared<counting_communicator>(m.state_->transport)) {
-    mesh_.state_->transport = counter_;
-  }
-  communication_log(communication_log const&) = delete;
-  communication_log& operator=(communication_log const&) = delete;
-  ~communication_log() { mesh_.state_->transport = counter_->inner(); }
-
-  std::vector<collective_record> const& records() const { return counter_->records(); }
-  void clear() { counter_->clear(); }
-  std::int64_t received_bytes() const {
-    std::int64_t bytes = 0;
-    for (auto const& r : records()) bytes += r.received_bytes;
-    return bytes;
-  }
-
- private:
-  mesh mesh_;
-  std::shared_ptr<counting_communicator> counter_;
-};
-
-/// Makes every transfer of a mesh an error while it lives.
-class no_communication {
- public:
-  explicit no_communication(mesh const& m) : mesh_(m), before_(m.state_->forbidden) {
-    mesh_.state_->forbidden = true;
-  }
-  no_communication(no_communication const&) = delete;
-  no_communication& operator=(no_communication const&) = delete;
-  ~no_communication() { mesh_.state_->forbidden = before_; }
-
- private:
-  mesh mesh_;
-  bool before_;
 };
 
 }  // namespace ashlar

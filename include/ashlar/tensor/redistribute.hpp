@@ -40,12 +40,14 @@ tensor<T, Rank> run_plan(tensor<T, Rank> x, prepared_plan const& p) {
   return x;
 }
 
-/// The same steps on a tensor of other extents: a panel of the one that was planned for.
-template <class T, int Rank>
-tensor<T, Rank> run_plan(tensor<T, Rank> x, redistribution_plan plan) {
-  plan.extents = x.extents();
-  auto const prepared = prepare(plan, x.mesh().topology(), x.mesh().here());
-  return run_plan(std::move(x), prepared);
+/// Whether a typed placement fits a typed tensor; a sentence where it does not.
+template <distributed Tensor, static_placement Target>
+consteval bool target_fits() {
+  constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
+  static_assert(fits, "redistribute: " ASHLAR_SAYS_PLACEMENT);
+  if constexpr (Tensor::is_static)
+    static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
+  return fits;
 }
 
 }  // namespace detail
@@ -60,11 +62,7 @@ auto redistribute(Tensor const& x, Target const& target) {
                 Tensor::is_static) {
     return x;
   } else if constexpr (static_placement<Target>) {
-    constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
-    static_assert(fits, "redistribute: " ASHLAR_SAYS_PLACEMENT);
-    if constexpr (Tensor::is_static)
-      static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
-    if constexpr (fits)
+    if constexpr (detail::target_fits<Tensor, Target>())
       return detail::run_plan(x.as_dynamic(), detail::plan_to(x, value_of<Target>))
           .template as_static<Target>();
   } else {

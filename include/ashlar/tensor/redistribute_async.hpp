@@ -131,12 +131,7 @@ template <distributed Tensor, placement_argument Target>
 auto redistribute_async(Tensor const& x, Target const& target) {
   using value = typename Tensor::value_type;
   using result = tensor_for<value, Tensor::rank, Target>;
-  if constexpr (static_placement<Target>) {
-    constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
-    static_assert(fits, "redistribute: " ASHLAR_SAYS_PLACEMENT);
-    if constexpr (Tensor::is_static)
-      static_assert(Tensor::placement_type::axes == Target::axes, ASHLAR_SAYS_AXES);
-  }
+  if constexpr (static_placement<Target>) (void)detail::target_fits<Tensor, Target>();
   return moving_tensor<result>(x.as_dynamic(), detail::plan_to(x, as_value(target)));
 }
 

@@ -27,12 +27,13 @@
 #include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/transfer.hpp>
+#include <ashlar/plan/matmul_memory.hpp>
 
 namespace ashlar::mpi {
 
 /// Bytes of one block that travel in one round, when they are packed or reduced on the way.
 /// At most: many members get shorter ones, so that the buffers of all stay below 32 MiB.
-inline constexpr std::int64_t pairwise_chunk_bytes = 256 * 1024;
+inline constexpr std::int64_t pairwise_chunk_bytes = packing_chunk_bytes;
 constexpr std::int64_t pairwise_chunk_of(int members) {
   return std::clamp<std::int64_t>((8 << 20) / members, 32 * 1024, pairwise_chunk_bytes);
 }

@@ -22,11 +22,12 @@
 #include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/layout/region.hpp>
+#include <ashlar/plan/matmul_memory.hpp>
 
 namespace ashlar::mpi {
 
 /// Bytes of one block that go around together.
-inline constexpr std::int64_t ring_chunk_bytes = 256 * 1024;
+inline constexpr std::int64_t ring_chunk_bytes = packing_chunk_bytes;
 
 template <class Ring>
 class ring_lanes {

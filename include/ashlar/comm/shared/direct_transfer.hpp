@@ -102,16 +102,8 @@ class direct_transfer {
     auto const& x = *what_;
     auto const& block = x.receives[static_cast<std::size_t>(owner)];
     if (block.elements == 0) return;
-    inplace_vector<void const*, 64> few;  // no allocation
-    std::vector<void const*> many;
-    bool const are_few = x.members <= few.capacity();
-    for (int i = 1; i <= x.members; ++i) {
-      void const* const addend = source_of((owner + i) % x.members).at;
-      if (are_few) few.push_back(addend);
-      else many.push_back(addend);
-    }
-    auto const addends = are_few ? std::span<void const* const>(few.begin(), few.end())
-                                 : std::span<void const* const>(many);
+    small_vector<void const*, 64> addends;  // no allocation
+    for (int i = 1; i <= x.members; ++i) addends.push_back(source_of((owner + i) % x.members).at);
     target_.kernels->reduce(x.op, block, addends, target_.at);
   }
 
