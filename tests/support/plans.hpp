@@ -12,6 +12,7 @@
 
 #include <support/naive_placement.hpp>
 
+#include <ashlar/comm/communication_log.hpp>
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/choices.hpp>
