@@ -21,6 +21,7 @@
 #include <ashlar/ashlar.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/options.hpp"
 #include "../support/others.hpp"
 #include "../support/settings.hpp"
 #include "../support/trials.hpp"
@@ -42,12 +43,10 @@ char const* const bytes_heading =
     "ranks,type,shape,grid,best_bytes,free_bytes,given_bytes,scalapack_bytes,cosma_bytes,"
     "cosma_pdgemm_bytes,free=best";
 
-struct options {
+struct options : measuring_options {
+  options() : measuring_options{{6.0, 3, 9}} {}
   std::vector<std::string> shapes;
-  std::string csv;
   bool in_float = false, bytes = false;
-  effort how{6.0, 3, 9};
-  double others = 100;  // per cent
 };
 
 std::vector<product_shape> shapes_of(options const& o) {
@@ -274,18 +273,8 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_flag("--float", o.in_float, "float instead of double");
   app.add_flag("--bytes", o.bytes, "count received bytes instead of measuring times");
-  app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seconds", o.how.budget, "about this long for each shape");
-  app.add_option("--others", o.others,
-                 "measure again, twice at most, while others use more per cent");
-  app.add_option("--csv", o.csv, "append the table to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::ParseError const& e) {
-    return env.rank() == 0 ? app.exit(e) : e.get_exit_code();
-  }
-  o.how.least_rounds = std::min(o.how.least_rounds, o.how.most_rounds);
+  add_to(app, o, "shape");
+  if (auto const status = parse(app, o, argc, argv, env.rank())) return *status;
   if (o.in_float) program<float>(env.world(), o).run();
   else program<double>(env.world(), o).run();
 }

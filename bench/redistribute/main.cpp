@@ -20,6 +20,7 @@
 #include <ashlar/ashlar.hpp>
 
 #include "../support/csv.hpp"
+#include "../support/options.hpp"
 #include "../support/others.hpp"
 #include "../support/settings.hpp"
 #include "../support/sizes.hpp"
@@ -114,11 +115,10 @@ case_times columns_of(std::vector<contestant> const& all, std::vector<timing> co
   return c;
 }
 
-struct options {
+struct options : measuring_options {
+  options() : measuring_options{{0.7, 3, 31}} {}
   std::vector<std::string> sizes{"4KiB", "64KiB", "256KiB", "1MiB", "16MiB", "128MiB"};
-  std::string cases, only, csv;
-  effort how{0.7, 3, 31};
-  double others = 100;  // per cent
+  std::string cases, only;
 };
 
 /// Prints and records one case at one size. Returns the targets it missed.
@@ -225,17 +225,7 @@ int main(int argc, char** argv) {
       ->delimiter(',');
   app.add_option("--cases", o.cases, "only cases whose name holds this text");
   app.add_option("--only", o.only, "only contestants whose name holds this text, to profile them");
-  app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
-      ->check(CLI::PositiveNumber);
-  app.add_option("--seconds", o.how.budget, "about this long for each case and size");
-  app.add_option("--others", o.others,
-                 "measure again, twice at most, while others use more per cent");
-  app.add_option("--csv", o.csv, "append the table to this file");
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::ParseError const& e) {
-    return env.rank() == 0 ? app.exit(e) : e.get_exit_code();
-  }
-  o.how.least_rounds = std::min(o.how.least_rounds, o.how.most_rounds);
+  add_to(app, o, "case and size");
+  if (auto const status = parse(app, o, argc, argv, env.rank())) return *status;
   return run(env.world(), o);
 }

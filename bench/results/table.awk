@@ -21,7 +21,28 @@ function size_text(bytes) {
   if (bytes >= 1048576) return bytes / 1048576 " MiB"
   return bytes / 1024 " KiB"
 }
-function rule(n, i, text) { text = "|"; for (i = 0; i < n; ++i) text = text " --- |"; print text }
+# A heading and the rule below it.
+function print_heading(line, bars) {
+  print line
+  bars = gsub(/\|/, "", line)
+  line = "|"
+  while (--bars > 0) line = line " --- |"
+  print line
+}
+# The rows of one list against the columns of another, by the texts of both. `corner` may stand over
+# several columns of row texts.
+function print_grid(corner, rows, columns, line, r, c) {
+  line = "| " corner " |"
+  for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"
+  print_heading(line)
+  for (r = 1; r <= count[rows]; ++r) {
+    line = "| " text_of[items[rows, r]] " |"
+    for (c = 1; c <= count[columns]; ++c)
+      line = line " " or_dash(cell[items[rows, r], items[columns, c]]) " |"
+    print line
+  }
+}
+function row(list, key, text) { remember(list, key); text_of[key] = text; return key }
 function quotient(a, b, format) { return a + 0 > 0 && b + 0 > 0 ? sprintf(format, a / b) : "–" }
 function setting_text(m) { return m == "off" ? "messages" : "one node" }
 function emphasized(text, missed) { return missed ? "**" text "**" : text }
@@ -32,33 +53,37 @@ NR == 1 { for (i = 1; i <= NF; ++i) column[$i] = i; next }
 table == "targets" && field("transport") == transport {
   n = split(field("wanted"), wanted, "; ")
   for (i = 1; i <= n; ++i) {
-    remember("settings", field("memory")); remember("ranks", field("ranks"))
-    remember("wanted " field("memory"), wanted[i])
-    ++total[field("memory"), wanted[i], field("ranks")]
-    if (index(field("missed"), wanted[i])) ++missed[field("memory"), wanted[i], field("ranks")]
+    key = row("rows", field("memory") SUBSEP wanted[i], setting_text(field("memory")) " | " wanted[i])
+    where = row("columns", field("ranks"), field("ranks") " ranks")
+    missed[key, where] += index(field("missed"), wanted[i]) > 0
+    met = ++total[key, where] - missed[key, where]
+    cell[key, where] = emphasized(met " of " total[key, where], missed[key, where])
   }
 }
 
 table == "ratios" && field("memory") == memory && field("transport") == transport {
-  bytes = field("bytes"); key = field("ranks") SUBSEP field("case") SUBSEP bytes
-  remember("ranks", field("ranks")); remember("cases " field("ranks"), field("case"))
-  remember("sizes", bytes)
+  n = field("ranks"); bytes = field("bytes")
+  remember("ranks", n)
+  key = row("cases " n, n SUBSEP field("case"), field("case"))
+  row("sizes", bytes, size_text(bytes))
   ours = field("ours_us"); bare = field("bare_us")
   if (bytes < 262144) {
-    cell[key] = emphasized(sprintf("%+.1f", ours - bare), index(field("missed"), "ours - bare"))
+    text = emphasized(sprintf("%+.1f", ours - bare), index(field("missed"), "ours - bare"))
   } else {
-    cell[key] = emphasized(quotient(bare, ours, "%.2f"), index(field("missed"), "bare/ours"))
-    if (field("packed_us") != bare) cell[key] = cell[key] " (" quotient(field("packed_us"), ours, "%.2f") ")"
+    text = emphasized(quotient(bare, ours, "%.2f"), index(field("missed"), "bare/ours"))
+    if (field("packed_us") != bare) text = text " (" quotient(field("packed_us"), ours, "%.2f") ")"
   }
+  cell[key, bytes] = text
 }
 
 table == "reductions" && field("transport") == transport && field("block_us") != "-" &&
   field("bytes") >= 1048576 {
-  key = field("case") SUBSEP field("bytes")
-  remember("rows", key); remember("ranks", field("ranks")); remember("settings", field("memory"))
+  key = row("rows", field("case") SUBSEP field("bytes"), field("case") " | " size_text(field("bytes")))
+  where = row("of " field("memory"), field("memory") SUBSEP field("ranks"),
+              setting_text(field("memory")) ", " field("ranks"))
+  remember("settings", field("memory"))
   text = quotient(field("block_us"), field("ours_us"), "%.1f")
-  text = emphasized(text, index(field("missed"), "block/ours"))
-  cell[key, field("memory"), field("ranks")] = text
+  cell[key, where] = emphasized(text, index(field("missed"), "block/ours"))
 }
 
 table == "copies" && field("transport") == transport &&
@@ -66,22 +91,23 @@ table == "copies" && field("transport") == transport &&
    field("case") == "reduce-scatter dim 0") {
   if (field("bytes") + 0 > most + 0) { most = field("bytes"); delete cell }
   if (field("bytes") == most) {
-    key = field("case") SUBSEP field("ranks")
-    remember("rows", key); remember("settings", field("memory"))
+    key = row("rows", field("case") SUBSEP field("ranks"), field("case") " | " field("ranks"))
+    where = row("columns", field("memory"), setting_text(field("memory")) ": ours / pass | ours / own copy" \
+                                            " | bare MPI / pass | with packing / pass")
     text = quotient(field("ours_us"), field("pass_us"), "%.2f")
     text = emphasized(text, index(field("missed"), "ours/pass"))
     text = text " | " quotient(field("ours_us"), field("shard_us"), "%.2f")
     text = text " | " quotient(field("bare_us"), field("pass_us"), "%.2f")
     text = text " | " quotient(field("packed_us"), field("pass_us"), "%.2f")
-    cell[key, field("memory")] = text
+    cell[key, where] = text
   }
 }
 
 table == "peers" && field("memory") == memory && field("transport") == transport &&
   (field("scalapack_us") != "-" || field("costa_us") != "-") && field("bytes") >= 1048576 {
-  key = field("case"); remember("rows", key)
-  where = field("ranks") SUBSEP field("bytes")
-  remember("columns", where)
+  key = row("rows", field("case"), field("case"))
+  where = row("columns", field("ranks") SUBSEP field("bytes"),
+              field("ranks") " ranks, " size_text(field("bytes")))
   text = quotient(field("scalapack_us"), field("ours_us"), "%.1f")
   cell[key, where] = text " / " quotient(field("costa_us"), field("ours_us"), "%.1f")
 }
@@ -90,7 +116,7 @@ table == "typed" && field("memory") == memory && field("transport") == transport
   field("group") == "step" {
   if (least == "" || field("bytes") + 0 < least + 0) least = field("bytes")
   if (field("bytes") == least) {
-    remember("rows", field("case")); remember("ranks", field("ranks"))
+    row("rows", field("case"), field("case")); row("columns", field("ranks"), field("ranks") " ranks")
     bare = field("bare_us")
     text = sprintf("%+.1f / %+.1f of %.1f", field("ours_us") - bare, field("typed_us") - bare, bare)
     cell[field("case"), field("ranks")] = text
@@ -98,9 +124,8 @@ table == "typed" && field("memory") == memory && field("transport") == transport
 }
 
 table == "products" && NR == 2 {
-  print "| type | m x n x k | ranks | free | given | ScaLAPACK | COSMA | COSMA pdgemm |" \
-        " free / best peer | given / best peer |"
-  rule(10)
+  print_heading("| type | m x n x k | ranks | free | given | ScaLAPACK | COSMA | COSMA pdgemm |" \
+                " free / best peer | given / best peer |")
 }
 table == "products" && field("memory") == memory && field("transport") == transport {
   roof = field("roof_gflops")
@@ -116,9 +141,8 @@ table == "products" && field("memory") == memory && field("transport") == transp
 }
 
 table == "bytes" && NR == 2 {
-  print "| m x n x k | ranks | best grid | its bytes | free | given | ScaLAPACK | COSMA |" \
-        " COSMA pdgemm | free = best |"
-  rule(10)
+  print_heading("| m x n x k | ranks | best grid | its bytes | free | given | ScaLAPACK | COSMA |" \
+                " COSMA pdgemm | free = best |")
 }
 function megabytes(x) { return x == "-" ? "–" : sprintf("%.2f", x / 1e6) }
 table == "bytes" {
@@ -130,90 +154,19 @@ table == "bytes" {
 }
 
 END {
-  if (table == "targets") {
-    line = "| setting | target |"
-    for (r = 1; r <= count["ranks"]; ++r) line = line " " items["ranks", r] " ranks |"
-    print line; rule(2 + count["ranks"])
-    for (s = 1; s <= count["settings"]; ++s) {
-      m = items["settings", s]
-      for (w = 1; w <= count["wanted " m]; ++w) {
-        text = items["wanted " m, w]
-        line = "| " setting_text(m) " | " text " |"
-        for (r = 1; r <= count["ranks"]; ++r) {
-          t = total[m, text, items["ranks", r]]
-          met = t - missed[m, text, items["ranks", r]]
-          line = line " " (t ? emphasized(met " of " t, met < t) : "–") " |"
-        }
-        print line
-      }
-    }
-  }
+  if (table == "targets") print_grid("setting | target", "rows", "columns")
   if (table == "ratios")
     for (r = 1; r <= count["ranks"]; ++r) {
-      n = items["ranks", r]
       if (r > 1) print ""
-      line = "| " n " ranks |"
-      for (s = 1; s <= count["sizes"]; ++s) line = line " " size_text(items["sizes", s]) " |"
-      print line; rule(1 + count["sizes"])
-      for (c = 1; c <= count["cases " n]; ++c) {
-        line = "| " items["cases " n, c] " |"
-        for (s = 1; s <= count["sizes"]; ++s)
-          line = line " " or_dash(cell[n, items["cases " n, c], items["sizes", s]]) " |"
-        print line
-      }
+      print_grid(items["ranks", r] " ranks", "cases " items["ranks", r], "sizes")
     }
   if (table == "reductions") {
-    line = "| case | bytes |"
     for (s = 1; s <= count["settings"]; ++s)
-      for (r = 1; r <= count["ranks"]; ++r)
-        line = line " " setting_text(items["settings", s]) ", " items["ranks", r] " |"
-    print line; rule(2 + count["settings"] * count["ranks"])
-    for (i = 1; i <= count["rows"]; ++i) {
-      split(items["rows", i], part, SUBSEP)
-      line = "| " part[1] " | " size_text(part[2]) " |"
-      for (s = 1; s <= count["settings"]; ++s)
-        for (r = 1; r <= count["ranks"]; ++r)
-          line = line " " or_dash(cell[items["rows", i], items["settings", s], items["ranks", r]]) " |"
-      print line
-    }
+      for (c = 1; c <= count["of " items["settings", s]]; ++c)
+        remember("columns", items["of " items["settings", s], c])
+    print_grid("case | bytes", "rows", "columns")
   }
-  if (table == "copies") {
-    line = "| " size_text(most) " | ranks |"
-    for (s = 1; s <= count["settings"]; ++s)
-      line = line " " setting_text(items["settings", s]) ": ours / pass | ours / own copy |" \
-             " bare MPI / pass | with packing / pass |"
-    print line; rule(2 + 4 * count["settings"])
-    for (i = 1; i <= count["rows"]; ++i) {
-      split(items["rows", i], part, SUBSEP)
-      line = "| " part[1] " | " part[2] " |"
-      for (s = 1; s <= count["settings"]; ++s)
-        line = line " " or_dash(cell[items["rows", i], items["settings", s]]) " |"
-      print line
-    }
-  }
-  if (table == "peers") {
-    line = "| ScaLAPACK / ours, COSTA / ours |"
-    for (c = 1; c <= count["columns"]; ++c) {
-      split(items["columns", c], part, SUBSEP)
-      line = line " " part[1] " ranks, " size_text(part[2]) " |"
-    }
-    print line; rule(1 + count["columns"])
-    for (i = 1; i <= count["rows"]; ++i) {
-      line = "| " items["rows", i] " |"
-      for (c = 1; c <= count["columns"]; ++c)
-        line = line " " or_dash(cell[items["rows", i], items["columns", c]]) " |"
-      print line
-    }
-  }
-  if (table == "typed") {
-    line = "| " size_text(least) " |"
-    for (r = 1; r <= count["ranks"]; ++r) line = line " " items["ranks", r] " ranks |"
-    print line; rule(1 + count["ranks"])
-    for (i = 1; i <= count["rows"]; ++i) {
-      line = "| " items["rows", i] " |"
-      for (r = 1; r <= count["ranks"]; ++r)
-        line = line " " or_dash(cell[items["rows", i], items["ranks", r]]) " |"
-      print line
-    }
-  }
+  if (table == "copies") print_grid(size_text(most) " | ranks", "rows", "columns")
+  if (table == "peers") print_grid("ScaLAPACK / ours, COSTA / ours", "rows", "columns")
+  if (table == "typed") print_grid(size_text(least), "rows", "columns")
 }

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The command line that the benchmarks of data movement share: how long to measure, how alone, and
+// where the table goes.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "trials.hpp"
+
+namespace ashlar_bench {
+
+struct measuring_options {
+  effort how;
+  double others = 100;  ///< per cent of the cores
+  std::string csv{};
+};
+
+/// Adds these options to `app`. `unit`: what the time is for, in the help text.
+inline void add_to(CLI::App& app, measuring_options& o, std::string const& unit) {
+  app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seconds", o.how.budget, "about this long for each " + unit);
+  app.add_option("--others", o.others,
+                 "measure again, twice at most, while others use more per cent");
+  app.add_option("--csv", o.csv, "append the table to this file");
+}
+
+/// Reads the command line; if that ends the program (help, or a mistake, which rank 0 prints), its
+/// exit status.
+inline std::optional<int> parse(CLI::App& app, measuring_options& o, int argc, char** argv,
+                                int rank) {
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    return rank == 0 ? app.exit(e) : e.get_exit_code();
+  }
+  o.how.least_rounds = std::min(o.how.least_rounds, o.how.most_rounds);
+  return {};
+}
+
+}  // namespace ashlar_bench
