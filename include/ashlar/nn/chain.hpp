@@ -69,6 +69,12 @@ constexpr bool first_takes_tokens() {
   else return nn::takes_tokens<std::tuple_element_t<0, std::tuple<Layers...>>>();
 }
 
+template <class... Layers>
+constexpr int first_input_rank() {
+  if constexpr (sizeof...(Layers) == 0) return 2;
+  else return nn::input_rank<std::tuple_element_t<0, std::tuple<Layers...>>>();
+}
+
 }  // namespace detail
 
 template <class... Layers>
@@ -81,6 +87,7 @@ class chain {
 
   /// Whether the input is token ids.
   static constexpr bool takes_tokens = detail::first_takes_tokens<Layers...>();
+  static constexpr int x_rank = detail::first_input_rank<Layers...>();
 
   constexpr explicit chain(Layers... layers) : layers_(std::move(layers)...) {}
 
@@ -170,6 +177,7 @@ class repeated {
  public:
   static constexpr int elements = -1;
   static constexpr bool takes_tokens = nn::takes_tokens<Layer>();
+  static constexpr int x_rank = nn::input_rank<Layer>();
   template <int XRank>
   static constexpr int y_rank = XRank;
 

@@ -8,6 +8,7 @@
 //
 //   nn::describe(net, nn::token_batch{8, 256})          ids [8, 256], float
 //   nn::describe<double>(net, nn::feature_batch{64, 784})
+//   nn::describe(net, nn::image_batch{64, 3, 32, 32})
 //
 // A net whose length the compiler knows gives a problem (and so a plan) that can be constexpr.
 
@@ -36,6 +37,24 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
+/// Images, one class each. Every rank passes in the whole batch.
+struct image_batch {
+  static constexpr bool holds_tokens = false;
+  static constexpr int rank = 4;
+  std::int64_t samples = 1;  ///< in one micro-batch
+  std::int64_t channels = 1, height = 1, width = 1;
+  int micro_batches = 1;
+
+  constexpr shape extents() const { return {samples, channels, height, width}; }
+};
+
+/// Dims of a batch: 2 unless it says so.
+template <class Batch>
+constexpr int batch_rank() {
+  if constexpr (requires { Batch::rank; }) return Batch::rank;
+  else return 2;
+}
+
 /// The problem of placing `net`, trained with elements of type T on micro-batches of these input
 /// extents. `optimizer_states`: values that the optimizer keeps per parameter (memory only).
 /// Throws ashlar::error where layers do not fit each other.
@@ -60,9 +79,9 @@ template <class T = float, class Layer, class Batch>
 requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
   static_assert(
-      takes_tokens<Layer>() == Batch::holds_tokens,
-      "nn::describe: a net that begins with an embedding takes a token_batch, any other net "
-      "a feature_batch.");
+      takes_tokens<Layer>() == Batch::holds_tokens && input_rank<Layer>() == batch_rank<Batch>(),
+      "nn::describe: a net that begins with an embedding takes a token_batch, with convolution or "
+      "pooling an image_batch, any other net a feature_batch.");
   return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 

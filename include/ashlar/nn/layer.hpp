@@ -83,6 +83,13 @@ constexpr bool takes_tokens() {
   else return false;
 }
 
+/// Dims of a net's input: its first layer says so; else 2, [rows, features] or [batch, seq].
+template <class Layer>
+constexpr int input_rank() {
+  if constexpr (requires { Layer::x_rank; }) return Layer::x_rank;
+  else return 2;
+}
+
 /// Appends the part's elements to a problem; returns the extents of its output.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {

@@ -115,12 +115,12 @@ class linear {
     for (int d = 0; d < Out; ++d) s.y.extent.push_back(out_[d]);
     s.parameters.push_back({"weight", weight_extents(), true});
     if (bias_) s.parameters.push_back({"bias", out_, false});
-    // One letter a dim: a, b, c lead; d, e are contracted; f, g are new.
+    // One letter a dim: a, b, c lead; from d on those contracted, then the new ones.
     char x_letters[max_rank]{}, y_letters[max_rank]{}, w_letters[max_rank]{};
     for (int d = 0; d < lead; ++d) x_letters[d] = y_letters[d] = static_cast<char>('a' + d);
     for (int d = 0; d < In; ++d) x_letters[lead + d] = w_letters[d] = static_cast<char>('d' + d);
     for (int d = 0; d < Out; ++d)
-      y_letters[lead + d] = w_letters[In + d] = static_cast<char>('f' + d);
+      y_letters[lead + d] = w_letters[In + d] = static_cast<char>('d' + In + d);
     auto const view = [](char const* letters, int n) {
       return std::string_view(letters, static_cast<std::size_t>(n));
     };

@@ -9,7 +9,9 @@
 //   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
 //
 // Every redistribution that the model makes is in search::schedule(problem, plan), in that order.
-// Inputs are [batch, seq] token ids where the net begins with an embedding, else [rows, features].
+// Inputs are [batch, seq] token ids where the net begins with an embedding, images [batch, channels,
+// height, width] where it begins with convolution or pooling, else [rows, features]. Targets are one
+// per row of the logits: they have the extents of the net's output but its last dim.
 
 #include <span>
 #include <vector>
@@ -20,29 +22,23 @@
 
 namespace ashlar::nn {
 
-/// Dims of what goes into a net.
-inline constexpr int input_rank = 2;
-
-template <class T, class Input, class Placed, class Loss>
+template <class T, class Input, int InputRank, int TargetRank, class Placed, class Loss>
 class model {
-  static constexpr bool tokens = std::same_as<Input, std::int32_t>;
-  static constexpr int target_rank = tokens ? input_rank : input_rank - 1;
-
  public:
   using value_type = T;
   using input_type = Input;
 
-  /// `extents`: of the inputs of one micro-batch.
-  model(ashlar::mesh const& m, shape const& extents, int micro_batches, std::uint64_t seed,
-        Placed placed, Loss loss)
-      : mesh_(m), extents_(extents), micro_batches_(micro_batches), seed_(seed),
+  /// `extents`, `targets`: of the inputs and targets of one micro-batch.
+  model(ashlar::mesh const& m, shape const& extents, shape const& targets, int micro_batches,
+        std::uint64_t seed, Placed placed, Loss loss)
+      : mesh_(m), extents_(extents), targets_(targets), micro_batches_(micro_batches), seed_(seed),
         placed_(std::move(placed)), loss_(std::move(loss)) {}
 
   ashlar::mesh const& mesh() const { return mesh_; }
   shape const& input_extents() const { return extents_; }
   int micro_batches() const { return micro_batches_; }
   /// Rows of one micro-batch: as many targets.
-  std::int64_t rows() const { return target_extents().elements(); }
+  std::int64_t rows() const { return targets_.elements(); }
 
   /// Forward and backward on one micro-batch; gradients add up in the parameters.
   /// `inputs` and `targets`: the whole micro-batch, row-major, the same on every rank; targets < 0
@@ -90,21 +86,15 @@ class model {
   }
 
  private:
-  shape target_extents() const {
-    shape s = extents_;
-    if constexpr (!tokens) s.extent.pop_back();
-    return s;
-  }
   auto input(std::span<Input const> values) const {
-    return from_full<input_rank>(mesh_, extents_, placement::all_broadcast(mesh_.axes()), values);
+    return from_full<InputRank>(mesh_, extents_, placement::all_broadcast(mesh_.axes()), values);
   }
   auto target(std::span<std::int32_t const> values) const {
-    return from_full<target_rank>(mesh_, target_extents(), placement::all_broadcast(mesh_.axes()),
-                                  values);
+    return from_full<TargetRank>(mesh_, targets_, placement::all_broadcast(mesh_.axes()), values);
   }
 
   ashlar::mesh mesh_;
-  shape extents_;
+  shape extents_, targets_;
   int micro_batches_;
   std::uint64_t seed_;
   Placed placed_;
@@ -120,12 +110,15 @@ auto place_with(Layer const& net, mesh const& m, Plan const& plan, Cursor const&
                 "nn::place: models are of float or double. Place the net as nn::place<float>(...); "
                 "bfloat16 and integers are types of tensors, not of layers.");
   using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, T>;
+  constexpr int x_rank = input_rank<Layer>();
+  constexpr int y_rank = Layer::template y_rank<x_rank>;
   stream_counter streams{seed, 0};
-  auto placed = nn::place_part<T, input_rank>(net, m, plan.input, cursor, streams);
-  auto loss = softmax_cross_entropy().template place<T, Layer::template y_rank<input_rank>>(
-      loss_cursor.choice());
-  return model<T, input, decltype(placed), decltype(loss)>(m, plan.input, plan.micro_batches, seed,
-                                                           std::move(placed), std::move(loss));
+  auto placed = nn::place_part<T, x_rank>(net, m, plan.input, cursor, streams);
+  auto loss = softmax_cross_entropy().template place<T, y_rank>(loss_cursor.choice());
+  shape targets = nn::output_extents(net, plan.input);
+  targets.extent.pop_back();
+  return model<T, input, x_rank, y_rank - 1, decltype(placed), decltype(loss)>(
+      m, plan.input, targets, plan.micro_batches, seed, std::move(placed), std::move(loss));
 }
 
 template <class T, class Layer, class Plan>

@@ -41,6 +41,7 @@ class residual {
  public:
   static constexpr int elements = element_count<Inner>() < 0 ? -1 : element_count<Inner>() + 2;
   static constexpr bool takes_tokens = nn::takes_tokens<Inner>();
+  static constexpr int x_rank = nn::input_rank<Inner>();
   template <int XRank>
   static constexpr int y_rank = XRank;
 

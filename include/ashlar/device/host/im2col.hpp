@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// One image [channels, height, width] as the matrix of which a convolution is a product, and back:
+//
+//   im2col   column (r, q) of the matrix is what the window covers at place (r, q), one row a
+//            (channel, row of the window, column of the window); padding is zero
+//   col2im   adds every entry to the pixel that it was taken from: the transposed map
+//
+// Both work on a strip of whole output rows [first, last), so that the matrix, extent² times as large
+// as the image, need never be there at once. It is channels extent² x (last - first) places(width).
+
+#include <algorithm>
+#include <cstdint>
+
+#include <ashlar/device/window.hpp>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+/// Places [first, last) whose coordinate `place · stride + offset` lies in [0, n).
+struct inside {
+  std::int64_t first;
+  std::int64_t last;
+};
+
+constexpr inside places_inside(std::int64_t places, std::int64_t stride, std::int64_t offset,
+                               std::int64_t n) {
+  std::int64_t const first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
+  std::int64_t const last = n <= offset ? 0 : (n - offset - 1) / stride + 1;
+  return {std::min(first, places), std::max(std::min(first, places), std::min(last, places))};
+}
+
+/// Calls visit(row of the matrix, output row, image row, places inside, offset), channel by channel;
+/// the image row is -1 where the window's row is padding.
+template <class Visit>
+void for_each_window_row(image_extents const& e, window const& w, std::int64_t first,
+                         std::int64_t last, Visit visit) {
+  std::int64_t const columns = w.places(e.width);
+  std::int64_t row = 0;
+  for (std::int64_t c = 0; c < e.channels; ++c)
+    for (std::int64_t i = 0; i < w.extent; ++i)
+      for (std::int64_t j = 0; j < w.extent; ++j, ++row) {
+        std::int64_t const offset = j - w.padding;
+        inside const q = places_inside(columns, w.stride, offset, e.width);
+        for (std::int64_t r = first; r < last; ++r) {
+          std::int64_t const y = r * w.stride - w.padding + i;
+          bool const padding = y < 0 || y >= e.height;
+          visit(row, r - first, padding ? -1 : c * e.height + y, q, offset);
+        }
+      }
+}
+
+}  // namespace detail
+
+/// matrix = the windows of output rows [first, last) of one image. `e.batch` is not read.
+template <class T>
+void im2col(T const* image, image_extents const& e, window const& w, std::int64_t first,
+            std::int64_t last, T* matrix) {
+  std::int64_t const columns = w.places(e.width);
+  detail::for_each_window_row(e, w, first, last,
+                              [=](std::int64_t row, std::int64_t strip_row, std::int64_t y,
+                                  detail::inside q, std::int64_t offset) {
+                                T* const to = matrix + (row * (last - first) + strip_row) * columns;
+                                if (y < 0) return void(std::fill_n(to, columns, T(0)));
+                                T const* const from = image + y * e.width + offset;
+                                std::fill(to, to + q.first, T(0));
+                                if (w.stride == 1)
+                                  std::copy(from + q.first, from + q.last, to + q.first);
+                                else
+                                  for (std::int64_t i = q.first; i < q.last; ++i)
+                                    to[i] = from[i * w.stride];
+                                std::fill(to + q.last, to + columns, T(0));
+                              });
+}
+
+/// image += the entries of the matrix of output rows [first, last), where they came from.
+template <class T>
+void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
+            std::int64_t last, T* image) {
+  std::int64_t const columns = w.places(e.width);
+  detail::for_each_window_row(e, w, first, last,
+                              [=](std::int64_t row, std::int64_t strip_row, std::int64_t y,
+                                  detail::inside q, std::int64_t offset) {
+                                if (y < 0) return;
+                                T const* const from = matrix +
+                                                      (row * (last - first) + strip_row) * columns;
+                                T* const to = image + y * e.width + offset;
+                                for (std::int64_t i = q.first; i < q.last; ++i)
+                                  to[i * w.stride] += from[i];
+                              });
+}
+
+}  // namespace ashlar::device::host

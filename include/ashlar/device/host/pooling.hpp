@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Pooling of images, plane by plane; a plane is one channel of one image.
+//
+//   maximum   y = the largest pixel under the window; ties: the first in row-major order, which alone
+//             gets the gradient. `chosen` is its index in the plane, kept for the backward pass
+//   average   y = sum of the pixels under the window / extent²: padding counts as zero, so that the
+//             map is linear in x
+//
+// Padding is less than the extent, so that every window has a pixel inside; the maximum is over those.
+// A NaN is a maximum, so that it reaches the loss and is found there.
+
+#include <algorithm>
+#include <cstdint>
+
+#include <ashlar/device/window.hpp>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+/// Calls visit(plane, place in y's plane, rows [r0, r1) and columns [c0, c1) under the window).
+template <class Visit>
+void for_each_window(image_extents const& e, window const& w, Visit visit) {
+  std::int64_t const rows = w.places(e.height), columns = w.places(e.width);
+  for (std::int64_t p = 0; p < e.batch * e.channels; ++p)
+    for (std::int64_t r = 0; r < rows; ++r) {
+      std::int64_t const top = r * w.stride - w.padding;
+      std::int64_t const r0 = std::max<std::int64_t>(top, 0);
+      std::int64_t const r1 = std::min(top + w.extent, e.height);
+      for (std::int64_t c = 0; c < columns; ++c) {
+        std::int64_t const left = c * w.stride - w.padding;
+        visit(p, p * rows * columns + r * columns + c, r0, r1, std::max<std::int64_t>(left, 0),
+              std::min(left + w.extent, e.width));
+      }
+    }
+}
+
+}  // namespace detail
+
+/// y and, for the backward pass, the chosen pixel of each of its elements.
+template <class T>
+void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
+                      std::int32_t* chosen) {
+  detail::for_each_window(e, w,
+                          [=](std::int64_t p, std::int64_t at, std::int64_t r0, std::int64_t r1,
+                              std::int64_t c0, std::int64_t c1) {
+                            T const* const plane = x + p * e.plane();
+                            std::int64_t best = r0 * e.width + c0;
+                            for (std::int64_t r = r0; r < r1; ++r)
+                              for (std::int64_t i = r * e.width + c0; i < r * e.width + c1; ++i)
+                                if (plane[i] > plane[best] || plane[i] != plane[i]) best = i;
+                            y[at] = plane[best];
+                            chosen[at] = static_cast<std::int32_t>(best);
+                          });
+}
+
+/// dx (overwritten) from dy and the chosen pixels.
+template <class T>
+void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
+                       window const& w, T* dx) {
+  std::int64_t const planes = e.batch * e.channels;
+  std::int64_t const places = w.places(e.height) * w.places(e.width);
+  std::fill_n(dx, planes * e.plane(), T(0));
+  for (std::int64_t p = 0; p < planes; ++p)
+    for (std::int64_t i = p * places; i < (p + 1) * places; ++i)
+      dx[p * e.plane() + chosen[i]] += dy[i];
+}
+
+template <class T>
+void average_pool_forward(T const* x, image_extents const& e, window const& w, T* y) {
+  T const scale = T(1) / static_cast<T>(w.extent * w.extent);
+  detail::for_each_window(e, w,
+                          [=](std::int64_t p, std::int64_t at, std::int64_t r0, std::int64_t r1,
+                              std::int64_t c0, std::int64_t c1) {
+                            T sum = 0;
+                            for (std::int64_t r = r0; r < r1; ++r)
+                              for (std::int64_t c = c0; c < c1; ++c)
+                                sum += x[p * e.plane() + r * e.width + c];
+                            y[at] = sum * scale;
+                          });
+}
+
+/// dx (overwritten) from dy.
+template <class T>
+void average_pool_backward(T const* dy, image_extents const& e, window const& w, T* dx) {
+  T const scale = T(1) / static_cast<T>(w.extent * w.extent);
+  std::fill_n(dx, e.batch * e.channels * e.plane(), T(0));
+  detail::for_each_window(e, w,
+                          [=](std::int64_t p, std::int64_t at, std::int64_t r0, std::int64_t r1,
+                              std::int64_t c0, std::int64_t c1) {
+                            T const share = dy[at] * scale;
+                            for (std::int64_t r = r0; r < r1; ++r)
+                              for (std::int64_t c = c0; c < c1; ++c)
+                                dx[p * e.plane() + r * e.width + c] += share;
+                          });
+}
+
+}  // namespace ashlar::device::host

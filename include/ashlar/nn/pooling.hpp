@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Pooling of images, channel by channel: x [batch, channels, height, width] -> the same with fewer
+// pixels.
+//
+//   max_pool(2)                        2 x 2, stride 2
+//   max_pool(3, {.stride = 2})         overlapping, as in AlexNet
+//   average_pool(7)                    padding counts as zero, so that the map is linear
+//
+// Rows of the plan: images and channels; of the average also partial sums (signature/image.hpp).
+// The maximum keeps one index per element of y for the backward pass; the average keeps nothing.
+
+#include <vector>
+
+#include <ashlar/device/host/pooling.hpp>
+#include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/window.hpp>
+#include <ashlar/signature/image.hpp>
+
+namespace ashlar::nn {
+
+struct pool_options {
+  std::int64_t stride = 0;  ///< 0: as wide as the window
+  std::int64_t padding = 0;
+};
+
+struct pool_maximum {};
+struct pool_average {};
+
+template <class T, class Kind, class At>
+class placed_pool {
+  static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;
+  using input = tensor_for<T, 4, decltype(std::declval<At>().x())>;
+
+ public:
+  placed_pool(At const& at, shape const& x, shape const& y, device::window const& w)
+      : at_(at), x_extents_(x), y_extents_(y), window_(w) {}
+
+  auto forward(input const& x, pass const&) {
+    auto y = empty<T, 4>(x.mesh(), y_extents_, at_.y());
+    T const* const from = x.data();
+    if constexpr (maximum) {
+      chosen_.resize(static_cast<std::size_t>(y.local_elements()));
+      device::host::max_pool_forward(from, local_images(x), window_, y.data(), chosen_.data());
+    } else {
+      device::host::average_pool_forward(from, local_images(x), window_, y.data());
+    }
+    return y;
+  }
+  template <distributed DY>
+  auto backward(DY const& dy) {
+    auto dx = empty<T, 4>(dy.mesh(), x_extents_, at_.dx());
+    T const* const from = dy.data();
+    if constexpr (maximum) {
+      std::int32_t const* const chosen = chosen_.data();
+      device::host::max_pool_backward(from, chosen, local_images(dx), window_, dx.data());
+    } else {
+      device::host::average_pool_backward(from, local_images(dx), window_, dx.data());
+    }
+    return dx;
+  }
+  template <class F>
+  void for_each_parameter(F) {}
+
+ private:
+  At at_;
+  shape x_extents_, y_extents_;
+  device::window window_;
+  std::vector<std::int32_t> chosen_;
+};
+
+template <class Kind>
+class pool {
+  static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;
+  static constexpr char const* entity = maximum ? "nn::max_pool" : "nn::average_pool";
+
+ public:
+  static constexpr int x_rank = 4;
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+
+  /// Throws ashlar::error unless extent and stride are positive and the padding is below the extent.
+  constexpr explicit pool(std::int64_t extent, pool_options const& options = {})
+      : window_{extent, options.stride == 0 ? extent : options.stride, options.padding} {
+    detail::check_window(entity, window_);
+  }
+
+  constexpr search::layer_spec spec(shape const& x) const {
+    detail::check_images(entity, x, window_);
+    search::layer_spec s;
+    s.name = maximum ? "max_pool" : "average_pool";
+    s.x = x;
+    s.y = {x[0], x[1], window_.places(x[2]), window_.places(x[3])};
+    s.rows = maximum ? max_pool_training_rows() : average_pool_training_rows();
+    s.forward_values = s.backward_values = static_cast<double>(x.elements() + s.y.elements());
+    s.saved_values = maximum ? static_cast<double>(s.y.elements()) : 0;
+    return s;
+  }
+
+  template <class T, int XRank, class At>
+  auto place(mesh const&, shape const& x, At const& at, stream_counter&) const {
+    static_assert(XRank == 4,
+                  "nn: pooling takes images, [batch, channels, height, width], as its input.");
+    return placed_pool<T, Kind, At>(at, x, spec(x).y, window_);
+  }
+
+ private:
+  device::window window_;
+};
+
+using max_pool = pool<pool_maximum>;
+using average_pool = pool<pool_average>;
+
+}  // namespace ashlar::nn

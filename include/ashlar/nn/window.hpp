@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the layers that slide a window over images ask of it and of their input, in one sentence each.
+
+#include <limits>
+#include <string>
+
+#include <ashlar/device/window.hpp>
+#include <ashlar/layout/shape.hpp>
+
+namespace ashlar::nn {
+
+/// This rank's part of a tensor of images.
+template <class Tensor>
+device::image_extents local_images(Tensor const& x) {
+  return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
+}
+
+namespace detail {
+
+constexpr void check_window(char const* layer, device::window const& w) {
+  if (w.extent < 1 || w.stride < 1)
+    throw error(layer, "the window and its stride must be 1 or more.");
+  if (w.padding < 0 || w.padding >= w.extent)
+    throw error(layer, "the padding must be 0 or more and less than the window, so that no window "
+                       "sees nothing but padding.");
+}
+
+/// Expects a window that is checked.
+constexpr void check_images(char const* layer, shape const& x, device::window const& w) {
+  if (x.rank() != 4)
+    throw error(layer, "the input is " + to_string(x) +
+                           " but must be images, [batch, channels, height, width].");
+  if (w.places(x[2]) < 1 || w.places(x[3]) < 1)
+    throw error(layer, "a window of " + std::to_string(w.extent) + " with padding " +
+                           std::to_string(w.padding) + " does not fit into the images of " +
+                           to_string(x) + ".");
+  if (x[2] > std::numeric_limits<std::int32_t>::max() / x[3])
+    throw error(layer, "an image of " + to_string(x) + " has more pixels than can be indexed.");
+}
+
+}  // namespace detail
+}  // namespace ashlar::nn

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Gradients of the layers that take images. Images and channels do not divide by the axes, and some
+// are fewer than an axis has ranks, so that shards are uneven and empty.
+
+#include <support/gradients.hpp>
+
+#include <ashlar/nn/activation.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/residual.hpp>
+
+namespace ashlar_test {
+namespace {
+namespace nn = ashlar::nn;
+}  // namespace
+
+TEST_CASE("convolution, maximum pooling and a linear layer over channels, rows and columns") {
+  gradient_check(nn::chain(nn::convolution(2, 3, 3, {.padding = 1}), nn::gelu(), nn::max_pool(2),
+                           nn::linear<3, 1>({3, 2, 2}, {5})),
+                 nn::image_batch{3, 2, 4, 5}, 0, 5)
+      .run(12);
+}
+
+TEST_CASE("strides, no bias, average pooling, flatten, and a residual") {
+  gradient_check(nn::chain(nn::convolution(1, 5, 3, {.stride = 2, .padding = 2, .bias = false}),
+                           nn::residual(nn::convolution(5, 5, 1)),
+                           nn::average_pool(3, {.stride = 1}), nn::flatten(), nn::linear(10, 3)),
+                 nn::image_batch{2, 1, 5, 3, 2}, 0, 3)
+      .run(12);
+}
+
+TEST_CASE("flatten of planes of one pixel keeps a split of channels") {
+  gradient_check(nn::chain(nn::convolution(2, 3, 2), nn::max_pool(2, {.padding = 1}),
+                           nn::max_pool(2), nn::flatten(), nn::linear(3, 2)),
+                 nn::image_batch{1, 2, 3, 3}, 0, 2, 0)
+      .run(8);
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Naive local kernels of the layers on images [batch, channels, height, width], for the proofs of the
+// rule tables (role_prover.hpp): loops over indices of what a rank holds, which it takes to be all.
+
+#include <support/role_prover.hpp>
+
+namespace ashlar_test {
+
+/// A square window as it slides over an image.
+struct naive_window {
+  int extent, stride, padding;
+  int places(int n) const {
+    return n + 2 * padding < extent ? 0 : (n + 2 * padding - extent) / stride + 1;
+  }
+};
+
+/// Extents of x, small, with room for the window.
+inline index image(extent_source& extents, naive_window const& w) {
+  auto const few = [&] { return std::min(extents(), 4); };
+  int const n = few(), c = few();
+  return {n, c, w.extent + uniform(extents.random, 1, 4), w.extent + uniform(extents.random, 1, 4)};
+}
+
+/// Calls visit(index into y without its channel, row and column of the window, pixel of x) for all
+/// pairs of a place and a pixel under the window there.
+template <class Visit>
+void for_each_pixel(index const& x, naive_window const& w, Visit visit) {
+  for_each_index({w.places(x[2]), w.places(x[3]), w.extent, w.extent}, [&](index const& i) {
+    int const row = i[0] * w.stride - w.padding + i[2];
+    int const column = i[1] * w.stride - w.padding + i[3];
+    if (row >= 0 && row < x[2] && column >= 0 && column < x[3]) visit(i, row, column);
+  });
+}
+
+/// One of the three products of a convolution: 0: y of (x, weight); 1: dx of (dy, weight, a tensor
+/// that lies as x and gives its extents); 2: dweight of (x, dy).
+inline operation convolution(naive_window const& w, int result) {
+  return {[=](extent_source& extents) {
+            index const x = image(extents, w);
+            int const outputs = std::min(extents(), 4);
+            index const weight{outputs, x[1], w.extent, w.extent};
+            index const y{x[0], outputs, w.places(x[2]), w.places(x[3])};
+            auto make = [&](index const& e) { return random_integers(extents.random, e, -4, 4); };
+            if (result == 0) return std::vector{make(x), make(weight)};
+            if (result == 1) return std::vector{make(y), make(weight)};
+            return std::vector{make(x), make(y)};
+          },
+          [=](pieces const& p) -> std::optional<dense> {
+            // Extents of all three tensors, from the two that are there.
+            index x, weight, y;
+            if (result != 1) x = p[0].extents;
+            if (result != 2) weight = p[1].extents;
+            if (result != 0) y = p[result == 1 ? 0 : 1].extents;
+            if (result == 0) y = {x[0], weight[0], w.places(x[2]), w.places(x[3])};
+            if (result == 1)
+              x = {y[0], weight[1], (y[2] - 1) * w.stride + w.extent - 2 * w.padding,
+                   (y[3] - 1) * w.stride + w.extent - 2 * w.padding};
+            if (result == 2) weight = {y[1], x[1], w.extent, w.extent};
+            for (int d : {2, 3}) {
+              if (weight[static_cast<std::size_t>(d)] != w.extent) return {};
+              if (x[static_cast<std::size_t>(d)] < 1 ||
+                  w.places(x[static_cast<std::size_t>(d)]) != y[static_cast<std::size_t>(d)])
+                return {};
+            }
+            if (x[0] != y[0] || x[1] != weight[1] || weight[0] != y[1]) return {};
+            dense out(result == 0 ? y : result == 1 ? x : weight);
+            for_each_index({x[0], y[1], x[1]}, [&](index const& noc) {
+              for_each_pixel(x, w, [&](index const& at, int row, int column) {
+                index const ix{noc[0], noc[2], row, column}, iw{noc[1], noc[2], at[2], at[3]},
+                    iy{noc[0], noc[1], at[0], at[1]};
+                if (result == 0) out(iy) += p[0](ix) * p[1](iw);
+                if (result == 1) out(ix) += p[0](iy) * p[1](iw);
+                if (result == 2) out(iw) += p[0](ix) * p[1](iy);
+              });
+            });
+            return out;
+          }};
+}
+
+/// Pooling. result 0: y of x; 1: dx of (dy, x).
+inline operation pooling(naive_window const& w, bool maximum, int result) {
+  return {[=](extent_source& extents) {
+            index const x = image(extents, w);
+            index const y{x[0], x[1], w.places(x[2]), w.places(x[3])};
+            auto make = [&](index const& e) {
+              auto t = random_integers(extents.random, e);
+              for (auto& v : t.values) v *= w.extent * w.extent;  // averages are integers
+              return t;
+            };
+            if (result == 0) return std::vector{make(x)};
+            return std::vector{make(y), make(x)};
+          },
+          [=](pieces const& p) -> std::optional<dense> {
+            dense const& x = p[result == 0 ? 0 : 1];
+            index const e = x.extents;
+            index const y{e[0], e[1], w.places(e[2]), w.places(e[3])};
+            if (result == 1 && p[0].extents != y) return {};
+            dense out(result == 0 ? y : e);
+            for_each_index({e[0], e[1], y[2], y[3]}, [&](index const& place) {
+              double best = -1e300, sum = 0;
+              index chosen;
+              for_each_index({w.extent, w.extent}, [&](index const& i) {
+                index const at{place[0], place[1], place[2] * w.stride - w.padding + i[0],
+                               place[3] * w.stride - w.padding + i[1]};
+                if (at[2] < 0 || at[2] >= e[2] || at[3] < 0 || at[3] >= e[3]) return;
+                double const share = 1.0 / (w.extent * w.extent);
+                if (result == 1 && !maximum) out(at) += p[0](place) * share;
+                sum += x(at) * share;
+                if (x(at) > best) best = x(at), chosen = at;
+              });
+              if (result == 0) out(place) = maximum ? best : sum;
+              if (result == 1 && maximum && !chosen.empty()) out(chosen) += p[0](place);
+            });
+            return out;
+          },
+          1e-12};
+}
+
+/// [batch, channels, pixels] -> [batch, channels pixels]; result 1: back, given a tensor as x lies.
+inline operation flattening(bool pixels) {
+  return {[=](extent_source& extents) {
+            index const e{extents(), extents(), pixels ? uniform(extents.random, 2, 3) : 1};
+            return std::vector{random_integers(extents.random, e)};
+          },
+          [](pieces const& p) -> std::optional<dense> {
+            auto const& e = p[0].extents;
+            dense y({e[0], e[1] * e[2]});
+            y.values = p[0].values;
+            return y;
+          }};
+}
+
+}  // namespace ashlar_test

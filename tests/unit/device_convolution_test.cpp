@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Convolution against its definition, in loops over all indices, on integers: equality is exact.
+// Windows that do not divide the image, that reach over it, and extents of 0.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/host/convolution.hpp>
+
+#include "device_reference.hpp"
+
+namespace device = ashlar::device;
+namespace host = ashlar::device::host;
+using namespace ashlar::test;
+
+namespace {
+
+using values = std::vector<double>;
+
+values integers(std::int64_t n, std::uint64_t stream) {
+  auto x = normals<double>(n, stream);
+  for (auto& v : x) v = std::round(3 * v);
+  return x;
+}
+
+/// Calls visit(index into x, into the weight, into y) for every product of a convolution.
+template <class Visit>
+void for_each_product(host::convolution_extents const& e, Visit visit) {
+  auto const& w = e.window;
+  for (std::int64_t n = 0; n < e.x.batch; ++n)
+    for (std::int64_t o = 0; o < e.outputs; ++o)
+      for (std::int64_t r = 0; r < e.y_rows(); ++r)
+        for (std::int64_t q = 0; q < e.y_columns(); ++q)
+          for (std::int64_t c = 0; c < e.x.channels; ++c)
+            for (std::int64_t i = 0; i < w.extent; ++i)
+              for (std::int64_t j = 0; j < w.extent; ++j) {
+                std::int64_t const row = r * w.stride - w.padding + i;
+                std::int64_t const column = q * w.stride - w.padding + j;
+                if (row < 0 || row >= e.x.height || column < 0 || column >= e.x.width) continue;
+                visit(size_of(((n * e.x.channels + c) * e.x.height + row) * e.x.width + column),
+                      size_of(((o * e.x.channels + c) * w.extent + i) * w.extent + j),
+                      size_of(((n * e.outputs + o) * e.y_rows() + r) * e.y_columns() + q));
+              }
+}
+
+void check(host::convolution_extents const& e) {
+  CAPTURE(e.x.channels);
+  CAPTURE(e.window.extent);
+  CAPTURE(e.window.stride);
+  CAPTURE(e.window.padding);
+  auto const x = integers(e.x.batch * e.x.channels * e.x.plane(), 1);
+  auto const weight = integers(e.outputs * e.inner(), 2);
+  auto const dy = integers(e.x.batch * e.outputs * e.y_plane(), 3);
+  values y = dy, dx(x.size(), 7), dweight(weight.size(), 5);
+  values workspace(size_of(host::convolution_workspace(e)));
+  host::convolution_forward(x.data(), weight.data(), e, 1.0, workspace.data(), y.data());
+  host::convolution_backward(dy.data(), x.data(), weight.data(), e, workspace.data(), dx.data(),
+                             dweight.data());
+  values expected_y = dy, expected_dx(x.size()), expected_dweight(weight.size(), 5);
+  for_each_product(e, [&](std::size_t a, std::size_t b, std::size_t c) {
+    expected_y[c] += x[a] * weight[b];
+    expected_dx[a] += dy[c] * weight[b];
+    expected_dweight[b] += dy[c] * x[a];
+  });
+  CHECK(y == expected_y);
+  CHECK(dx == expected_dx);
+  CHECK(dweight == expected_dweight);
+}
+
+}  // namespace
+
+TEST_CASE("convolution_equals_its_definition") {
+  for (std::int64_t extent : {1, 2, 3, 5})
+    for (std::int64_t stride : {1, 2, 4})
+      for (std::int64_t padding = 0; padding < extent; ++padding)
+        check({{2, 3, 7, 6}, 4, {extent, stride, padding}});
+}
+
+TEST_CASE("convolution_of_nothing") {
+  check({{0, 3, 7, 6}, 4, {3, 1, 1}});
+  check({{2, 0, 7, 6}, 4, {3, 1, 1}});
+  check({{2, 3, 7, 6}, 0, {3, 1, 1}});
+  check({{2, 3, 1, 1}, 4, {3, 1, 2}});
+}
+
+TEST_CASE("convolution_in_more_than_one_strip") {
+  host::convolution_extents const e{{1, 150, 30, 31}, 2, {5, 1, 2}};
+  REQUIRE(e.strip() < e.y_rows());
+  REQUIRE(e.strip() > 1);
+  REQUIRE(host::convolution_workspace(e) <= host::convolution_panel);
+  check(e);
+}
+
+TEST_CASE("a_window_has_as_many_places_as_fit") {
+  static_assert(device::window{3, 1, 0}.places(3) == 1);
+  static_assert(device::window{3, 1, 0}.places(2) == 0);
+  static_assert(device::window{3, 1, 1}.places(224) == 224);
+  static_assert(device::window{11, 4, 2}.places(224) == 55);
+  static_assert(device::window{3, 2, 0}.places(55) == 27);
+  static_assert(device::window{3, 2, 0}.places(4) == 1);
+}

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Rule tables of the layers on images, proved both ways by enumeration (support/role_prover.hpp), and
+// their training rows, part by part.
+
+#include <doctest/doctest.h>
+#include <support/check_table.hpp>
+#include <support/image_kernels.hpp>
+
+#include <ashlar/placement/text.hpp>
+#include <ashlar/signature/image.hpp>
+
+using namespace ashlar_test;
+
+namespace {
+
+// Overlapping, with padding and without; none of them is a map of single pixels.
+std::vector<naive_window> const windows{{3, 1, 1}, {2, 2, 0}, {3, 2, 2}};
+
+template <class Make>
+std::vector<operation> for_all_windows(Make make) {
+  std::vector<operation> all;
+  for (auto const& w : windows) all.push_back(make(w));
+  return all;
+}
+
+void check_part(char const* part, operation const& op, std::vector<axis_placement> const& in,
+                axis_placement const& out) {
+  for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, ": ", row_text(in, out));
+}
+
+}  // namespace
+
+TEST_CASE("convolution may be split by images and channels, and no other row holds") {
+  check_table(ashlar::convolution_signatures(),
+              for_all_windows([](auto const& w) { return convolution(w, 0); }));
+}
+
+TEST_CASE("the two gradients of a convolution are the contractions of its letters") {
+  check_table(ashlar::contraction_signatures("no", "oc", "nc"),
+              for_all_windows([](auto const& w) { return convolution(w, 1); }));
+  check_table(ashlar::contraction_signatures("nc", "no", "oc"),
+              for_all_windows([](auto const& w) { return convolution(w, 2); }));
+}
+
+TEST_CASE("maximum pooling acts on planes; maxima of maxima are left out") {
+  check_table(ashlar::max_pool_signatures(),
+              for_all_windows([](auto const& w) { return pooling(w, true, 0); }),
+              {"P(max) -> P(max)"});
+}
+
+TEST_CASE("average pooling acts on planes and is linear") {
+  check_table(ashlar::average_pool_signatures(),
+              for_all_windows([](auto const& w) { return pooling(w, false, 0); }));
+}
+
+TEST_CASE("flatten keeps a split of channels only if a channel is one pixel") {
+  check_table(ashlar::flatten_signatures(false), {flattening(true)},
+              {"P(max) -> P(max)", "P(min) -> P(min)"});
+  check_table(ashlar::flatten_signatures(true), {flattening(false)},
+              {"P(max) -> P(max)", "P(min) -> P(min)"});
+}
+
+TEST_CASE("each row of a convolution's training table holds in all its parts") {
+  for (bool bias : {false, true})
+    for (auto const& row : ashlar::convolution_training_rows(bias))
+      for (auto const& w : windows) {
+        check_part("y", convolution(w, 0), {row.x, row.use[0]}, row.y);
+        check_part("dx", convolution(w, 1), {row.dy, row.use[0]}, row.dx);
+        check_part("dweight", convolution(w, 2), {row.x, row.dy}, row.grad[0]);
+      }
+  // As many as of a linear layer without a dim of its own for sequences.
+  CHECK(ashlar::convolution_training_rows(true).size() ==
+        ashlar::linear_training_rows("mk", "kn", "mn", "n").size());
+}
+
+TEST_CASE("each row of pooling's training tables holds in all its parts") {
+  for (auto const& w : windows) {
+    for (auto const& row : ashlar::max_pool_training_rows()) {
+      check_part("y", pooling(w, true, 0), {row.x}, row.y);
+      check_part("dx", pooling(w, true, 1), {row.dy, row.x}, row.dx);
+    }
+    for (auto const& row : ashlar::average_pool_training_rows()) {
+      check_part("y", pooling(w, false, 0), {row.x}, row.y);
+      // The gradient reads no x: it is given one that gives the extents of its planes.
+      auto const planes = row.dy.is_split() ? row.dy : ashlar::broadcast();
+      check_part("dx", pooling(w, false, 1), {row.dy, planes}, row.dx);
+    }
+  }
+}
