@@ -6,6 +6,8 @@
 // the same bits and bytes, along every group of axes; logs nest; a mesh can be told to refuse.
 
 #include <algorithm>
+#include <cstdio>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 
@@ -207,6 +209,91 @@ TEST_CASE("after an exception dropped a transfer the mesh refuses others instead
             "an exception dropped a transfer"));
 }
 
+TEST_CASE("an exception that drops messages does not wait for ranks that never begin") {
+  int const n = world_size();
+  if (n == 1) return;
+  ashlar::topology const t{{"gpu", n}};
+  for (char const* take : {"pairwise", "ring", "library"}) {
+    std::string const name = "comm_test_choices.txt";
+    if (world_rank() == 0) std::ofstream(name) << "all-reduce 2 0 any " << take << '\n';
+    scoped_environment const setting("ASHLAR_COLLECTIVES", name.c_str());
+    auto const m = mesh_on(transport::messages, t);
+    auto const what = ashlar::flat_all_reduce(64, {0}, t, m.here(), ashlar::reduction::sum);
+    auto const ticket = m.take_ticket(what);
+    if (m.rank() == 0) {
+      auto target = std::make_unique<array>(m, 64);
+      float* const dropped = target->data;
+      try {
+        array const source(m, 64);
+        auto const pending = m.start({&what, element_type::f32, source.data, target->data, ticket});
+        throw std::runtime_error("meanwhile");
+      } catch (std::runtime_error const&) {
+      }
+      // Messages may still arrive there.
+      CHECK(m.memory().is_retired());
+      target.reset();
+      array const other(m, 64);
+      CHECK(other.data != dropped);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (world_rank() == 0) std::remove(name.c_str());
+  }
+}
+
+TEST_CASE("a transfer within a destructor that an exception runs ends in order") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = mesh_on(on, t);
+    struct gathers {
+      ashlar::mesh const& m;
+      ~gathers() {
+        (void)redistribute_async(ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1), sbp<B>{});
+      }
+    };
+    try {
+      gathers const last{m};
+      throw std::runtime_error("meanwhile");
+    } catch (std::runtime_error const&) {
+    }
+    auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1) | ashlar::to<B>;
+    CHECK(x.local().back() == 1);
+  }
+}
+
+TEST_CASE("a blocking transfer that fails leaves a mesh that refuses others") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  auto const m = mesh_on(transport::messages, t);
+  struct fails final : ashlar::progressing {
+    bool advance() override { throw std::runtime_error("meanwhile"); }
+  } failing;
+  auto const what = ashlar::flat_all_reduce(4, {0}, t, m.here(), ashlar::reduction::sum);
+  array const values(m, 4);
+  m.order().add(failing);
+  (void)m.take_ticket(what);  // not its turn: it waits, and polls
+  CHECK_THROWS_AS(m.run(what, element_type::f32, values.data, values.data), std::runtime_error);
+  m.order().remove(failing);
+  CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),
+            "an exception dropped a transfer"));
+}
+
+TEST_CASE("a mesh knows the ranks of its node, also where they share no memory") {
+  int on_node = 0;
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  MPI_Comm_size(node, &on_node);
+  MPI_Comm_free(&node);
+  for (ashlar::shared::settings const s : {ashlar::shared::settings{.bytes_per_rank = 0},
+                                           {.bytes_per_rank = 1 << 20},
+                                           {.bytes_per_rank = 1 << 20, .ranks_per_node = 1}}) {
+    ashlar::mpi::collective_handles handles(MPI_COMM_WORLD);
+    ashlar::mpi::shared_window const window(handles, s);
+    CHECK(window.ranks_on_node() == on_node);
+  }
+  using ashlar::mpi::waiting;
+  auto const cores = static_cast<int>(std::thread::hardware_concurrency());
+  CHECK(waiting::patience_of(cores) > waiting::patience_of(cores + 1));
+}
+
 TEST_CASE("logs nest, and end with their scope") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {8, 8}, sbp<S<0>>{}, 1);
@@ -257,6 +344,16 @@ TEST_CASE("time spent in transfers adds up") {
   (void)(ashlar::full<float>(m, {64, 64}, sbp<S<0>>{}, 1) | ashlar::to<B>);
   CHECK(m.communication_seconds() > once);
   m.barrier();
+}
+
+TEST_CASE("what goes on in progress() is time spent in transfers") {
+  auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
+  auto const x = ashlar::full<float>(m, {64, 64}, sbp<S<0>>{}, 1);
+  auto const moving = redistribute_async(x, sbp<S<1>>{});
+  double const begun = m.communication_seconds();
+  bool const is_under_way = !m.order().idle();
+  while (!m.order().idle()) m.progress();
+  if (is_under_way) CHECK(m.communication_seconds() > begun);
 }
 
 }  // namespace ashlar_test

@@ -4,9 +4,15 @@
 
 // Meshes and the memory of their tensors.
 
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/transport.hpp>
 
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -16,6 +22,32 @@ namespace {
 
 using namespace ashlar::placements;
 using ashlar::sbp;
+
+/// How many parts the address space of this process has.
+std::ptrdiff_t mappings() {
+  std::ifstream maps("/proc/self/maps");
+  return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+}
+
+/// Bytes of shared memory that this process has touched and that still have pages; -1 where the system
+/// does not tell.
+std::int64_t shared_pages() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;)
+    if (word == "RssShmem:") {
+      std::int64_t kilobytes = 0;
+      status >> kilobytes;
+      return kilobytes * 1024;
+    }
+  return -1;
+}
+
+/// An all-gather whose values are checked.
+void works(ashlar::mesh const& m) {
+  auto const values = dense({9, 7}, 2);
+  auto const x = placed<float, 2>(m, values, {ashlar::split(0)});
+  CHECK(wrong_with(redistribute(x, ashlar::placement{ashlar::broadcast()}), values) == "");
+}
 
 }  // namespace
 
@@ -96,6 +128,51 @@ TEST_CASE("a repeated redistribution allocates nothing new, and tensors outlive 
   CHECK(wrong_with(*kept, dense({9, 7}, 2)) == "");
   auto const p = reinterpret_cast<std::uintptr_t>(kept->data());
   CHECK(p % ashlar::arena::alignment == 0);
+}
+
+TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    std::optional<ashlar::mesh> first(mesh_on(on, t)), second(mesh_on(on, t));
+    works(*first);
+    works(*second);
+    (world_rank() % 2 == 0 ? first : second).reset();
+    MPI_Barrier(MPI_COMM_WORLD);
+    auto const third = mesh_on(on, t);  // cannot free either yet
+    works(third);
+    (world_rank() % 2 == 0 ? second : first).reset();
+    works(mesh_on(on, t));  // and this one both
+    CHECK(ashlar::mpi::collective_handles::meshes() <= 3);
+    works(third);
+  }
+}
+
+TEST_CASE("many meshes, one after the other, keep no memory, mappings or communicators") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  std::int64_t const elements = 1 << 18;
+  std::ptrdiff_t mapped = 0;
+  for (int i = 0; i < 60; ++i) {
+    auto const m = mesh_on(transport::shared_memory, t);
+    auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
+    works(m);
+    CHECK(ashlar::mpi::collective_handles::meshes() <= 2);
+    if (i == 5) mapped = mappings();
+  }
+  CHECK(mappings() <= mapped + 8);
+  if (auto const pages = shared_pages(); pages >= 0) CHECK(pages < 30 * elements * 4);
+}
+
+TEST_CASE("pages of a mesh that has ended are free before its window is") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  std::int64_t const elements = 1 << 20;
+  auto const before = shared_pages();
+  {
+    auto const m = mesh_on(transport::shared_memory, t);
+    auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
+    bool const is_shared = m.memory().offset_in_region(x.data()) >= 0;
+    if (before >= 0 && is_shared) CHECK(shared_pages() - before >= 4 * elements);
+  }
+  if (before >= 0) CHECK(shared_pages() - before < 2 * elements);
 }
 
 }  // namespace ashlar_test

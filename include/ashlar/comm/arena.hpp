@@ -16,8 +16,8 @@
 // Free blocks, and what rounding adds to those in use, are poisoned for the address sanitizer.
 // One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
 
+#include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -26,10 +26,7 @@
 #include <unordered_map>
 #include <vector>
 
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
-
+#include <ashlar/comm/shared/pages.hpp>
 #include <ashlar/config.hpp>
 
 namespace ashlar {
@@ -51,9 +48,9 @@ class arena {
 
   void* allocate(std::size_t bytes) {
     std::size_t const size = rounded(bytes);
+    void* const block = find(size);
     in_use_ += size;
     if (in_use_ > peak_) peak_ = in_use_;
-    void* const block = find(size);
     ASHLAR_UNPOISON(block, bytes);
     ASHLAR_POISON(static_cast<std::byte*>(block) + bytes, size - bytes);
     return block;
@@ -62,9 +59,14 @@ class arena {
   void release(void* block, std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     in_use_ -= size;
-    free_[size].push_back(block);
+    auto& blocks = is_retired_ ? blocks_of_messages() : free_[size];
+    blocks.push_back(block);
     ASHLAR_POISON(block, size);
   }
+
+  /// Messages may arrive in blocks whose owners have gone: none is handed out again or freed.
+  void retire() { is_retired_ = true; }
+  bool is_retired() const { return is_retired_; }
 
   /// Where `p` lies in the shared region, or -1.
   std::int64_t offset_in_region(void const* p) const {
@@ -95,13 +97,19 @@ class arena {
     return from_heap(size);
   }
 
+  /// Known to the leak sanitizer until the program ends, after everything else.
+  static std::vector<void*>& blocks_of_messages() {
+    static auto* const blocks = new std::vector<void*>;
+    return *blocks;
+  }
+
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
   void* from_region(std::size_t size) {
     // New pages only while they are few beside what was ever in use: shapes that keep changing
     // would else take the whole region, a list of free blocks for each size.
     if (region_ == nullptr) return nullptr;
-    if (in_use_ > most_) most_ = in_use_;
+    most_ = std::max(most_, in_use_ + size);
     bool const at_end = region_end_ - used_ < size;
     if (at_end || used_ + size > 2 * most_)
       if (void* const block = from_merged(size)) return block;
@@ -111,26 +119,15 @@ class arena {
     return block;
   }
 
-  /// Gets pages for the region's first `bytes`. The system promises more shared memory than it may
-  /// have; asked like this it refuses, where a first touch would kill the program.
+  /// Gets pages for the region's first `bytes`; where there are no more, the region ends.
   bool commit(std::size_t bytes) {
-#if defined(__linux__) && defined(MADV_POPULATE_WRITE)
-    constexpr std::size_t page = 4096;
     if (bytes <= committed_) return true;
-    std::size_t const first = committed_ / page * page;
-    std::size_t last = (bytes + page - 1) / page * page;
-    if (last > region_end_) last = region_end_;
-    bool const refused = madvise(region_ + first, last - first, MADV_POPULATE_WRITE) != 0 &&
-                         errno != EINVAL;  // a kernel before 5.14 does not know the request
-    if (refused) {
-      region_end_ = used_;
-      return false;
-    }
-    committed_ = last;
-#else
-    (void)bytes;
-#endif
-    return true;
+    constexpr std::size_t page = 4096;
+    std::size_t const wanted = std::min((bytes + page - 1) / page * page, region_end_) - committed_;
+    std::size_t const got = shared::obtain_pages(region_ + committed_, wanted);
+    committed_ += got;
+    if (got < wanted) region_end_ = committed_;
+    return got == wanted;
   }
 
   /// The first free stretch of the region that is large enough, after merging all free blocks.
@@ -170,12 +167,13 @@ class arena {
   }
 
   void* from_heap(std::size_t size) {
-    if (std::size_t const wanted = heap_bytes_ + size; wanted > heap_most_) {
-      free_heap_blocks();
-      heap_most_ = wanted;  // with them: two sizes in turns shall not drive each other out for ever
-    }
+    std::size_t const wanted = heap_bytes_ + size;
+    if (wanted > heap_most_) free_heap_blocks();
+    void* const block = ::operator new (size, std::align_val_t{alignment});
+    // With those just freed: two sizes in turns shall not drive each other out for ever.
+    heap_most_ = std::max(heap_most_, wanted);
     heap_bytes_ += size;
-    return ::operator new (size, std::align_val_t{alignment});
+    return block;
   }
 
   void free_heap_blocks() {
@@ -200,6 +198,7 @@ class arena {
   std::size_t in_use_ = 0;
   std::size_t most_ = 0;  // ever in use
   std::size_t peak_ = 0;
+  bool is_retired_ = false;
 };
 
 }  // namespace ashlar

@@ -9,10 +9,10 @@
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
 // The ranks of a node share the memory of its tensors unless told otherwise (shared/settings.hpp).
-// That memory goes back when the last handle ends, and every tensor holds one; this waits for the
-// other ranks of the node, so meshes must end in the same order on all ranks.
-// Plans are made once and kept (plan_cache.hpp). The time that transfers keep the program waiting is
-// summed up for progress reports.
+// That memory goes back when the last handle ends, and every tensor holds one. Meshes are made by all
+// their ranks in the same order; they may end in any (mpi/collective_handles.hpp).
+// Plans are made once and kept (plan_cache.hpp). The time that the program spends in transfers, waiting
+// or copying, is summed up for progress reports.
 
 #include <algorithm>
 #include <bit>
@@ -20,7 +20,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <thread>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/buffer.hpp>
@@ -50,7 +49,7 @@ class mesh {
     state_->here = t.coordinates_of(rank);
     state_->priced_on = m;
     state_->plain = state_->transport = std::make_shared<mpi::communicator>(
-        comm, t, state_->window, state_->memory, state_->order);
+        state_->handles, t, state_->window, state_->memory, state_->order, state_->waiting);
     set_machine(m);
   }
   mesh(MPI_Comm comm, std::initializer_list<mesh_axis> axes,
@@ -107,23 +106,29 @@ class mesh {
     state_->transport->open(what.axes);
     return state_->order.take_ticket(what.axes);
   }
-  /// Begins a transfer. Only the time spent in wait() is in communication_seconds().
+  /// Begins a transfer. This and what follows adds its time to communication_seconds().
   std::unique_ptr<progressing> start(shipment const& s) const {
+    auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Waits for the end of something that is under way, and adds the time to communication_seconds().
+  /// Lets something that is under way go on. True when it has ended.
+  bool test(progressing& p) const {
+    auto const timed = time();
+    return p.advance();
+  }
+  /// Waits for its end.
   void wait(progressing& p) const {
     auto const timed = time();
-    while (!p.advance()) {
-      state_->order.poll();
-      mpi::let_messages_go_on();
-      std::this_thread::yield();
-    }
+    state_->waiting.until([&] { return p.advance(); });
   }
   /// The transfers under way.
   ashlar::progress& order() const { return state_->order; }
   /// Lets all transfers under way go on: worth calling now and then in a long computation.
-  void progress() const { state_->order.poll(); }
+  void progress() const {
+    if (state_->order.idle()) return;
+    auto const timed = time();
+    state_->order.poll();
+  }
 
   void barrier() const { state_->transport->barrier(); }
 
@@ -152,19 +157,26 @@ class mesh {
 
   struct state {
     state(MPI_Comm comm, shared::settings const& sharing)
-        : window(comm, sharing), memory(window.region(), window.region_bytes()) {}
+        : handles(comm), window(handles, sharing), memory(window.region(), window.region_bytes()),
+          waiting(order, window.ranks_on_node()) {}
+    ~state() {
+      if (memory.is_retired()) handles.keep_forever();
+    }
 
     ashlar::topology shape;
     int rank = 0;
     coordinates here{};
     ashlar::machine priced_on;
+    mpi::collective_handles handles;
     mpi::shared_window window;
     arena memory;
     ashlar::progress order;
+    mpi::waiting waiting;
     std::shared_ptr<communicator> plain;      // without decorators
     std::shared_ptr<communicator> transport;  // the same, perhaps decorated
     plan_cache plans;
     double seconds = 0;
+    bool is_timed = false;  // already, by a caller
     bool forbidden = false;
   };
 
@@ -188,15 +200,26 @@ class mesh {
     return all;
   }
 
-  /// Adds the time until it goes to communication_seconds().
-  struct timer {
-    double& seconds;
-    std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-    ~timer() {
-      seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  /// Adds the time until it goes to communication_seconds(), unless one around it does.
+  class timer {
+   public:
+    explicit timer(state& s) : state_(s.is_timed ? nullptr : &s) {
+      s.is_timed = true;
+      if (state_ != nullptr) start_ = clock::now();
     }
+    timer(timer const&) = delete;
+    ~timer() {
+      if (state_ == nullptr) return;
+      state_->seconds += std::chrono::duration<double>(clock::now() - start_).count();
+      state_->is_timed = false;
+    }
+
+   private:
+    using clock = std::chrono::steady_clock;
+    state* state_;
+    clock::time_point start_;
   };
-  timer time() const { return {state_->seconds}; }
+  timer time() const { return timer(*state_); }
 
   template <class T>
   void reduce(communicator& transport, std::span<T> values, reduction op) const {

@@ -40,10 +40,7 @@ class progress {
   }
 
   std::uint64_t take_ticket(axis_list const& axes) {
-    if (abandoned_)
-      throw error("mesh",
-                  "an exception dropped a transfer that was under way, and those behind it would "
-                  "wait for ever. Go on with a new mesh.");
+    refuse_if_abandoned();
     return ++taken_[group_of(axes)];
   }
   bool is_turn_of(axis_list const& axes, std::uint64_t ticket) const {
@@ -55,6 +52,13 @@ class progress {
   void remove(progressing& p) { std::erase(under_way_, &p); }
   /// A transfer that has its ticket will never end.
   void abandon() { abandoned_ = true; }
+  bool is_abandoned() const { return abandoned_; }
+  void refuse_if_abandoned() const {
+    if (abandoned_)
+      throw error("mesh",
+                  "an exception dropped a transfer that was under way, and those behind it would "
+                  "wait for ever. Go on with a new mesh.");
+  }
   bool idle() const { return under_way_.empty(); }
 
   /// Lets everything under way go on. A call from within one of them does nothing.

@@ -15,11 +15,11 @@
 // they keep the program's order (comm/progress.hpp). All ranks must begin the same redistributions in
 // the same order. Until it has ended, x must not be written.
 
-#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
 
+#include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar {
@@ -45,9 +45,10 @@ class plan_run final : public progressing {
   plan_run(plan_run const&) = delete;
   plan_run& operator=(plan_run const&) = delete;
   ~plan_run() override {
-    if (std::uncaught_exceptions() == 0 && !done_) x_.mesh().wait(*this);
-    if (!done_) x_.mesh().order().abandon();
-    x_.mesh().order().remove(*this);
+    auto& order = x_.mesh().order();
+    if (!done_ && !watch_.is_passing() && !order.is_abandoned()) x_.mesh().wait(*this);
+    if (!done_) order.abandon();
+    order.remove(*this);
   }
 
   bool advance() override {
@@ -89,6 +90,7 @@ class plan_run final : public progressing {
   std::vector<std::uint64_t> tickets_;
   std::size_t at_ = 0;
   bool done_ = false;
+  exception_watch watch_;
   std::unique_ptr<progressing> under_way_;
 };
 
@@ -105,13 +107,13 @@ class moving_tensor {
       : run_(std::make_unique<detail::plan_run<value_type, Tensor::rank>>(x, plan)) {}
 
   /// Does what can be done now. True when the tensor has arrived.
-  bool test() { return run_ == nullptr || run_->advance(); }
+  bool test() { return run_ == nullptr || run_->result().mesh().test(*run_); }
 
   /// The tensor where it was to go. Communicates: what is left of the plan.
   Tensor wait() {
     if (run_ != nullptr) {
       auto const& m = run_->result().mesh();
-      if (!run_->advance()) m.wait(*run_);
+      m.wait(*run_);
       if constexpr (Tensor::is_static)
         arrived_ = run_->result().template as_static<typename Tensor::placement_type>();
       else arrived_ = run_->result();

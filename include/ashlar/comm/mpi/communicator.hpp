@@ -13,54 +13,49 @@
 // together. Group communicators are made when opened (MPI_Comm_split over the whole mesh, so every
 // rank must come by) and kept.
 
-#include <exception>
-#include <thread>
 #include <unordered_map>
 #include <variant>
 
 #include <ashlar/comm/communicator.hpp>
 #include <ashlar/comm/mpi/choice_file.hpp>
+#include <ashlar/comm/mpi/collective_handles.hpp>
 #include <ashlar/comm/mpi/message_transfer.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
+#include <ashlar/comm/mpi/waiting.hpp>
 #include <ashlar/comm/shared/direct_transfer.hpp>
+#include <ashlar/support/exception_watch.hpp>
 
 namespace ashlar::mpi {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// Expects: `comm` has as many ranks as `t`. Duplicates it, so that messages never mix with the
-  /// program's own. `memory` is where the shards come from; it and `order` outlive this.
-  communicator(MPI_Comm comm, topology const& t, shared_window const& window, arena& memory,
-               progress& order)
-      : topology_(t), window_(&window), memory_(&memory), order_(&order) {
-    choices_ = choices_from_environment(comm);
-    MPI_Comm_dup(comm, &world_);
-    MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);  // check() throws instead
+  /// Expects: the handles' communicator has as many ranks as `t`. `memory` is where the shards come
+  /// from; it and the others outlive this.
+  communicator(collective_handles& handles, topology const& t, shared_window const& window,
+               arena& memory, progress& order, waiting const& wait)
+      : topology_(t), choices_(choices_from_environment(handles.comm())), handles_(&handles),
+        window_(&window), memory_(&memory), order_(&order), waiting_(&wait) {
     int rank = 0;
-    MPI_Comm_rank(world_, &rank);
+    MPI_Comm_rank(handles.comm(), &rank);
     here_ = t.coordinates_of(rank);
-    int const cores = static_cast<int>(std::thread::hardware_concurrency());
-    patience_ = window.ranks_on_node() <= cores ? 2000 : 1;
-  }
-  ~communicator() override {
-    int finalized = 0;
-    MPI_Finalized(&finalized);
-    if (finalized) return;
-    for (auto& [key, g] : groups_) MPI_Comm_free(&g.comm);
-    MPI_Comm_free(&world_);
   }
 
   void open(axis_list const& axes) override { group_of(axes); }
 
   void run(shipment const& s) override {
-    wait_until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });
-    auto const& g = group_of(s.what->axes);
-    if (g.is_on_node) {
-      auto direct = start_direct(s, g);
-      wait_until([&] { return direct.advance(); });
-      if (direct.must_be_messages()) run_messages(s, g);
-    } else {
-      run_messages(s, g);
+    try {
+      waiting_->until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });
+      auto const& g = group_of(s.what->axes);
+      if (g.is_on_node) {
+        auto direct = start_direct(s, g);
+        waiting_->until([&] { return direct.advance(); });
+        if (direct.must_be_messages()) run_messages(s, g);
+      } else {
+        run_messages(s, g);
+      }
+    } catch (...) {
+      order_->abandon();
+      throw;
     }
     order_->end(s.what->axes);
   }
@@ -71,7 +66,7 @@ class communicator final : public ashlar::communicator {
     return pending;
   }
 
-  void barrier() override { check(MPI_Barrier(world_)); }
+  void barrier() override { check(MPI_Barrier(handles_->comm())); }
 
  private:
   /// The ranks that differ along a list of axes, in the list's order.
@@ -90,9 +85,11 @@ class communicator final : public ashlar::communicator {
       owner.order_->add(*this);
     }
     ~pending_transfer() override {
-      if (std::uncaught_exceptions() == 0) owner_->wait_until([&] { return advance(); });
-      if (!done_) owner_->order_->abandon();
-      owner_->order_->remove(*this);
+      auto& order = *owner_->order_;
+      if (!watch_.is_passing() && !order.is_abandoned())
+        owner_->waiting_->until([&] { return advance(); });
+      if (!done_) order.abandon();
+      order.remove(*this);
     }
 
     bool advance() override {
@@ -106,34 +103,29 @@ class communicator final : public ashlar::communicator {
         if (!direct->advance()) return false;
         if (direct->must_be_messages()) begin_messages();
       }
-      if (auto* const under_way = std::get_if<messages>(&way_))
-        if (!(*under_way)->advance()) return false;
-      way_ = std::monostate{};
+      if (auto* const messages = std::get_if<message_transfer>(&way_))
+        if (!messages->advance()) return false;
+      way_.emplace<std::monostate>();
       done_ = true;
       owner_->order_->end(shipment_.what->axes);
       return true;
     }
 
    private:
-    using messages = std::unique_ptr<message_transfer>;
-
-    void begin_messages() { way_ = owner_->start_messages(shipment_, *group_); }
+    void begin_messages() {
+      auto const& s = shipment_;
+      way_.emplace<message_transfer>(*s.what, element_pointer(s.source, s.type),
+                                     element_pointer(s.target, s.type), group_->comm,
+                                     *owner_->memory_, owner_->algorithm_for(s, *group_));
+    }
 
     communicator* owner_;
     shipment shipment_;
     group const* group_;
     bool done_ = false;
-    std::variant<std::monostate, shared::direct_transfer, messages> way_;
+    exception_watch watch_;
+    std::variant<std::monostate, shared::direct_transfer, message_transfer> way_;
   };
-
-  template <class Condition>
-  void wait_until(Condition ended) {
-    for (int asked = 0; !ended(); ++asked) {
-      order_->poll();
-      if (asked % 128 == 127) let_messages_go_on();
-      if (asked >= patience_) std::this_thread::yield();
-    }
-  }
 
   shared::direct_transfer start_direct(shipment const& s, group const& g) {
     return {*s.what,
@@ -145,17 +137,15 @@ class communicator final : public ashlar::communicator {
             memory_->offset_in_region(s.target)};
   }
 
-  std::unique_ptr<message_transfer> start_messages(shipment const& s, group const& g) {
-    return std::make_unique<message_transfer>(*s.what, element_pointer(s.source, s.type),
-                                              element_pointer(s.target, s.type), g.comm, *memory_,
-                                              choose(choices_, *s.what, s.type, g.where));
+  algorithm algorithm_for(shipment const& s, group const& g) const {
+    return choose(choices_, *s.what, s.type, g.where);
   }
 
   void run_messages(shipment const& s, group const& g) {
     message_transfer messages(*s.what, {s.source, s.type}, {s.target, s.type}, g.comm, *memory_,
-                              choose(choices_, *s.what, s.type, g.where));
+                              algorithm_for(s, g));
     if (order_->idle()) messages.wait();
-    else wait_until([&] { return messages.advance(); });
+    else waiting_->until([&] { return messages.advance(); });
   }
 
   static std::uint32_t key_of(axis_list const& axes) {
@@ -170,9 +160,9 @@ class communicator final : public ashlar::communicator {
     group g;
     coordinates color = here_;  // ranks that agree on every other axis
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
-    check(MPI_Comm_split(world_, topology_.rank_of(color), topology_.index_in_group(here_, axes),
-                         &g.comm));
-    MPI_Comm_set_errhandler(g.comm, MPI_ERRORS_RETURN);
+    check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),
+                         topology_.index_in_group(here_, axes), &g.comm));
+    handles_->keep_communicator(g.comm);
     g.is_on_node = true;
     g.where = spread_of(topology_, axes);
     unsigned const slot = progress::group_of(axes);
@@ -191,12 +181,12 @@ class communicator final : public ashlar::communicator {
 
   topology topology_;
   choice_table choices_;
+  collective_handles* handles_;
   shared_window const* window_;
   arena* memory_;
   progress* order_;
+  waiting const* waiting_;
   coordinates here_{};
-  int patience_ = 1;  // how often a waiting rank asks again before it gives its core away
-  MPI_Comm world_ = MPI_COMM_NULL;
   std::unordered_map<std::uint32_t, group> groups_;
 };
 

@@ -56,7 +56,7 @@ class library_collective {
   library_collective(library_collective const&) = delete;
   library_collective& operator=(library_collective const&) = delete;
   ~library_collective() {
-    if (request_ != MPI_REQUEST_NULL) MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    if (request_ != MPI_REQUEST_NULL) memory_->retire();
     if (counts_ != nullptr) memory_->release(counts_, bytes_);
   }
 

@@ -15,7 +15,8 @@
 //     `crossing_bytes`, any order
 //   all_to_all, permute                 one exchange
 //
-// Each of them receives the same bytes.
+// Each of them receives the same bytes. One that is dropped before its end, by an exception, does not
+// wait for members that may never come: it leaves its messages to MPI and retires the arena.
 
 #include <variant>
 

@@ -64,8 +64,7 @@ class pairwise_exchange {
   pairwise_exchange(pairwise_exchange const&) = delete;
   pairwise_exchange& operator=(pairwise_exchange const&) = delete;
   ~pairwise_exchange() {
-    for (auto& slot : slots_)
-      if (slot.count > 0) MPI_Waitall(slot.count, slot.requests, MPI_STATUSES_IGNORE);
+    if (done_ < rounds_) memory_->retire();
     if (block_ != nullptr) memory_->release(block_, block_bytes_);
   }
 

@@ -83,10 +83,8 @@ class ring_lanes {
     for (int l = 0; l < std::min<std::int64_t>(lane_count, chunks_); ++l)
       for (int b = 0; b < buffers; ++b, next = next + stride) lanes_[l].buffers[b] = next;
   }
-  /// A ring dropped before its end waits for its messages.
   ~ring_lanes() {
-    for (auto& l : lanes_)
-      if (l.under_way) MPI_Waitall(2, l.requests, MPI_STATUSES_IGNORE);
+    if (under_way_ > 0) memory_->retire();
     if (memory_block_ != nullptr) memory_->release(memory_block_, bytes_);
   }
 

@@ -6,17 +6,20 @@
 // Memory that the ranks of one node share: an MPI-3 shared window with, for each rank, its slots
 // (shared/handshake.hpp), one per group of axes, and then the region of its arena. Where a rank
 // cannot have one (an MPI without, a full /dev/shm, a window that is none), no rank of its node has.
+//
+// When a mesh ends on this rank its region's pages go back: the others have read what they need. Its
+// slots stay, which they may still look at, until the window is freed (collective_handles.hpp).
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <new>
 #include <vector>
 
 #include <mpi.h>
 
-#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/mpi/collective_handles.hpp>
 #include <ashlar/comm/shared/handshake.hpp>
+#include <ashlar/comm/shared/pages.hpp>
 #include <ashlar/comm/shared/settings.hpp>
 #include <ashlar/mesh/topology.hpp>
 
@@ -29,8 +32,10 @@ class shared_window {
   static constexpr std::size_t page = 4096;
   static_assert(head_bytes % page == 0);
 
-  /// Collective over `comm`. What rank 0 wants counts: the environments of nodes may differ.
-  shared_window(MPI_Comm comm, shared::settings wanted) {
+  /// Collective over the handles' communicator, whose ranks are those of the mesh. What rank 0 wants
+  /// counts: the environments of nodes may differ.
+  shared_window(collective_handles& handles, shared::settings wanted) {
+    MPI_Comm const comm = handles.comm();
     int rank = 0, ranks = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
@@ -38,27 +43,20 @@ class shared_window {
     std::int64_t of_first[] = {wanted.bytes_per_rank, wanted.ranks_per_node};
     check(MPI_Bcast(of_first, 2, MPI_INT64_T, 0, comm));
     wanted = {of_first[0], static_cast<int>(of_first[1])};
-    if (wanted.bytes_per_rank == 0) return;
     make_node(comm, rank, wanted.ranks_per_node);
-    int on_node = 0;
-    MPI_Comm_size(node_, &on_node);
-    if (on_node > 1) allocate(wanted, on_node);
-    if (window_ != MPI_WIN_NULL) look_up(comm, rank, ranks, on_node);
+    if (wanted.bytes_per_rank != 0 && members_ > 1) allocate(wanted);
+    if (window_ != MPI_WIN_NULL) {
+      handles.keep_window(window_);
+      look_up(rank);
+    }
+    MPI_Comm_free(&node_);
   }
   shared_window(shared_window const&) = delete;
   shared_window& operator=(shared_window const&) = delete;
   ~shared_window() {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (finalized) return;
-    // Freeing waits for all ranks of the node. While an exception passes, perhaps on this rank alone,
-    // they may wait for its messages: the window then stays until the program ends.
-    if (std::uncaught_exceptions() > 0) return;
-    if (window_ != MPI_WIN_NULL) {
-      MPI_Win_unlock_all(window_);
-      MPI_Win_free(&window_);
-    }
-    if (node_ != MPI_COMM_NULL) MPI_Comm_free(&node_);
+    if (!finalized && mine_ != nullptr) shared::give_back_pages(region(), region_bytes());
   }
 
   /// This rank's region for tensors; null if nothing is shared.
@@ -73,11 +71,13 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
-  int ranks_on_node() const { return on_node_; }
+  /// Of the mesh, whether they share memory or not.
+  int ranks_on_node() const { return ranks_on_node_; }
 
  private:
   void make_node(MPI_Comm comm, int rank, int ranks_per_node) {
     check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node_));
+    MPI_Comm_size(node_, &ranks_on_node_);
     if (ranks_per_node > 0) {
       int local = 0;
       MPI_Comm_rank(node_, &local);
@@ -87,12 +87,12 @@ class shared_window {
       node_ = part;
     }
     MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
+    MPI_Comm_size(node_, &members_);
   }
 
-  void allocate(shared::settings const& wanted, int on_node) {
-    on_node_ = on_node;
+  void allocate(shared::settings const& wanted) {
     auto bytes = static_cast<std::size_t>(wanted.bytes_per_rank == shared::settings::automatic
-                                              ? shared::automatic_bytes(on_node)
+                                              ? shared::automatic_bytes(members_)
                                               : wanted.bytes_per_rank);
     bytes = head_bytes + bytes / page * page;
     // A size of whole pages, or parts that may lie apart, make MPICH 4.0 look for addresses that are
@@ -101,7 +101,9 @@ class shared_window {
     void* base = nullptr;
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
     bool const made = status == MPI_SUCCESS;
-    int all[] = {made ? 1 : 0, made && finds_own_part(base) ? 1 : 0};  // made, usable
+    bool const usable = made && finds_own_part(base) &&
+                        shared::obtain_pages(on_page(base), head_bytes) == head_bytes;
+    int all[] = {made ? 1 : 0, usable ? 1 : 0};
     check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
     if (all[1] == 0) {
       if (all[0] == 1) MPI_Win_free(&window_);  // else it would wait for those who have none
@@ -135,24 +137,25 @@ class shared_window {
   }
 
   /// Where the windows of this node's ranks are, by their rank on the mesh.
-  void look_up(MPI_Comm, int rank, int ranks, int on_node) {
-    std::vector<int> mesh_rank(static_cast<std::size_t>(on_node));
+  void look_up(int rank) {
+    std::vector<int> mesh_rank(static_cast<std::size_t>(members_));
     check(MPI_Allgather(&rank, 1, MPI_INT, mesh_rank.data(), 1, MPI_INT, node_));
-    for (int i = 0; i < on_node; ++i) {
+    for (int i = 0; i < members_; ++i) {
       MPI_Aint size = 0;
       int unit = 0;
       void* base = nullptr;
       check(MPI_Win_shared_query(window_, i, &size, &unit, &base));
-      int const at = mesh_rank[static_cast<std::size_t>(i)];
-      if (at < ranks) window_of_[static_cast<std::size_t>(at)] = on_page(base);
+      auto const at = static_cast<std::size_t>(mesh_rank[static_cast<std::size_t>(i)]);
+      window_of_[at] = on_page(base);
     }
   }
 
-  MPI_Comm node_ = MPI_COMM_NULL;
+  MPI_Comm node_ = MPI_COMM_NULL;  // while this is made
+  int members_ = 1;                // of it
+  int ranks_on_node_ = 1;
   MPI_Win window_ = MPI_WIN_NULL;
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
-  int on_node_ = 1;
   std::vector<std::byte*> window_of_;
 };
 
