@@ -13,6 +13,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/model.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/diff.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/tensor/concat.hpp>

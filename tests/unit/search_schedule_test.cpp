@@ -1,9 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The schedule of a step in execution order, what explain shows of it, and the known layouts.
-
-#include <sstream>
+// The schedule of a step in execution order, and the known layouts.
 
 #include <doctest/doctest.h>
 
@@ -26,19 +24,6 @@ std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
     text.push_back(std::string(to_string(move.phase)) + " " + std::to_string(move.element) + " " +
                    search::detail::moved_name(move, net.spec(move.element)));
   return text;
-}
-
-std::string explained(search::problem const& net, search::plan const& plan,
-                      ashlar::machine const& m) {
-  std::ostringstream out;
-  out << explain(net, plan, m);
-  return out.str();
-}
-
-int occurrences(std::string const& text, std::string const& part) {
-  int n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
 }
 
 /// linear, residual(dropout), cross-entropy on one axis, everything moved by hand.
@@ -127,34 +112,6 @@ TEST_CASE("memory is what is kept plus the most that is gathered at a time") {
   // bias 6 whole: 6 x 4, 6 partial gradient. Saved: x of the linear layer, half of 24;
   // while it runs, x, y and their gradients, 12 each.
   CHECK(c.plan.memory == 4 * (18 * 4 + 36 + 6 * 4 + 6 + 12 + 36 + 4 * 12));
-}
-
-TEST_CASE("explain shows every collective of the schedule and names every element") {
-  auto const t = parse_topology("node=2,gpu=2");
-  auto const m = ashlar::machines::gpu_cluster;
-  auto const net = block_net(1, {4, 6}, 8);
-  auto const plan = tensor_parallel(net, t, m);
-  auto const text = explained(net, plan, m);
-  int collectives = 0;
-  for (auto const& move : schedule(net, plan, m))
-    for (auto const& s : move.plan.steps) collectives += communicates(s.kind);
-  CHECK(collectives > 0);
-  CHECK(occurrences(text, " along ") == collectives);
-  for (auto const* name : {"embedding", "residual", "layer_norm", "linear", "gelu", "dropout",
-                           "+ residual", "cross_entropy", "node=2,gpu=2 (4 ranks)"})
-    CHECK(occurrences(text, name) >= 1);
-  for (auto const& c : plan.choices)
-    CHECK(text.find("x " + to_string(c.x) + " -> y " + to_string(c.y)) != std::string::npos);
-}
-
-TEST_CASE("equal blocks are written once") {
-  auto const t = parse_topology("node=2,gpu=2");
-  auto const m = ashlar::machines::gpu_cluster;
-  auto const few = block_net(3, {4, 6}, 8), many = block_net(9, {4, 6}, 8);
-  auto const short_text = explained(few, optimal(few, t, m), m);
-  auto const long_text = explained(many, optimal(many, t, m), m);
-  CHECK(long_text.find("the same for") != std::string::npos);
-  CHECK(long_text.size() < short_text.size() + 200);
 }
 
 TEST_CASE("the data-parallel layout splits every activation by dim 0 and reduces gradients") {
