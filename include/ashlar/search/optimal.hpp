@@ -14,6 +14,24 @@
 #include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
+namespace detail {
+
+template <int N, class Filter, class Watch>
+constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const& t,
+                                     machine const& m, Filter const& filter, Watch& watch) {
+  if (t.axes() > 4)
+    throw error("search::optimal", "a mesh of more than 4 axes is not searched: the choices of a "
+                                   "layer grow with their power. Merge axes of one tier.");
+  if (net.size() == 0) return empty_plan(net, t);
+  chain_model<N> model(net, t, m, filter, pruning::by_time);
+  basic_plan<N> const fastest = make_plan(model, chain_solver<N>(model).path());
+  watch.raise_bound(fastest.seconds);
+  if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
+  watch.improves(fastest.seconds);
+  return fastest;
+}
+
+}  // namespace detail
 
 /// The plan of least predicted seconds per step among those whose choices `filter(element, choice)`
 /// permits (a residual is asked at its begin) and whose memory per rank is at most machine.memory
@@ -23,14 +41,8 @@ namespace ashlar::search {
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
-  if (t.axes() > 4)
-    throw error("search::optimal", "a mesh of more than 4 axes is not searched: the choices of a "
-                                   "layer grow with their power. Merge axes of one tier.");
-  if (net.size() == 0) return empty_plan(net, t);
-  chain_model<N> model(net, t, m, filter, pruning::by_time);
-  basic_plan<N> const fastest = make_plan(model, chain_solver<N>(model).path());
-  if (m.memory == 0 || fastest.memory <= m.memory) return fastest;
-  return within_memory(net, t, m, filter);
+  detail::unwatched alone;
+  return detail::optimal_plan(net, t, m, filter, alone);
 }
 
 }  // namespace ashlar::search

@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The algorithms by name, for programs that let their user choose or compare:
+//
+//   exact                  dynamic programming; under a memory limit, labels      exact.hpp
+//   exhaustive             every plan                                             exhaustive.hpp
+//   random_search          random plans                                           random_search.hpp
+//   metropolis_hastings    one layer at a time, dearer plans with some chance     metropolis_hastings.hpp
+//   coordinate_descent     one layer at a time, its best; restarts                coordinate_descent.hpp
+
+#include <array>
+#include <string_view>
+
+#include <ashlar/search/coordinate_descent.hpp>
+#include <ashlar/search/exact.hpp>
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/metropolis_hastings.hpp>
+#include <ashlar/search/random_search.hpp>
+
+namespace ashlar::search {
+
+struct algorithm {
+  char const* name;
+  search_result (*run)(problem const&, topology const&, machine const&, options const&);
+  bool endless;  ///< it ends only by its budget or by a certificate
+};
+
+inline std::array<algorithm, 5> algorithms() {
+  auto const exactly = [](problem const& p, topology const& t, machine const& m, options const& o) {
+    return exact(p, t, m, o);
+  };
+  auto const all = [](problem const& p, topology const& t, machine const& m, options const& o) {
+    return exhaustive(p, t, m, o);
+  };
+  auto const walk = [](problem const& p, topology const& t, machine const& m, options const& o) {
+    return metropolis_hastings(p, t, m, o);
+  };
+  return {{{"exact", exactly, false},
+           {"exhaustive", all, false},
+           {"random_search", random_search<dynamic_size>, true},
+           {"metropolis_hastings", walk, true},
+           {"coordinate_descent", coordinate_descent<dynamic_size>, true}}};
+}
+
+/// The algorithm of that name. Throws ashlar::error for another, listing them.
+inline algorithm algorithm_named(std::string_view name) {
+  std::string names;
+  for (auto const& a : algorithms()) {
+    if (a.name == name) return a;
+    names += (names.empty() ? "" : ", ") + std::string(a.name);
+  }
+  throw error("search::algorithm_named",
+              "there is no algorithm \"" + std::string(name) + "\". Use one of: " + names + ".");
+}
+
+}  // namespace ashlar::search

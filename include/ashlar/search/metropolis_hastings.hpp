@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Metropolis-Hastings after AutoDDL, section 4.4, and FlexFlow: a chain that samples plans S with
+// probability P(S) ∝ exp(-β · Cost(S)).
+//
+//   proposal   one layer, drawn evenly, takes another choice, drawn evenly
+//   accepted   with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
+//   memory     plans over the limit have probability 0: such a proposal is refused
+//
+// It goes on until the budget ends. The paper leaves β to the user; without one it is `coldness`
+// divided by the cost of the first plan, so that the unit of cost does not matter.
+
+#include <cmath>
+
+#include <ashlar/search/explorer.hpp>
+
+namespace ashlar::search {
+
+struct metropolis_options {
+  double beta = 0;  ///< per predicted second; 0: coldness / Cost(first plan)
+  double coldness = 3000;
+};
+
+/// The best plan that one chain of the budget's length passes through. Throws ashlar::error if no
+/// plan fits the machine's memory, or if the options would let it run for ever.
+template <int N>
+basic_result<N> metropolis_hastings(basic_problem<N> const& net, topology const& t,
+                                    machine const& m, options const& o,
+                                    metropolis_options const& how = {}) {
+  return detail::explore("metropolis_hastings", net, t, m, o, [&](auto& e) {
+    if (!e.run.go_on()) return;
+    e.start();
+    e.keep();
+    double const beta = how.beta > 0 ? how.beta : how.coldness / e.now.weight();
+    while (!e.movable.empty() && e.run.go_on()) {
+      int const v = e.movable[static_cast<std::size_t>(e.draw.below(int(e.movable.size())))];
+      int const old = e.now.choice(v);
+      int k = e.draw.below(e.now.choices(v) - 1);
+      k += k >= old;
+      if (!e.now.fits_with(v, k)) continue;
+      double const dearer = e.now.around(v, k) - e.now.around(v, old);
+      if (dearer > 0 && e.draw.uniform() >= std::exp(-beta * dearer)) continue;
+      e.now.choose(v, k);
+      e.keep();
+    }
+  });
+}
+
+}  // namespace ashlar::search

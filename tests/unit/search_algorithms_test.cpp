@@ -1,0 +1,318 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Every algorithm behind the one interface: reaches the optimum of small nets, is never below its
+// bound, is the same for the same seed, stops when told to, and says only what its plan costs.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/algorithms.hpp>
+#include <ashlar/search/baselines.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_topology;
+using doctest::Approx;
+using search::ending;
+
+double combinations(search::problem const& net, ashlar::topology const& t) {
+  double n = 1;
+  for (int i = 0; i < net.size(); ++i)
+    if (net[i].kind != search::element_kind::residual_end)
+      n *= static_cast<double>(search::layer_choices(net.spec(i), t).size());
+  return n;
+}
+
+std::string message(auto const& f) {
+  try {
+    f();
+  } catch (ashlar::error const& e) {
+    return e.what();
+  }
+  return "nothing was thrown";
+}
+
+bool says(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// What a result says must follow from its plan and from its bound.
+void check_claims(search::problem const& net, search::search_result const& r,
+                  ashlar::machine const& m) {
+  REQUIRE(r.plan.size() == net.size());
+  CHECK(r.plan.seconds == Approx(total_cost(net, r.plan, m).seconds()).epsilon(1e-9));
+  CHECK(r.plan.memory == memory_per_rank(net, r.plan));
+  if (m.memory > 0) CHECK(r.plan.memory <= m.memory);
+  CHECK(r.plan.problem_hash == hash(net));
+  CHECK(r.lower_bound <= r.plan.seconds);
+  CHECK(r.lower_bound >= 0);
+  CHECK(r.gap >= 0);
+  CHECK(r.gap == Approx(1 - r.lower_bound / r.plan.seconds));
+  CHECK(r.plan.gap == r.gap);
+  for (int i = 0; i < net.size(); ++i) {
+    auto const legal = search::layer_choices(net.spec(i), r.plan.mesh);
+    CHECK(std::find(legal.begin(), legal.end(), r.plan[i]) != legal.end());
+    if (net[i].kind == search::element_kind::residual_end)
+      CHECK(r.plan[i] == r.plan[net[i].partner]);
+  }
+}
+
+/// A run of any algorithm; the walk of Metropolis-Hastings warm, as these nets are tiny.
+search::search_result run(search::algorithm const& a, search::problem const& net,
+                          ashlar::topology const& t, ashlar::machine const& m,
+                          search::options const& o) {
+  if (std::string(a.name) == "metropolis_hastings")
+    return metropolis_hastings(net, t, m, o, {.coldness = 3});
+  return a.run(net, t, m, o);
+}
+
+TEST_CASE("every algorithm finds the optimum of small nets, and certifies it") {
+  random_cases draw(11);
+  for (int done = 0; done < 60;) {
+    auto const t = draw.mesh();
+    auto const m = draw.machine();
+    auto const net = draw.net();
+    if (combinations(net, t) > 1500) continue;
+    ++done;
+    auto const best = optimal(net, t, m);
+    for (auto const& a : search::algorithms())
+      for (bool const whole : {false, true}) {
+        CAPTURE(done);
+        CAPTURE(a.name);
+        auto const r = run(a, net, t, m, {.seed = 5, .evaluations = 200'000, .whole_space = whole});
+        check_claims(net, r, m);
+        CHECK(r.plan.seconds == Approx(best.seconds).epsilon(1e-9));
+        CHECK(r.gap <= 1e-9);
+        CHECK(r.how == ending::finished);
+        CHECK(r.evaluations >= 1);
+      }
+  }
+}
+
+TEST_CASE("within a memory limit too; the bound is then the dual's, so a gap may remain") {
+  random_cases draw(12);
+  int limited = 0, certified = 0;
+  for (int done = 0; done < 60;) {
+    auto const t = draw.mesh();
+    auto m = draw.machine();
+    auto const net = draw.net();
+    if (combinations(net, t) > 800) continue;
+    ++done;
+    auto const fastest = optimal(net, t, m);
+    m.memory = fastest.memory - 1 - fastest.memory / 50;
+    if (m.memory < 1) continue;
+    double best = 0;
+    try {
+      best = optimal(net, t, m).seconds;
+    } catch (ashlar::error const&) {
+      for (auto const& a : search::algorithms())
+        CHECK(says(message([&] { a.run(net, t, m, {.evaluations = 10}); }), "least possible"));
+      continue;
+    }
+    ++limited;
+    for (auto const& a : search::algorithms()) {
+      CAPTURE(done);
+      CAPTURE(a.name);
+      auto const r = run(a, net, t, m, {.seed = 5, .evaluations = 50'000});
+      check_claims(net, r, m);
+      CHECK(r.plan.seconds == Approx(best).epsilon(1e-9));
+      CHECK(r.lower_bound <= best * (1 + 1e-9));
+      if (!a.endless) CHECK(r.gap <= 1e-9);
+      certified += a.endless && r.how == ending::finished;
+    }
+  }
+  CHECK(limited > 15);
+  CHECK(certified > 0);
+}
+
+TEST_CASE("random search excludes plans over the limit, and says so if it drew no other") {
+  auto const net = block_net(2, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto m = ashlar::machines::gpu_cluster;
+  search::chain_model<-1> model(net, t, m, search::any_choice{}, search::pruning::keep_all);
+  ashlar::scratch<int> lean(static_cast<std::size_t>(net.size()));
+  m.memory = search::detail::leanest(model, lean);
+  CHECK(says(message([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
+             "no plan that fits"));
+  // The walks begin where plans fit, and stay there.
+  for (auto const& a : search::algorithms()) {
+    if (std::string(a.name) == "random_search" || std::string(a.name) == "exhaustive") continue;
+    CAPTURE(a.name);
+    check_claims(net, a.run(net, t, m, {.seed = 1, .evaluations = 2'000}), m);
+  }
+}
+
+TEST_CASE("equal seeds and evaluations give equal results; progress never goes back") {
+  auto const net = block_net(3, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=4");
+  auto m = ashlar::machines::gpu_cluster;
+  for (std::int64_t const memory : {std::int64_t{0}, optimal(net, t, m).memory * 8 / 10}) {
+    m.memory = memory;
+    for (auto const& a : search::algorithms()) {
+      CAPTURE(a.name);
+      CAPTURE(memory);
+      std::vector<search::progress> first, second;
+      bool const all = std::string(a.name) == "exhaustive";  // the first plan that fits is far away
+      search::options o{.seed = 7, .evaluations = all ? 3'000'000 : 20'000};
+      o.on_progress = [&](search::progress const& p) { first.push_back(p); };
+      auto const one = a.run(net, t, m, o);
+      o.on_progress = [&](search::progress const& p) { second.push_back(p); };
+      auto const two = a.run(net, t, m, o);
+      CHECK(fingerprint(one.plan) == fingerprint(two.plan));
+      CHECK(one.plan.seconds == two.plan.seconds);
+      CHECK(one.lower_bound == two.lower_bound);
+      CHECK(one.evaluations == two.evaluations);
+      CHECK(one.how == two.how);
+      check_claims(net, one, m);
+      REQUIRE(first.size() == second.size());
+      REQUIRE(!first.empty());
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        CHECK(std::string(first[i].algorithm) == a.name);
+        CHECK(first[i].best == second[i].best);
+        CHECK(first[i].evaluations == second[i].evaluations);
+        if (first[i].best > 0) CHECK(first[i].lower_bound <= first[i].best * (1 + 1e-9));
+        if (i == 0) continue;
+        CHECK(first[i].seconds >= first[i - 1].seconds);
+        CHECK(first[i].evaluations >= first[i - 1].evaluations);
+        if (first[i - 1].best > 0) CHECK(first[i].best <= first[i - 1].best);
+      }
+      CHECK(first.back().best == one.plan.seconds);
+      CHECK(first.back().lower_bound == one.lower_bound);
+      CHECK(first.back().evaluations == one.evaluations);
+    }
+    auto const other = [&](std::uint64_t seed) {
+      return random_search(net, t, m, {.seed = seed, .evaluations = 2'000}).plan.seconds;
+    };
+    CHECK(other(1) != other(2));
+  }
+}
+
+TEST_CASE("a cancelled search returns its best so far, or says that it has none") {
+  auto const net = block_net(3, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=4");
+  auto m = ashlar::machines::gpu_cluster;
+  m.memory = optimal(net, t, m).memory * 8 / 10;
+  for (auto const& a : search::algorithms()) {
+    CAPTURE(a.name);
+    std::stop_source stop;
+    search::options o{.seed = 3};
+    o.cancel = stop.get_token();
+    double best = 0;
+    std::int64_t told = 0;
+    o.on_progress = [&](search::progress const& p) {
+      best = p.best;
+      if (p.best > 0 && told == 0) {
+        stop.request_stop();
+        told = p.evaluations;
+      }
+    };
+    auto const r = a.run(net, t, m, o);
+    CHECK(r.how == ending::cancelled);
+    CHECK(r.evaluations == told);  // between evaluations: not one more
+    CHECK(r.plan.seconds == best);
+    check_claims(net, r, m);
+    CHECK(says(message([&] { a.run(net, t, m, o); }), "cancelled"));  // before the first plan
+  }
+}
+
+TEST_CASE("budgets end a search; a walk without one is refused") {
+  auto const net = block_net(3, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=4");
+  auto const m = ashlar::machines::gpu_cluster;
+  for (auto const& a : search::algorithms()) {
+    CAPTURE(a.name);
+    if (!a.endless) continue;
+    auto const few = a.run(net, t, m, {.evaluations = 10});
+    CHECK(few.evaluations == 10);
+    CHECK(few.how == ending::out_of_budget);
+    CHECK(few.gap > 0);
+    check_claims(net, few, m);
+    auto const brief = a.run(net, t, m, {.seconds = 1e-9});
+    CHECK(brief.how == ending::out_of_budget);
+    CHECK(says(message([&] { a.run(net, t, m, {}); }), "Give it a budget"));
+  }
+  // A bound that the caller has is taken as it is, and it ends the search once it is reached.
+  double const known = optimal(net, t, m).seconds;
+  auto const r = coordinate_descent(net, t, m, {.evaluations = 300'000, .lower_bound = known});
+  CHECK(r.how == ending::finished);
+  CHECK(r.plan.seconds == Approx(known).epsilon(1e-9));
+}
+
+TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
+  random_cases draw(13);
+  int changes = 0;
+  for (int round = 0; round < 60; ++round) {
+    auto const t = draw.mesh();
+    auto const m = draw.machine();
+    auto const net = draw.net();
+    search::chain_model<-1> model(net, t, m, search::any_choice{}, search::pruning::keep_all);
+    auto const memory_of_plan = [&](search::assignment<-1> const& it) {
+      return make_plan(model, it.path()).memory;
+    };
+    search::assignment<-1> now(model, std::int64_t{1} << 60);
+    for (int step = 0; step < 25; ++step, ++changes) {
+      int const v = draw.below(now.variables()), k = draw.below(now.choices(v));
+      double const expected = now.weight_with(v, k);
+      search::assignment<-1> then = now;
+      then.choose(v, k);
+      auto const whole = search::detail::cost_of_path(model, then.path());
+      CHECK(expected == Approx(whole.weight).epsilon(1e-9));
+      CHECK(then.weight() == Approx(whole.weight).epsilon(1e-9));
+      CHECK(whole.kept + whole.gathered == memory_of_plan(then));
+      for (std::int64_t const slack : {0, -1}) {
+        search::assignment<-1> limited(model, memory_of_plan(then) + slack);
+        for (int u = 0; u < now.variables(); ++u) limited.set(u, now.choice(u));
+        limited.settle();
+        CHECK(limited.fits_with(v, k) == (slack == 0));
+        limited.choose(v, k);
+        CHECK(limited.fits() == (slack == 0));
+      }
+      now.choose(v, k);
+      CHECK(now.weight() == then.weight());
+    }
+  }
+  CHECK(changes == 1500);
+}
+
+TEST_CASE("a filter narrows every algorithm alike") {
+  auto const net = mlp(3, 12, 6);
+  auto const t = parse_topology("a=2,b=2");
+  auto const m = ashlar::machines::workstation;
+  auto const odd = [](int i, search::layer_choice const& c) {
+    return i % 2 == 0 || !c.x[0].is_split();
+  };
+  double const best = optimal(net, t, m, odd).seconds;
+  CHECK(best >= optimal(net, t, m).seconds);
+  for (auto const& a : search::algorithms()) {
+    CAPTURE(a.name);
+    auto const r = run(a, net, t, m, {.evaluations = 300'000, .permits = odd});
+    check_claims(net, r, m);
+    CHECK(r.plan.seconds == Approx(best).epsilon(1e-9));
+    for (int i = 0; i < net.size(); ++i) CHECK(odd(i, r.plan[i]));
+    CHECK(says(message([&] {
+                 a.run(net, t, m,
+                       {.evaluations = 10, .permits = [](int i, auto const&) { return i != 1; }});
+               }),
+               "layer 1 (gelu)"));
+  }
+}
+
+TEST_CASE("a net without layers has a plan without choices; an unknown name lists the known") {
+  for (auto const& a : search::algorithms()) {
+    auto const r = a.run({}, parse_topology("a=2"), {}, {.evaluations = 10});
+    CHECK(r.plan.size() == 0);
+    CHECK(r.gap == 0);
+    CHECK(r.how == ending::finished);
+    CHECK((search::algorithm_named(a.name).run == a.run));
+  }
+  auto const text = message([] { search::algorithm_named("simplex"); });
+  CHECK(says(text, "\"simplex\""));
+  CHECK(says(text, "exact, exhaustive, random_search, metropolis_hastings, coordinate_descent"));
+}
+
+}  // namespace
+}  // namespace ashlar_test
