@@ -17,7 +17,7 @@ namespace example {
 
 ashlar::machine choose_machine(options const& o) {
   auto machine = o.machine.empty() ? ashlar::machines::workstation
-                                   : ashlar::io::load_machine(o.machine);
+                                   : ashlar::io::machine_from(o.machine);
   if (!o.memory_limit.empty()) machine.memory = parse_bytes(o.memory_limit);
   return machine;
 }

@@ -45,7 +45,9 @@ options parse_options(int argc, char** argv, bool speaks, std::optional<int>& ex
   app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
       ->capture_default_str();
   app.add_option("--save-layout", o.save_layout, "write the plan to this file");
-  app.add_option("--machine", o.machine, "machine file that plans are priced with");
+  app.add_option(
+      "--machine", o.machine,
+      "machine that plans are priced with: a file (bench/calibrate) or h200_server, ...");
   app.add_option("--memory-limit", o.memory_limit,
                  "bytes per rank, such as 512MB: restricts --layout auto");
   app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");

@@ -194,6 +194,49 @@ TEST_CASE("machines survive a file, to the last bit") {
   ashlar::machine m{{1.0 / 3e6, 1e-300}, {0, 2e-11}, 1.1e14, 7.7e11, 123456789012345};
   save_machine(path, m);
   CHECK(load_machine(path) == m);
+  m.gemm_half = 1.0 / 3;
+  m.intra_of.set(ashlar::collective::all_reduce, {1.0 / 7e6, 1.0 / 3e11});
+  for (int k = 0; k < ashlar::collective_links::kinds; ++k)
+    m.inter_of.set(static_cast<ashlar::collective>(k), {1e-6 / (k + 3), 1e-10 / (k + 7)});
+  save_machine(path, m, "a note");
+  CHECK(load_machine(path) == m);
+  CHECK(json::parse(read(path)).at("note") == "a note");
+  for (auto const& named : ashlar::named_machines) {
+    save_machine(path, *named.is);
+    CHECK(load_machine(path) == *named.is);
+  }
+}
+
+TEST_CASE("a machine file of version 1 is read as it was meant") {
+  folder const f;
+  auto const path = f.file("machine.json");
+  json old = {{"format", "ashlar machine"},
+              {"version", 1},
+              {"intra", {{"alpha", 2e-6}, {"beta", 2e-10}}},
+              {"inter", {{"alpha", 3e-6}, {"beta", 3e-10}}},
+              {"flops", 1e11},
+              {"memory_bandwidth", 1e10},
+              {"memory", 7}};
+  write(path, old.dump());
+  CHECK(load_machine(path) == ashlar::machine{{2e-6, 2e-10}, {3e-6, 3e-10}, 1e11, 1e10, 7});
+  // It knew nothing of what came later.
+  old["gemm_half"] = 1;
+  write(path, old.dump());
+  CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is unknown"));
+  old.erase("gemm_half");
+  old["intra"]["all-reduce"] = old["inter"];
+  write(path, old.dump());
+  CHECK(has(message_of([&] { load_machine(path); }), "\"all-reduce\" is unknown"));
+}
+
+TEST_CASE("a command line names a machine or a file of one") {
+  folder const f;
+  auto const path = f.file("machine.json");
+  CHECK(ashlar::io::machine_from("h200_server") == ashlar::machines::h200_server);
+  save_machine(path, ashlar::machines::piz_daint);
+  CHECK(ashlar::io::machine_from(path) == ashlar::machines::piz_daint);
+  auto const said = message_of([&] { ashlar::io::machine_from("h100_server"); });
+  CHECK(has(said, "\"h100_server\" is neither a file nor one of workstation, gpu_cluster"));
 }
 
 TEST_CASE("each thing that is wrong with a machine file is one error that names the file") {
@@ -204,8 +247,29 @@ TEST_CASE("each thing that is wrong with a machine file is one error that names 
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
       {"format", [](json& j) { j["format"] = "ashlar plan"; }},
       {"version", [](json& j) { j["version"] = 0; }},
+      {"3 is unknown", [](json& j) { j["version"] = 3; }},
+      {"version", [](json& j) { j["version"] = 2.5; }},
+      {"version", [](json& j) { j["version"] = 1.0; }},
+      {"lacks", [](json& j) { j.erase("version"); }},
       {"lacks", [](json& j) { j.erase("intra"); }},
+      {"lacks", [](json& j) { j.erase("gemm_half"); }},
       {"lacks", [](json& j) { j["intra"]["alpha"] = "fast"; }},
+      {"\"flop\" is unknown", [](json& j) { j["flop"] = 1; }},
+      {"intra: \"gamma\" is unknown", [](json& j) { j["intra"]["gamma"] = 1; }},
+      {"\"allreduce\" is unknown",
+       [](json& j) { j["inter"]["allreduce"] = {{"alpha", 1}, {"beta", 1}}; }},
+      {"inter, permute: \"gamma\" is unknown",
+       [](json& j) { j["inter"]["permute"] = {{"alpha", 1}, {"beta", 1}, {"gamma", 1}}; }},
+      {"lacks", [](json& j) { j["inter"]["permute"] = {{"alpha", 1}}; }},
+      {"must be an object", [](json& j) { j["inter"]["permute"] = 7; }},
+      {"must be an object", [](json& j) { j["intra"] = json::array({1, 2}); }},
+      {"beta", [](json& j) { j["inter"]["permute"] = {{"alpha", 1}, {"beta", -1}}; }},
+      {"gemm_half", [](json& j) { j["gemm_half"] = -1; }},
+      {"lacks", [](json& j) { j["flops"] = true; }},
+      {"memory_bandwidth", [](json& j) { j["memory_bandwidth"] = 0; }},
+      {"memory", [](json& j) { j["memory"] = 1.5; }},
+      {"memory", [](json& j) { j["memory"] = 1e30; }},
+      {"memory", [](json& j) { j["memory"] = 9223372036854775808ull; }},
       {"alpha", [](json& j) { j["inter"]["alpha"] = -1; }},
       {"flops", [](json& j) { j["flops"] = 0; }},
       {"memory", [](json& j) { j["memory"] = -5; }}};

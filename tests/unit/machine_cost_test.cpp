@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/machine/gemm.hpp>
 #include <ashlar/machine/link.hpp>
 
 using ashlar::collective;
@@ -150,4 +151,49 @@ TEST_CASE("seconds are alpha times messages and beta times bytes, and nothing fo
   CHECK(ashlar::seconds(m, t, {0}, collective::all_gather, {3, 30}, 8) == 3 * 1 + 10 * 30 * 8);
   CHECK(ashlar::seconds(m, t, {0}, collective::all_gather, {3, 0}, 8) == 3);
   CHECK(ashlar::seconds(m, t, {0}, collective::slice, {0, 0}, 8) == 0);
+}
+
+TEST_CASE("a collective that has links of its own takes them, the others their tier's") {
+  ashlar::machine own = m;
+  own.intra_of.set(collective::all_to_all, {2, 20});
+  own.inter_of.set(collective::all_to_all, {200, 2000});
+  own.inter_of.set(collective::permute, {300, 3000});
+  ashlar::topology const t{{"node", 4}, {"gpu", 4}};
+  CHECK(ashlar::group_link(own, t, {1}, collective::all_to_all) == ashlar::link{2, 20});
+  CHECK(ashlar::group_link(own, t, {0}, collective::all_to_all) == ashlar::link{200, 4 * 2000});
+  CHECK(ashlar::group_link(own, t, {1}, collective::all_gather) == m.intra);
+  CHECK(ashlar::group_link(own, t, {0}, collective::all_reduce) ==
+        ashlar::group_link(m, t, {0}, collective::all_reduce));
+  CHECK(ashlar::least_beta(m) == 10);
+  CHECK(ashlar::least_beta(own) == 10);
+  own.inter_of.set(collective::all_reduce, {1, 5});
+  CHECK(ashlar::least_beta(own) == 5);
+  own.inter_of = m.inter_of;
+  own.inter_of.set(collective::all_to_all, {200, 2000});
+  own.inter_of.set(collective::permute, {300, 3000});
+  // One partner a rank, one rank of four at home.
+  CHECK(ashlar::group_link(own, t, {0, 1}, collective::permute) == ashlar::link{300, 3 * 3000});
+  // Both tiers of the collective: 3 of its 15 messages stay in the node.
+  CHECK(ashlar::group_link(own, t, {0, 1}, collective::all_to_all).alpha * 15 ==
+        doctest::Approx(3 * 2 + 12 * 200.0));
+  // No exchange between pairs: an all-to-all.
+  ashlar::topology const uneven{{"node", 3}, {"gpu", 2}};
+  CHECK(ashlar::group_link(own, uneven, {0, 1}, collective::permute) ==
+        ashlar::group_link(own, uneven, {0, 1}, collective::all_to_all));
+}
+
+TEST_CASE("a GEMM without a curve runs at the peak, with one each dim counts as gemm_half longer") {
+  ashlar::machine on;
+  on.flops = 1e9;
+  CHECK(ashlar::gemm_seconds(on, 2e9, 1, 1, 1'000'000'000) == 2);
+  on.gemm_half = 100;
+  CHECK(ashlar::gemm_stretch(on, 100, 1'000'000'000, 1'000'000'000) == doctest::Approx(2));
+  for (std::int64_t const m : {1, 7, 64, 1000})
+    for (std::int64_t const n : {1, 13, 500})
+      CHECK(ashlar::gemm_seconds(on, 2.0 * double(m * n) * 30, m, n, 30) ==
+            doctest::Approx(2.0 * double((m + 100) * (n + 100)) * 130 / 1e9));
+  // Nothing takes no time.
+  CHECK(ashlar::gemm_seconds(on, 0, 0, 5, 5) == 0);
+  // What is thin is slower than a cube of as many operations.
+  CHECK(ashlar::gemm_stretch(on, 10, 1000, 100) > ashlar::gemm_stretch(on, 100, 100, 100));
 }

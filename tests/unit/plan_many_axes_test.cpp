@@ -25,6 +25,19 @@ ashlar::topology mesh_of(std::vector<int> const& extents, int between_nodes) {
   return t;
 }
 
+/// A machine with links of their own for all collectives, as calibrated ones are.
+ashlar::machine calibrated() {
+  ashlar::machine m = ashlar::machines::gpu_cluster;
+  for (int k = 0; k < ashlar::collective_links::kinds; ++k) {
+    double const slower = 1 + 0.3 * k;
+    m.intra_of.set(static_cast<ashlar::collective>(k),
+                   {m.intra.alpha / slower, m.intra.beta * slower});
+    m.inter_of.set(static_cast<ashlar::collective>(k),
+                   {m.inter.alpha * slower, m.inter.beta / slower});
+  }
+  return m;
+}
+
 /// Plans from `sources` placements drawn at random to `targets` others each.
 void check_against_graph(ashlar::shape const& extents, ashlar::topology const& t,
                          ashlar::machine const& m, int sources, int targets) {
@@ -59,7 +72,7 @@ TEST_CASE("a price from the tables is step_seconds, for every step") {
                      {{13, 64, 1}, mesh_of({3, 2}, 1)},
                      {{1000, 17}, mesh_of({2, 2, 3}, 0)}};
   for (auto const& [extents, t] : cases)
-    for (auto const& m : {ashlar::machine{}, ashlar::machines::gpu_cluster}) {
+    for (auto const& m : {ashlar::machine{}, ashlar::machines::gpu_cluster, calibrated()}) {
       ashlar::step_prices const price(extents, 4, t, m);
       int wrong = 0, steps = 0;
       for (auto const& from : all_placements(extents.rank(), t.axes()))
@@ -87,6 +100,8 @@ TEST_CASE("plans on three to five axes cost what Dijkstra finds in the whole gra
   check_against_graph({64, 48, 2, 9}, mesh_of({4, 2, 3}, 1), {}, 20, 40);
   check_against_graph({4096, 4096}, mesh_of({2, 2, 2, 2, 2}, 2), gpus, 4, 25);
   check_against_graph({60, 7}, mesh_of({3, 2, 2, 1, 5}, 1), {}, 4, 25);
+  check_against_graph({512, 512}, mesh_of({2, 2, 3, 2}, 1), calibrated(), 20, 40);
+  check_against_graph({7, 5, 3}, mesh_of({2, 3, 2}, 1), calibrated(), 20, 40);
 }
 
 TEST_CASE("plans on six axes cost what Dijkstra finds in the whole graph") {

@@ -182,9 +182,14 @@ class mesh {
 
   static std::uint64_t fingerprint(ashlar::machine const& m) {
     std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
-    for (double const v :
-         {m.intra.alpha, m.intra.beta, m.inter.alpha, m.inter.beta, m.flops, m.memory_bandwidth})
-      h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull;
+    auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };
+    auto const add_link = [&](link const& l) { add(l.alpha), add(l.beta); };
+    add_link(m.intra), add_link(m.inter);
+    add(m.flops), add(m.memory_bandwidth), add(m.gemm_half);
+    for (auto const* links : {&m.intra_of, &m.inter_of}) {
+      add(std::uint64_t(links->given));
+      for (link const& l : links->of) add_link(l);
+    }
     return h;
   }
 

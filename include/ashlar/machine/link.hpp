@@ -21,6 +21,9 @@
 // AutoDDL section 4.2 takes the inter-node α and β for any group that leaves the node; sharing the
 // node's link among its ranks, without which a mesh of fat nodes is underpriced, and α intra for the
 // messages that stay in the node are our additions.
+//
+// intra and inter are those of the collective where the machine gives them (intra_of, inter_of). A
+// permute that is no exchange between pairs takes those of an all-to-all, which it is.
 
 #include <ashlar/machine/collective.hpp>
 #include <ashlar/machine/machine.hpp>
@@ -39,17 +42,30 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
     if (a.tier == link_tier::inter_node) leaves_node = leaves_node || a.extent > 1;
     else inside *= a.extent;
   }
-  if (!leaves_node) return m.intra;
   bool const pairs = kind == collective::permute && t.extent(axes[0]) == t.extent(axes[1]);
+  if (kind == collective::permute && !pairs) kind = collective::all_to_all;
+  link const& intra = m.intra_of.has(kind) ? m.intra_of[kind] : m.intra;
+  if (!leaves_node) return intra;
+  link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
   // Of a node's ranks, those on the diagonal of the two axes are their own partners. Between nodes
   // they have nodes of their own, so that the other nodes' ranks all send out.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
-  double const shared_beta = m.inter.beta * share;
-  double const inside_beta = inside > 1 ? m.intra.beta : 0;
-  return {m.intra.alpha * (1 - leaving) + m.inter.alpha * leaving,
+  double const shared_beta = inter.beta * share;
+  double const inside_beta = inside > 1 ? intra.beta : 0;
+  return {intra.alpha * (1 - leaving) + inter.alpha * leaving,
           shared_beta > inside_beta ? shared_beta : inside_beta};
+}
+
+/// No group has a β below this one.
+constexpr double least_beta(machine const& m) {
+  double least = m.intra.beta < m.inter.beta ? m.intra.beta : m.inter.beta;
+  for (auto const* links : {&m.intra_of, &m.inter_of})
+    for (int k = 0; k < collective_links::kinds; ++k)
+      if (links->has(static_cast<collective>(k)) && links->of[k].beta < least)
+        least = links->of[k].beta;
+  return least;
 }
 
 /// Seconds of one move: α · messages + β · bytes. The one cost formula of the library.

@@ -133,6 +133,9 @@ class linear {
     s.forward_values = static_cast<double>(s.y.elements());
     s.backward_values = static_cast<double>(s.y.elements());
     s.saved_values = static_cast<double>(x.elements());
+    s.gemm.m = (1u << lead) - 1;
+    s.gemm.k = ((1u << In) - 1) << lead;
+    s.gemm.n = ((1u << Out) - 1) << lead;
     return s;
   }
 

@@ -168,7 +168,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                      transpose_b,
                      it.gemm,
                      {},
-                     it.gemm.operations() / m.flops,
+                     gemm_seconds(m, it.gemm),
                      0,
                      0};
     plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + plan.gemm_seconds;
@@ -184,7 +184,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
     it.weight = from_a.weight(it.a) + from_b.weight(it.b);
     if (any_memory && it.weight >= least) return;
     it.gemm = detail::local_product(a_extents, pa, b_extents, pb, transpose_a, transpose_b, t);
-    it.weight += it.gemm.operations() / m.flops;
+    it.weight += gemm_seconds(m, it.gemm);
     if (any_memory && it.weight >= least) return;
     it.c = graph.find(pc);
     it.weight += to_c.weight(it.c);

@@ -102,13 +102,13 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   int grids = 1;
   for (int axis = 0; axis < t.axes(); ++axis) grids *= 3;
   scratch<double> bound(static_cast<std::size_t>(grids));
-  double const beta = on.intra.beta < on.inter.beta ? on.intra.beta : on.inter.beta;
+  double const beta = least_beta(on);
   for (int i = 0; i < grids; ++i) {
     detail::product_grid const grid(t, i);
     bound[static_cast<std::size_t>(i)] = placement_graph::infinity;
     if (!grid.is_ordered) continue;
     auto const gemm = detail::local_product(a, grid.a, b, grid.b, false, false, t);
-    bound[static_cast<std::size_t>(i)] = gemm.operations() / on.flops +
+    bound[static_cast<std::size_t>(i)] = gemm_seconds(on, gemm) +
                                          grid.volume(double(m), double(n), double(k)) * beta *
                                              element_size;
   }
@@ -130,7 +130,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
     plan.b = to_b.plan(detail::nearest_storage(graph, to_b, t));
     plan.c = from_c.plan(detail::nearest_storage(graph, from_c, t));
     plan.gemm = detail::local_product(a, grid.a, b, grid.b, false, false, t);
-    plan.gemm_seconds = plan.gemm.operations() / on.flops;
+    plan.gemm_seconds = gemm_seconds(on, plan.gemm);
     plan.seconds = plan.a.seconds + plan.b.seconds + plan.c.seconds + plan.gemm_seconds;
     plan.peak_bytes = whole_peak_bytes(plan, t);
     matmul_layouts const found{plan.a.from, plan.b.from, plan.c.to, {plan, t, on}};

@@ -13,6 +13,7 @@
 
 #include <string_view>
 
+#include <ashlar/machine/gemm.hpp>
 #include <ashlar/plan/redistribution.hpp>
 
 namespace ashlar {
@@ -40,6 +41,11 @@ struct gemm_extents {
   constexpr double operations() const { return 2.0 * double(batch) * double(m * n) * double(k); }
   friend constexpr bool operator==(gemm_extents const&, gemm_extents const&) = default;
 };
+
+/// Seconds of the local product.
+constexpr double gemm_seconds(machine const& on, gemm_extents const& g) {
+  return gemm_seconds(on, g.operations(), g.m, g.n, g.k);
+}
 
 /// How a plan streams: panel i is slice i of `count` of every chunk of the letter's dim; the
 /// nested balanced splits by `chunks` cut the dim into chunks (none: the dim is one chunk).

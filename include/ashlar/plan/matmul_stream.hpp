@@ -162,6 +162,23 @@ constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan c
   return !of.steps.empty() && shards_are_chunks(panels, of.from, dim, t);
 }
 
+namespace detail {
+
+/// Seconds of the local product of one panel.
+constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) {
+  gemm_extents const& whole = plan.gemm;
+  gemm_extents panel = whole;
+  char const letter = plan.panels.letter;
+  int const count = plan.panels.count;
+  if (letter == 'm') panel.m = (whole.m + count - 1) / count;
+  if (letter == 'n') panel.n = (whole.n + count - 1) / count;
+  if (letter == 'k') panel.k = (whole.k + count - 1) / count;
+  return plan.gemm_seconds / count * gemm_stretch(on, panel.m, panel.n, panel.k) /
+         gemm_stretch(on, whole.m, whole.n, whole.k);
+}
+
+}  // namespace detail
+
 /// Fills in the seconds and the peak memory of a plan that streams. Panels at a time: two of each
 /// operand (one in use, one on its way) and two of the result.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
@@ -202,7 +219,7 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
   if (before > most) most = before;
   if (after > most) most = after;
   plan.peak_bytes = given + most;
-  double const gemm = plan.gemm_seconds / plan.panels.count;
+  double const gemm = detail::panel_gemm_seconds(plan, m);
   double const stage = gemm > in + out ? gemm : in + out;
   plan.seconds = whole_seconds + in + (plan.panels.count - 1) * stage + gemm + out + after_seconds;
 }

@@ -49,6 +49,8 @@ class step_prices {
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
+    // Most machines know one link for all but exchanges: asked for once, in constant expressions too.
+    bool const same = (m.intra_of.given | m.inter_of.given) == 0;
     for (int set = 0; set < sets_; ++set) {
       axis_list axes;
       for (int a = 0; a < t.axes(); ++a)
@@ -60,11 +62,13 @@ class step_prices {
       }
       if (p == 1) continue;
       link* const l = link_.data() + kinds_of_link * set;
-      l[ring] = group_link(m, t, axes, collective::all_gather);
+      l[gather] = group_link(m, t, axes, collective::all_gather);
       l[scattered] = group_link(m, t, axes, collective::all_to_all);
       l[pairs] = axes.size() == 2 && t.extent(axes[0]) == t.extent(axes[1])
                      ? group_link(m, t, axes, collective::permute)
                      : link{};
+      l[scatter] = same ? l[gather] : group_link(m, t, axes, collective::reduce_scatter);
+      l[reduce] = same ? l[gather] : group_link(m, t, axes, collective::all_reduce);
     }
   }
 
@@ -82,10 +86,9 @@ class step_prices {
       before.largest *= x.largest, before.least *= x.least, after.largest *= y.largest;
       kept *= x.least < y.least ? x.least : y.least;
     }
-    int const l = kind == collective::all_to_all ? scattered
-                  : kind != collective::permute  ? ring
-                  : pairwise                     ? pairs
-                                                 : scattered;
+    int const l = kind != collective::permute ? static_cast<int>(kind)
+                  : pairwise                  ? pairs
+                                              : scattered;
     return seconds(
         link_.data()[kinds_of_link * static_cast<int>(axes) + l],
         priced_traffic(kind, static_cast<int>(ranks_.data()[axes]), pairwise, before, after, kept),
@@ -93,7 +96,10 @@ class step_prices {
   }
 
  private:
-  enum link_kind { ring, scattered, pairs, kinds_of_link };
+  /// In the order of `collective`.
+  enum link_kind { gather, scatter, reduce, scattered, pairs, kinds_of_link };
+  static_assert(static_cast<int>(collective::all_to_all) == scattered &&
+                static_cast<int>(collective::permute) == pairs);
 
   int sets_;
   int rank_;

@@ -30,6 +30,16 @@ struct parameter_spec {
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
+/// The extents m, n, k of the GEMMs that a layer does, as products of dims (bit d: dim d) of x for m
+/// and k, of y for n, and of parts that no placement splits. Without any, all run at the peak.
+struct gemm_dims {
+  unsigned m = 0, n = 0, k = 0;
+  std::int64_t fixed_m = 1, fixed_n = 1, fixed_k = 1;
+
+  constexpr bool known() const { return (m | n | k) != 0; }
+  friend constexpr bool operator==(gemm_dims const&, gemm_dims const&) = default;
+};
+
 struct layer_spec {
   label name;
   shape x, y;
@@ -41,6 +51,7 @@ struct layer_spec {
   double forward_values = 0;  ///< elements read or written by what is not GEMM
   double backward_values = 0;
   double saved_values = 0;  ///< elements kept from forward to backward
+  gemm_dims gemm;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

@@ -5,13 +5,17 @@
 
 // How long a layer computes on the busiest rank.
 //
-//   seconds = flops · fraction / machine.flops + values · fraction · element_size / memory_bandwidth
+//   seconds = flops · fraction / machine.flops · stretch
+//           + values · fraction · element_size / memory_bandwidth
 //
 // fraction is the product over the mesh axes of (largest part) / (extent) of the dim that the axis
 // splits: of x, else of y, else of a parameter as used; 1 where the axis splits nothing and its
-// ranks repeat each other's work.
+// ranks repeat each other's work. stretch is that of the GEMM on the rank (machine/gemm.hpp), by the
+// dims that the layer names (gemm_dims); 1 where the machine knows no gemm_half or the layer no dims.
+// The passes' three products have the same extents in other roles, and so the same stretch.
 
-#include <ashlar/machine/machine.hpp>
+#include <ashlar/layout/layout.hpp>
+#include <ashlar/machine/gemm.hpp>
 #include <ashlar/search/plan.hpp>
 
 namespace ashlar::search {
@@ -57,7 +61,27 @@ constexpr double work_fraction(layer_spec const& spec, layer_choice const& c, to
   return fraction;
 }
 
-/// Seconds that a layer would compute on one rank alone, per micro-batch, both passes.
+namespace detail {
+
+constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b) {
+  for (int d = 0; d < b.rank(); ++d)
+    if (dims >> d & 1u) fixed *= b[d].size;
+  return fixed;
+}
+
+}  // namespace detail
+
+/// The extents of a layer's GEMMs on the busiest rank, as the factor that they take longer by.
+constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, topology const& t,
+                              machine const& m) {
+  gemm_dims const& g = spec.gemm;
+  box const x = local_box(spec.x, t, c.x, {}), y = local_box(spec.y, t, c.y, {});
+  return gemm_stretch(m, detail::extent_of(g.fixed_m, g.m, x), detail::extent_of(g.fixed_n, g.n, y),
+                      detail::extent_of(g.fixed_k, g.k, x));
+}
+
+/// Seconds that a layer would compute on one rank alone, per micro-batch, both passes, GEMMs at the
+/// peak. A lower bound of what all ranks compute together.
 constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size) {
   return (spec.forward_flops + spec.backward_flops) / m.flops +
          (spec.forward_values + spec.backward_values) * element_size / m.memory_bandwidth;
@@ -67,6 +91,10 @@ constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, in
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
                               machine const& m, int element_size) {
   double const whole = whole_work_seconds(spec, m, element_size);
+  if (m.gemm_half > 0 && spec.gemm.known())
+    return (whole + (spec.forward_flops + spec.backward_flops) / m.flops *
+                        (work_stretch(spec, c, t, m) - 1)) *
+           work_fraction(spec, c, t);
   return whole == 0 ? 0 : whole * work_fraction(spec, c, t);
 }
 

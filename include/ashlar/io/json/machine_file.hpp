@@ -5,27 +5,95 @@
 
 // Machines as JSON files, in seconds, bytes and operations per second:
 //
-//   { "format": "ashlar machine", "version": 1,
-//     "intra": { "alpha": 2e-6, "beta": 2e-10 }, "inter": { "alpha": 2e-6, "beta": 2e-10 },
-//     "flops": 1e11, "memory_bandwidth": 1e10, "memory": 0 }
+//   { "format": "ashlar machine", "version": 2, "note": "4 ranks of host, measured",
+//     "intra": { "alpha": 2e-6, "beta": 2e-10, "all-reduce": { "alpha": 3e-6, "beta": 3e-10 } },
+//     "inter": { "alpha": 2e-6, "beta": 2e-10 },
+//     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
+//
+// note and the collectives of a tier may be missing. Version 1 had neither them nor gemm_half. A key
+// that the version does not know is an error, so that no misspelt one is passed over.
 
+#include <algorithm>
 #include <cmath>
+#include <initializer_list>
+#include <limits>
+#include <string_view>
 
 #include <ashlar/io/json/json_file.hpp>
-#include <ashlar/machine/machine.hpp>
+#include <ashlar/machine/presets.hpp>
 
 namespace ashlar::io {
 
-inline constexpr int machine_version = 1;
+inline constexpr int machine_version = 2;
 
-/// Writes a machine. Throws ashlar::error if the file cannot be written.
-inline void save_machine(std::string const& path, machine const& m) {
+namespace detail {
+
+/// Throws ashlar::error naming the first key of `j` that is not among `known`.
+inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
+                                std::initializer_list<std::string_view> known) {
+  if (!j.is_object()) throw error(where, "must be an object.");
+  for (auto const& [key, value] : j.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    std::string list;
+    for (auto const k : known) list += (list.empty() ? "" : ", ") + std::string(k);
+    throw error(where, "\"" + key + "\" is unknown here. Known are " + list + ".");
+  }
+}
+
+inline double number_at(nlohmann::json const& j, char const* key, bool may_be_zero) {
+  double const value = j.at(key).get<double>();
+  if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
+    throw error(key, std::string("must be a finite number ") +
+                         (may_be_zero ? "of zero or more." : "above zero."));
+  return value;
+}
+
+inline link link_of(nlohmann::json const& j) {
+  return {number_at(j, "alpha", true), number_at(j, "beta", true)};
+}
+
+inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
+  auto const as_json = [](link const& l) {
+    return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};
+  };
+  auto j = as_json(general);
+  for (int k = 0; k < collective_links::kinds; ++k) {
+    auto const kind = static_cast<collective>(k);
+    if (single.has(kind)) j[to_string(kind)] = as_json(single[kind]);
+  }
+  return j;
+}
+
+inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
+                      collective_links& single) {
+  nlohmann::json const& tier = j.at(name);
+  if (version == 1) refuse_unknown_keys(tier, name, {"alpha", "beta"});
+  else
+    refuse_unknown_keys(
+        tier, name,
+        {"alpha", "beta", "all-gather", "reduce-scatter", "all-reduce", "all-to-all", "permute"});
+  general = link_of(tier);
+  for (int k = 0; k < collective_links::kinds; ++k) {
+    auto const kind = static_cast<collective>(k);
+    auto const found = tier.find(to_string(kind));
+    if (found == tier.end()) continue;
+    refuse_unknown_keys(*found, std::string(name) + ", " + to_string(kind), {"alpha", "beta"});
+    single.set(kind, link_of(*found));
+  }
+}
+
+}  // namespace detail
+
+/// Writes a machine, with a note for people. Throws ashlar::error if the file cannot be written.
+inline void save_machine(std::string const& path, machine const& m, std::string const& note = "") {
   nlohmann::ordered_json j;
   j["format"] = "ashlar machine";
   j["version"] = machine_version;
-  j["intra"] = {{"alpha", m.intra.alpha}, {"beta", m.intra.beta}};
-  j["inter"] = {{"alpha", m.inter.alpha}, {"beta", m.inter.beta}};
+  if (!note.empty()) j["note"] = note;
+  j["intra"] = detail::tier_json(m.intra, m.intra_of);
+  j["inter"] = detail::tier_json(m.inter, m.inter_of);
   j["flops"] = m.flops;
+  j["gemm_half"] = m.gemm_half;
   j["memory_bandwidth"] = m.memory_bandwidth;
   j["memory"] = m.memory;
   detail::write_json(path, j, "save_machine");
@@ -35,22 +103,43 @@ inline void save_machine(std::string const& path, machine const& m) {
 inline machine load_machine(std::string const& path) {
   auto const j = detail::read_json(path, "load_machine");
   return detail::interpret(path, "load_machine", [&] {
-    detail::check_format(j, "ashlar machine", machine_version);
-    auto const number = [](nlohmann::json const& entry, char const* key, bool may_be_zero) {
-      double const value = entry.at(key).get<double>();
-      if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
-        throw error(key, "must be a finite number above zero.");
-      return value;
-    };
+    bool const first = j.at("version") == 1;
+    detail::check_format(j, "ashlar machine", first ? 1 : machine_version);
+    if (!j.at("version").is_number_integer()) throw error("version", "must be a whole number.");
+    if (first)
+      detail::refuse_unknown_keys(
+          j, "machine",
+          {"format", "version", "intra", "inter", "flops", "memory_bandwidth", "memory"});
+    else
+      detail::refuse_unknown_keys(j, "machine",
+                                  {"format", "version", "note", "intra", "inter", "flops",
+                                   "gemm_half", "memory_bandwidth", "memory"});
     machine m;
-    m.intra = {number(j.at("intra"), "alpha", true), number(j.at("intra"), "beta", true)};
-    m.inter = {number(j.at("inter"), "alpha", true), number(j.at("inter"), "beta", true)};
-    m.flops = number(j, "flops", false);
-    m.memory_bandwidth = number(j, "memory_bandwidth", false);
-    m.memory = j.at("memory").get<std::int64_t>();
-    if (m.memory < 0) throw error("memory", "must be a number of bytes, or 0 for no limit.");
+    int const version = first ? 1 : machine_version;
+    detail::read_tier(j, "intra", version, m.intra, m.intra_of);
+    detail::read_tier(j, "inter", version, m.inter, m.inter_of);
+    m.flops = detail::number_at(j, "flops", false);
+    if (!first) m.gemm_half = detail::number_at(j, "gemm_half", true);
+    m.memory_bandwidth = detail::number_at(j, "memory_bandwidth", false);
+    auto const& memory = j.at("memory");
+    if (!memory.is_number_integer() || memory < 0 ||
+        memory > std::numeric_limits<std::int64_t>::max())
+      throw error("memory", "must be a whole number of bytes, or 0 for no limit.");
+    m.memory = memory.get<std::int64_t>();
     return m;
   });
+}
+
+/// The machine that a command line names: one of machine/presets.hpp, or a file. Throws ashlar::error.
+inline machine machine_from(std::string const& text) {
+  if (machine const* const known = find_machine(text)) return *known;
+  std::error_code failed;
+  if (!std::filesystem::exists(text, failed)) {
+    std::string names;
+    for (auto const& m : named_machines) names += (names.empty() ? "" : ", ") + std::string(m.name);
+    throw error("machine", "\"" + text + "\" is neither a file nor one of " + names + ".");
+  }
+  return load_machine(text);
 }
 
 }  // namespace ashlar::io

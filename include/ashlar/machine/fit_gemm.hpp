@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// flops and gemm_half from the measured times of products (machine/gemm.hpp), by least squares of the
+// relative errors: with a given gemm_half, 1 / flops has a closed form, and gemm_half itself is
+// searched for. Samples of one size only are an error.
+
+#include <ashlar/machine/fit_error.hpp>
+#include <ashlar/machine/gemm.hpp>
+
+namespace ashlar {
+
+/// One measured GEMM.
+struct gemm_sample {
+  std::int64_t m = 0, n = 0, k = 0;
+  double seconds = 0;
+};
+
+struct gemm_fit {
+  double flops = 0;
+  double half = 0;
+  fit_error error;
+};
+
+namespace detail {
+
+/// The least sum of squared relative errors with a given h, and 1 / flops there.
+struct half_trial {
+  double inverse = 0, squares = 0;
+
+  half_trial(std::vector<gemm_sample> const& samples, double half) {
+    machine on;
+    on.flops = 1;
+    on.gemm_half = half;
+    double xx = 0, x = 0;
+    for (auto const& s : samples) {
+      double const r = gemm_seconds(on, 2.0 * double(s.m) * double(s.n) * double(s.k), s.m, s.n,
+                                    s.k) /
+                       s.seconds;
+      xx += r * r, x += r;
+    }
+    inverse = x / xx;
+    squares = double(samples.size()) - x * inverse;
+  }
+};
+
+}  // namespace detail
+
+/// flops and gemm_half by a search over gemm_half. Throws ashlar::error if a time or an extent is not
+/// above zero, or if there are not two samples of different extents.
+inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
+  char const* const me = "fit_gemm";
+  bool differ = false;
+  double most = 0;
+  for (auto const& s : samples) {
+    detail::require_time(me, s.seconds);
+    if (s.m < 1 || s.n < 1 || s.k < 1) throw error(me, "a sample has an extent below 1.");
+    auto const& first = samples.front();
+    differ = differ || s.m != first.m || s.n != first.n || s.k != first.k;
+    most = std::max({most, double(s.m), double(s.n), double(s.k)});
+  }
+  if (!differ)
+    throw error(me, std::to_string(samples.size()) +
+                        " samples do not tell flops from gemm_half. Measure several extents.");
+  // The best of a grid, then ever finer around it: the error has one valley in all that was seen.
+  double best = 0, step = most / 64;
+  auto const squares = [&](double half) { return detail::half_trial(samples, half).squares; };
+  for (double h = 0; h <= most; h += step)
+    if (squares(h) < squares(best)) best = h;
+  for (; step > 1e-9 * most; step /= 2)
+    for (double const h : {best - step, best + step})
+      if (h >= 0 && squares(h) < squares(best)) best = h;
+  gemm_fit fit{1 / detail::half_trial(samples, best).inverse, best, {}};
+  machine on;
+  on.flops = fit.flops;
+  on.gemm_half = fit.half;
+  std::vector<double> predicted, measured;
+  for (auto const& s : samples) {
+    double const operations = 2.0 * double(s.m) * double(s.n) * double(s.k);
+    predicted.push_back(gemm_seconds(on, operations, s.m, s.n, s.k));
+    measured.push_back(s.seconds);
+  }
+  fit.error = error_of(predicted, measured);
+  return fit;
+}
+
+}  // namespace ashlar

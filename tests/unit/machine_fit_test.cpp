@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Fits: known α, β, flops and gemm_half come back out of times made from them, exactly without noise
+// and closely with it, and no other pair is nearer; samples that tell nothing are errors.
+
+#include <random>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/machine/fit_gemm.hpp>
+#include <ashlar/machine/fit_link.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::fit_gemm, ashlar::fit_link, ashlar::gemm_sample, ashlar::link_sample;
+
+/// Times of an all-gather on 2 to 8 ranks, 4 KiB to 64 MiB, each off by up to `noise`.
+std::vector<link_sample> gathers(double alpha, double beta, double noise, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> off(1 - noise, 1 + noise);
+  std::vector<link_sample> samples;
+  for (int p = 2; p <= 8; p *= 2)
+    for (double bytes = 4096; bytes <= 64 * 1024 * 1024; bytes *= 2) {
+      double const messages = p - 1, received = bytes * (p - 1) / p;
+      samples.push_back({messages, received, (alpha * messages + beta * received) * off(random)});
+    }
+  return samples;
+}
+
+double squares(std::vector<link_sample> const& samples, ashlar::link const& l) {
+  double sum = 0;
+  for (auto const& s : samples) {
+    double const off = (l.alpha * s.messages + l.beta * s.bytes) / s.seconds - 1;
+    sum += off * off;
+  }
+  return sum;
+}
+
+std::vector<gemm_sample> products(double flops, double half, double noise, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<double> off(1 - noise, 1 + noise);
+  std::vector<gemm_sample> samples;
+  for (std::int64_t const m : {16, 64, 256, 1024})
+    for (std::int64_t const n : {32, 512})
+      for (std::int64_t const k : {8, 128, 2048}) {
+        double const seconds = 2 * (double(m) + half) * (double(n) + half) * (double(k) + half) /
+                               flops;
+        samples.push_back({m, n, k, seconds * off(random)});
+      }
+  return samples;
+}
+
+bool has(std::string const& text, char const* part) { return text.find(part) != text.npos; }
+
+}  // namespace
+
+TEST_CASE("alpha and beta come back exactly without noise") {
+  for (double const alpha : {1e-7, 2e-6, 5e-5})
+    for (double const beta : {1e-12, 2e-10, 1e-8}) {
+      auto const fit = fit_link(gathers(alpha, beta, 0, 1));
+      CHECK(fit.value.alpha == doctest::Approx(alpha).epsilon(1e-6));
+      CHECK(fit.value.beta == doctest::Approx(beta).epsilon(1e-6));
+      CHECK(fit.error.worst < 1e-6);
+    }
+}
+
+TEST_CASE("alpha and beta come back closely with noise of 20 %, and nothing nearby fits better") {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    auto const samples = gathers(3e-6, 2.5e-10, 0.2, seed);
+    auto const fit = fit_link(samples);
+    CHECK(fit.value.alpha == doctest::Approx(3e-6).epsilon(0.15));
+    CHECK(fit.value.beta == doctest::Approx(2.5e-10).epsilon(0.15));
+    CHECK(fit.error.worst <= 0.5);
+    CHECK(fit.error.median <= fit.error.worst);
+    double const least = squares(samples, fit.value);
+    for (double const a : {0.99, 1.0, 1.01})
+      for (double const b : {0.99, 1.0, 1.01})
+        CHECK(least <= squares(samples, {a * fit.value.alpha, b * fit.value.beta}) * (1 + 1e-12));
+  }
+}
+
+TEST_CASE("what no size makes dearer has a beta of zero, what no message costs an alpha of zero") {
+  // Times that fall with the size, and times that rise faster than the size.
+  auto const falling = fit_link({{1, 1000, 3e-6}, {1, 2000, 2e-6}, {1, 4000, 1e-6}});
+  CHECK(falling.value.beta == 0);
+  CHECK(falling.value.alpha > 0);
+  auto const rising = fit_link({{1, 1000, 1e-6}, {1, 2000, 4e-6}, {1, 4000, 16e-6}});
+  CHECK(rising.value.alpha == 0);
+  CHECK(rising.value.beta > 0);
+}
+
+TEST_CASE("samples that tell nothing of alpha and beta are errors") {
+  auto const said = [](std::vector<link_sample> const& samples) {
+    return message_of([&] { fit_link(samples); });
+  };
+  CHECK(has(said({}), "0 samples do not tell"));
+  CHECK(has(said({{1, 4096, 1e-6}}), "1 samples do not tell"));
+  CHECK(has(said({{1, 4096, 1e-6}, {2, 8192, 2e-6}, {3, 12288, 3e-6}}), "several sizes"));
+  CHECK(has(said({{1, 4096, 0}, {1, 8192, 1e-6}}), "above zero"));
+  CHECK(has(said({{1, 4096, -1e-6}, {1, 8192, 1e-6}}), "above zero"));
+  CHECK(has(said({{1, 4096, 1e-6}, {1, 8192, NAN}}), "above zero"));
+  CHECK(has(said({{1, 4096, 1e-6}, {1, 8192, INFINITY}}), "above zero"));
+  CHECK(has(said({{-1, 4096, 1e-6}, {1, 8192, 1e-6}}), "negative"));
+  CHECK(has(said({{1, INFINITY, 1e-6}, {1, 8192, 1e-6}}), "not finite"));
+}
+
+TEST_CASE("flops and gemm_half come back, exactly without noise and closely with it") {
+  for (double const half : {0.0, 3.0, 40.0, 300.0}) {
+    auto const exact = fit_gemm(products(1e11, half, 0, 1));
+    CHECK(exact.flops == doctest::Approx(1e11).epsilon(1e-5));
+    CHECK(exact.half == doctest::Approx(half).epsilon(1e-5));
+    CHECK(exact.error.worst < 1e-5);
+  }
+  for (unsigned seed = 1; seed <= 10; ++seed) {
+    auto const noisy = fit_gemm(products(1e11, 40, 0.1, seed));
+    CHECK(noisy.flops == doctest::Approx(1e11).epsilon(0.15));
+    CHECK(noisy.half == doctest::Approx(40).epsilon(0.15));
+  }
+}
+
+TEST_CASE("products that tell nothing of flops and gemm_half are errors") {
+  auto const said = [](std::vector<gemm_sample> const& samples) {
+    return message_of([&] { fit_gemm(samples); });
+  };
+  CHECK(has(said({}), "0 samples do not tell"));
+  CHECK(has(said({{8, 8, 8, 1e-6}, {8, 8, 8, 2e-6}}), "several extents"));
+  CHECK(has(said({{8, 8, 8, 0}, {9, 8, 8, 2e-6}}), "above zero"));
+  CHECK(has(said({{8, 0, 8, 1e-6}, {9, 8, 8, 2e-6}}), "extent below 1"));
+}
+
+}  // namespace ashlar_test
