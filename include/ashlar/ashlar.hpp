@@ -16,6 +16,7 @@
 #include <ashlar/search/diff.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/pinned.hpp>
 #include <ashlar/tensor/concat.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>

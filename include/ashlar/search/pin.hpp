@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Layers that shall lie as a person says; the others are searched around them. A pin is a line
+//
+//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B      linear.weight=B,S(1)      3..135/12.y=S(0),*
+//
+//   ELEMENT     7            the element that explain numbers so
+//               3..9  3..9/2    from 3 to 9, or every second of them: one layer of repeated blocks
+//               linear  l*      all of that name; * and ? stand for any letters, for one
+//   TENSOR      x y dy dx, a parameter's name (as it is used), or with .use, .grad, .store
+//   PLACEMENT   its text form; * leaves an axis free, and then the order of shards, too
+//
+// Axes of extent 1 are not compared: there all roles are one. The search is in pinned.hpp.
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <ashlar/search/plan.hpp>
+
+namespace ashlar::search {
+
+struct pin {
+  std::string text;             ///< as it was written
+  std::string element, tensor;  ///< in front of the last '.' of a tensor, and behind it
+  placement wanted;
+  inplace_vector<bool, max_axes> is_free;  ///< per axis
+
+  bool any_free() const { return is_free.contains(true); }
+};
+
+namespace detail {
+
+[[noreturn]] inline void refuse_pin(std::string_view text, std::string const& why) {
+  throw error("search::pin", "\"" + std::string(text) + "\": " + why);
+}
+
+/// Whether `name` fits a pattern of letters, '*' and '?'.
+inline bool fits_pattern(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern[0] == '*')
+    return fits_pattern(pattern.substr(1), name) ||
+           (!name.empty() && fits_pattern(pattern, name.substr(1)));
+  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) &&
+         fits_pattern(pattern.substr(1), name.substr(1));
+}
+
+/// Reads digits off the front of a text; -1 if there are none.
+inline int take_number(std::string_view& text) {
+  int value = -1;
+  while (!text.empty() && text[0] >= '0' && text[0] <= '9' && value < 100'000'000) {
+    value = 10 * (value < 0 ? 0 : value) + (text[0] - '0');
+    text.remove_prefix(1);
+  }
+  return value;
+}
+
+/// The elements that a pin names.
+template <int N>
+std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
+  std::vector<int> list;
+  std::string_view rest = p.element;
+  if (int const first = take_number(rest); first >= 0) {
+    int last = first, step = 1;
+    if (rest.substr(0, 2) == "..") {
+      rest.remove_prefix(2);
+      last = take_number(rest);
+      if (!rest.empty() && rest[0] == '/') {
+        rest.remove_prefix(1);
+        step = take_number(rest);
+      }
+    }
+    if (!rest.empty() || last < first || step < 1)
+      refuse_pin(p.text, "elements are written 7, 3..9, 3..9/2 or by name.");
+    if (last >= net.size())
+      refuse_pin(p.text, "there is no element " + std::to_string(last) + "; they count from 0 to " +
+                             std::to_string(net.size() - 1) + ".");
+    for (int i = first; i <= last; i += step) list.push_back(i);
+    return list;
+  }
+  for (int i = 0; i < net.size(); ++i)
+    if (fits_pattern(p.element, net.spec(i).name.text)) list.push_back(i);
+  if (!list.empty()) return list;
+  std::vector<std::string> names;
+  for (int i = 0; i < net.size(); ++i)
+    if (std::find(names.begin(), names.end(), net.spec(i).name.text) == names.end())
+      names.push_back(net.spec(i).name.text);
+  std::string all;
+  for (auto const& name : names) all += (all.empty() ? "" : ", ") + name;
+  refuse_pin(p.text, "no layer has this name. There are " + all + ".");
+}
+
+/// The placement of the tensor that a pin is about; null if the layer has none of that name.
+inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, layer_choice const& c) {
+  if (p.tensor == "x") return &c.x;
+  if (p.tensor == "y") return &c.y;
+  if (p.tensor == "dy") return &c.dy;
+  if (p.tensor == "dx") return &c.dx;
+  for (int k = 0; k < spec.parameters.size(); ++k) {
+    std::string const name = spec.parameters[k].name.text;
+    if (p.tensor == name || p.tensor == name + ".use") return &c.parameters[k].use;
+    if (p.tensor == name + ".grad") return &c.parameters[k].grad;
+    if (p.tensor == name + ".store") return &c.parameters[k].store;
+  }
+  return nullptr;
+}
+
+/// On how many axes a placement is not as the pin wants; another order of shards counts 1.
+inline int distance(pin const& p, placement const& found, topology const& t) {
+  int axes = 0;
+  bool order = false;
+  for (int a = 0; a < t.axes(); ++a) {
+    if (t.extent(a) == 1 || p.is_free[a]) continue;
+    axes += !same_role(found[a], p.wanted[a]);
+    for (int b = 0; b < a; ++b)
+      order = order ||
+              (t.extent(b) > 1 &&
+               (found[a].depth < found[b].depth) != (p.wanted[a].depth < p.wanted[b].depth) &&
+               found[a].is_split_of(found[b].dim) && found[b].is_split());
+  }
+  return axes > 0 ? axes : (order && !p.any_free() ? 1 : 0);
+}
+
+}  // namespace detail
+
+/// Reads a pin. Throws ashlar::error naming the text and what is wrong with it.
+inline pin parse_pin(std::string_view text) {
+  auto const equals = text.find('=');
+  auto const dot = text.substr(0, equals).find(
+      '.', text.find("..") == std::string_view::npos ? 0 : text.find("..") + 2);
+  if (equals == std::string_view::npos || dot == std::string_view::npos || dot == 0 ||
+      dot + 1 >= equals)
+    detail::refuse_pin(text, "a pin is written ELEMENT.TENSOR=PLACEMENT, such as 3.x=S(0),B.");
+  pin p;
+  p.text = text;
+  p.element = text.substr(0, dot);
+  p.tensor = text.substr(dot + 1, equals - dot - 1);
+  std::string whole;  // with B where an axis is free
+  bool start = true;
+  for (char const c : text.substr(equals + 1)) {
+    bool const star = start && c == '*';
+    if (start && c != ' ' && c != '[' && c != ']') {
+      if (p.is_free.size() == max_axes) detail::refuse_pin(text, "more axes than a mesh can have.");
+      p.is_free.push_back(star);
+      start = false;
+    }
+    whole += star ? 'B' : c;
+    // The comma within S(d,k) is none between axes: there a ')' follows first.
+    if (c == ',' &&
+        std::count(whole.begin(), whole.end(), '(') == std::count(whole.begin(), whole.end(), ')'))
+      start = true;
+  }
+  p.wanted = parse_placement(whole);
+  return p;
+}
+
+}  // namespace ashlar::search

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Pins: read, obeyed at the least cost, and refused with what would be possible.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/pinned.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_placement, ashlar::parse_topology;
+using search::optimal_with_pins, search::parse_pin, search::pin;
+
+std::vector<int> elements(search::problem const& net, std::string const& text) {
+  return search::detail::elements_of(net, parse_pin(text));
+}
+
+TEST_CASE("pins are read") {
+  auto const p = parse_pin("linear.weight.grad=S(0), *,P");
+  CHECK(p.element == "linear");
+  CHECK(p.tensor == "weight.grad");
+  CHECK(p.wanted == parse_placement("S(0),B,P"));
+  CHECK(p.is_free.size() == 3);
+  CHECK((!p.is_free[0] && p.is_free[1] && !p.is_free[2]));
+  CHECK(parse_pin("3..9/2.x=[S(0,1),S(0,0)]").wanted == parse_placement("S(0,1),S(0,0)"));
+  CHECK(parse_pin("3..9/2.x=[S(0,1),S(0,0)]").element == "3..9/2");
+  for (auto const* bad : {"", "x", "x=", "3=S(0)", ".x=S(0)", "3.=S(0)", "3x"})
+    CHECK(has(message_of([&] { parse_pin(bad); }), "a pin is written ELEMENT.TENSOR=PLACEMENT"));
+  CHECK(has(message_of([] { parse_pin("3.x=S(0),Q"); }), "S, B or P was expected"));
+  CHECK(has(message_of([] { parse_pin("3.x=B,B,B,B,B,B,B"); }), "more axes"));
+}
+
+TEST_CASE("pins name elements by number, range, stride and pattern") {
+  auto const net = block_net(2, {4, 6}, 8);
+  CHECK(elements(net, "3.x=B") == std::vector<int>{3});
+  CHECK(elements(net, "3..6.x=B") == std::vector<int>{3, 4, 5, 6});
+  CHECK(elements(net, "3..15/7.x=B") == std::vector<int>{3, 10});
+  CHECK(elements(net, "gelu.x=B") == std::vector<int>{4, 11});
+  CHECK(elements(net, "l*r.x=B") == std::vector<int>{3, 5, 10, 12});
+  CHECK(elements(net, "?elu.x=B") == std::vector<int>{4, 11});
+  CHECK(int(elements(net, "*.x=B").size()) == net.size());
+  auto const refused = [&](char const* text) { return message_of([&] { elements(net, text); }); };
+  CHECK(has(refused("16.x=B"), "there is no element 16; they count from 0 to 15"));
+  CHECK(has(refused("999999999999.x=B"), "elements are written"));
+  CHECK(has(refused("9..3.x=B"), "elements are written"));
+  CHECK(has(refused("3..9/0.x=B"), "elements are written"));
+  CHECK(has(refused("gelo.x=B"), "There are embedding, residual, layer_norm, linear, gelu"));
+}
+
+TEST_CASE("the plan obeys its pins and is the cheapest that does") {
+  random_cases draw(31);
+  int tried = 0;
+  for (int k = 0; k < 200 && tried < 40; ++k) {
+    auto const net = draw.net();
+    auto const t = draw.mesh();
+    if (t.axes() > 2 || net.size() > 4) continue;
+    auto const m = draw.machine();
+    int const i = draw.below(net.size());
+    auto const all = layer_choices(net.spec(i), t);
+    auto const& c = all[std::size_t(draw.below(int(all.size())))];
+    std::string const front = std::to_string(i) + ".";
+    std::vector<pin> const pins{parse_pin(front + "x=" + to_string(c.x)),
+                                parse_pin(front + "dy=" + to_string(c.dy))};
+    auto const found = optimal_with_pins(net, t, m, pins);
+    CHECK(found.plan[i].x == c.x);
+    CHECK(found.plan[i].dy == c.dy);
+    CHECK(found.seconds() >= -1e-12 * found.without.seconds);
+    int const asked = net[i].kind == search::element_kind::residual_end ? net[i].partner : i;
+    auto const best = exhaustive(net, t, m, [&](int e, search::layer_choice const& other) {
+      return e != asked || (other.x == c.x && other.dy == c.dy);
+    });
+    CHECK(found.plan.seconds == doctest::Approx(best.seconds).epsilon(1e-9));
+    ++tried;
+  }
+  CHECK(tried == 40);
+}
+
+TEST_CASE("a pin that the optimum has anyway costs nothing, another says what it costs") {
+  auto const net = block_net(3, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const best = optimal(net, t, m);
+  auto const same = optimal_with_pins(net, t, m, {parse_pin("3.x=" + to_string(best[3].x))});
+  CHECK(same.sentence() == "your pin costs nothing");
+  auto const whole = optimal_with_pins(
+      net, t, m, {parse_pin("linear.x=S(0),S(1)"), parse_pin("linear.weight=B,B")});
+  for (int i : {3, 5, 10, 12, 17, 19}) {
+    CHECK(whole.plan[i].x == parse_placement("S(0),S(1)"));
+    CHECK(whole.plan[i].parameters[0].use == parse_placement("B,B"));
+  }
+  CHECK(whole.seconds() > 0);
+  CHECK(whole.sentence().find("your pins cost ") == 0);
+  CHECK(has(whole.sentence(), " a step ("));
+  auto const free = optimal_with_pins(net, t, m, {parse_pin("gelu.x=S(0),*")});
+  for (int i : {4, 11, 18}) CHECK(free.plan[i].x[0].is_split_of(0));
+  // Of a residual either end may be named.
+  auto const ends = optimal_with_pins(net, t, m, {parse_pin("7.y=S(0),S(1)")});
+  CHECK(ends.plan[1].y == parse_placement("S(0),S(1)"));
+  CHECK(ends.plan[7].y == parse_placement("S(0),S(1)"));
+}
+
+TEST_CASE("impossible pins list what is nearest") {
+  auto const net = block_net(1, {4, 6}, 8);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const refused = [&](std::vector<pin> const& pins) {
+    return message_of([&] { optimal_with_pins(net, t, m, pins); });
+  };
+  // A gelu takes no addends, layer norm no split features.
+  auto const addends = refused({parse_pin("4.x=S(0),P")});
+  CHECK(has(addends, "\"4.x=S(0),P\": no rule lets element 4 (gelu) lie so on node=2,gpu=2. The "
+                     "nearest are x=[S(0),"));
+  CHECK(!has(addends, "P]"));
+  CHECK(has(refused({parse_pin("layer_norm.x=S(2),B")}), "element 2 (layer_norm)"));
+  // Both are possible, but not at once: rows of w meet columns of x.
+  auto const both = refused({parse_pin("3.x=S(0),S(2)"), parse_pin("3.weight=B,S(1)")});
+  CHECK(has(both, "3.x=S(0),S(2) and 3.weight=B,S(1)"));
+  CHECK(has(both, "x=[S(0),S(2)] with weight=[B,S(0)]"));
+  CHECK(has(refused({parse_pin("3.x=S(0)")}), "it has 1 axes, the mesh node=2,gpu=2 has 2"));
+  CHECK(has(refused({parse_pin("3.waits=B,B")}), "no such layer has a tensor \"waits\""));
+  CHECK(has(refused({parse_pin("gelu.weight=B,B")}), "no such layer has a tensor \"weight\""));
+}
+
+TEST_CASE("axes of extent 1 are not compared") {
+  auto const net = block_net(1, {4, 6}, 8);
+  auto const found = optimal_with_pins(net, parse_topology("node=1,gpu=2"),
+                                       ashlar::machines::gpu_cluster, {parse_pin("4.x=S(0),S(0)")});
+  CHECK(found.plan[4].x[1].is_split_of(0));
+}
+
+}  // namespace
+}  // namespace ashlar_test
