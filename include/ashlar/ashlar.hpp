@@ -10,8 +10,11 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/no_communication.hpp>
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/model.hpp>
+#include <ashlar/nn/pooling.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
 #include <ashlar/search/explain.hpp>

@@ -233,8 +233,8 @@ inline operation embedding(int rank) {
           }};
 }
 
-/// Causal attention on [batch, seq, heads, 3 head_dim]: result 0: y; from (qkv, dy) 1: d(qkv).
-inline operation attention(int result) {
+/// Attention on [batch, seq, heads, 3 head_dim]: result 0: y; from (qkv, dy) 1: d(qkv).
+inline operation attention(int result, bool causal = true) {
   return {
       [=](extent_source& extents) {
         auto e = [&] { return std::min(extents(), 4); };
@@ -256,13 +256,14 @@ inline operation attention(int result) {
           int const b = bhs[0], h = bhs[1], s = bhs[2];
           std::vector<double> w, dw;
           double sum = 0, dot = 0;
-          for (int t = 0; t <= s; ++t) {
+          int const seen = causal ? s + 1 : e[1];
+          for (int t = 0; t < seen; ++t) {
             double score = 0;
             for (int k = 0; k < hd; ++k) score += qkv({b, s, h, k}) * qkv({b, t, h, hd + k});
             w.push_back(std::exp(score / 4));
             sum += w.back();
           }
-          for (int t = 0; t <= s; ++t) {
+          for (int t = 0; t < seen; ++t) {
             auto& weight = w[static_cast<std::size_t>(t)];
             weight /= sum;
             dw.push_back(0);
@@ -274,7 +275,7 @@ inline operation attention(int result) {
             }
             dot += weight * dw.back();
           }
-          for (int t = 0; t <= s && result == 1; ++t) {
+          for (int t = 0; t < seen && result == 1; ++t) {
             auto const i = static_cast<std::size_t>(t);
             double const ds = w[i] * (dw[i] - dot) / 4;
             for (int k = 0; k < hd; ++k) {

@@ -35,9 +35,9 @@ result reference(std::vector<T> const& qkv, host::attention_extents const& e, do
   for (std::int64_t b = 0; b < e.batch; ++b) {
     for (std::int64_t h = 0; h < e.heads; ++h) {
       for (std::int64_t i = 0; i < e.sequence; ++i) {
-        std::vector<double> p(size_of(i + 1));
+        std::vector<double> p(size_of(e.causal ? i + 1 : e.sequence));
         double sum = 0;
-        for (std::int64_t j = 0; j <= i; ++j) {
+        for (std::int64_t j = 0; j < std::ssize(p); ++j) {
           double score = 0;
           for (std::int64_t d = 0; d < e.head_dim; ++d)
             score += at(b, i, h, 0, d) * at(b, j, h, 1, d);
@@ -47,7 +47,8 @@ result reference(std::vector<T> const& qkv, host::attention_extents const& e, do
         made.log_sum_exp[size_of((b * e.heads + h) * e.sequence + i)] = std::log(sum);
         for (std::int64_t d = 0; d < e.head_dim; ++d) {
           double value = 0;
-          for (std::int64_t j = 0; j <= i; ++j) value += p[size_of(j)] / sum * at(b, j, h, 2, d);
+          for (std::int64_t j = 0; j < std::ssize(p); ++j)
+            value += p[size_of(j)] / sum * at(b, j, h, 2, d);
           made.out[size_of(((b * e.sequence + i) * e.heads + h) * e.head_dim + d)] = value;
         }
       }
@@ -89,8 +90,13 @@ TEST_CASE_TEMPLATE("attention_equals_the_query_by_query_loop", T, float, double)
                         {1, 200, 2, 16},
                         {0, 5, 1, 4},
                         {2, 0, 1, 4},
-                        {2, 5, 0, 4}}) {
+                        {2, 5, 0, 4},
+                        {2, 5, 3, 4, false},
+                        {1, 1, 1, 1, false},
+                        {2, 65, 1, 7, false},
+                        {1, 200, 2, 16, false}}) {
     CAPTURE(e.sequence);
+    CAPTURE(e.causal);
     auto const qkv = normals<T>(packed(e), 1);
     auto const expected = reference(qkv, e, 1 / std::sqrt(static_cast<double>(e.head_dim)));
     auto const made = forward(qkv, e);
@@ -110,8 +116,13 @@ TEST_CASE("attention_takes_a_scale_of_its_own_and_survives_large_scores") {
 }
 
 TEST_CASE("attention_gradient_equals_finite_differences_over_several_blocks") {
-  for (auto const& e :
-       {host::attention_extents{2, 3, 2, 4}, {1, 66, 1, 3}, {1, 130, 1, 1}, {1, 64, 1, 2}}) {
+  for (auto const& e : {host::attention_extents{2, 3, 2, 4},
+                        {1, 66, 1, 3},
+                        {1, 130, 1, 1},
+                        {1, 64, 1, 2},
+                        {2, 3, 2, 4, false},
+                        {1, 66, 1, 3, false},
+                        {1, 130, 1, 1, false}}) {
     CAPTURE(e.sequence);
     auto qkv = normals<double>(packed(e), 1);
     auto const made = forward(qkv, e);

@@ -28,6 +28,7 @@ TEST_CASE("embedding has the rows that hold, but for tables that are maxima") {
 
 TEST_CASE("attention may be split by sequences and by heads, and no other row holds") {
   check_table(ashlar::attention_signatures(), {attention(0)});
+  check_table(ashlar::attention_signatures(), {attention(0, false)});
 }
 
 TEST_CASE("cross-entropy may be split by rows, and no other row holds") {

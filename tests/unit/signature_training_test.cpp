@@ -163,6 +163,7 @@ TEST_CASE("each row of attention's training table holds in all its parts") {
   for (auto const& row : table) {
     check_part("y", row, attention(0), {row.x}, row.y);
     check_part("dx", row, attention(1), {row.x, row.dy}, row.dx);
+    check_part("dx, not causal", row, attention(1, false), {row.x, row.dy}, row.dx);
   }
 }
 

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The core of causal multi-head self-attention, between its two projections:
+// The core of multi-head self-attention, between its two projections, causal (a token sees those up to
+// itself) or over the whole sequence:
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
@@ -17,13 +18,15 @@
 
 namespace ashlar::nn {
 
+enum class attention_mask : signed char { causal, none };
+
 template <class T, class At>
 class placed_attention {
   using input = tensor_for<T, 4, decltype(std::declval<At>().x())>;
   using output = tensor_for<T, 4, decltype(std::declval<At>().y())>;
 
  public:
-  explicit placed_attention(At const& at) : at_(at) {}
+  placed_attention(At const& at, attention_mask mask) : at_(at), mask_(mask) {}
 
   output forward(input const& x, pass const& p) {
     auto const e = extents(x);
@@ -58,11 +61,13 @@ class placed_attention {
   void for_each_parameter(F) {}
 
  private:
-  static device::host::attention_extents extents(input const& x) {
-    return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3};
+  device::host::attention_extents extents(input const& x) const {
+    return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3,
+            mask_ == attention_mask::causal};
   }
 
   At at_;
+  attention_mask mask_;
   input x_;
   output y_;
   std::vector<T> log_sum_exp_;
@@ -72,6 +77,8 @@ class attention_core {
  public:
   template <int XRank>
   static constexpr int y_rank = XRank;
+
+  constexpr explicit attention_core(attention_mask mask = attention_mask::causal) : mask_(mask) {}
 
   constexpr search::layer_spec spec(shape const& x) const {
     if (x.rank() != 4 || x[3] % 3 != 0)
@@ -83,9 +90,10 @@ class attention_core {
     s.y = {x[0], x[1], x[2], x[3] / 3};
     s.rows = attention_training_rows();
     auto const values = static_cast<double>(s.y.elements());
-    s.forward_flops = 2.0 * values * static_cast<double>(x[1]);  // two products, half masked
+    double const part = mask_ == attention_mask::causal ? 0.5 : 1;    // of the scores that is made
+    s.forward_flops = 4 * part * values * static_cast<double>(x[1]);  // two products
     s.backward_flops = 2.5 * s.forward_flops;
-    auto const scores = static_cast<double>(x[0] * x[1] * x[2]) * static_cast<double>(x[1]) / 2;
+    auto const scores = part * static_cast<double>(x[0] * x[1] * x[2]) * static_cast<double>(x[1]);
     s.forward_values = 2 * scores;
     s.backward_values = 3 * scores;
     s.saved_values = 4 * values;
@@ -98,8 +106,11 @@ class attention_core {
   auto place(mesh const&, shape const&, At const& at, stream_counter&) const {
     static_assert(XRank == 4,
                   "nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].");
-    return placed_attention<T, At>(at);
+    return placed_attention<T, At>(at, mask_);
   }
+
+ private:
+  attention_mask mask_;
 };
 
 }  // namespace ashlar::nn

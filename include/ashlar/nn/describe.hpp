@@ -85,4 +85,13 @@ constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_stat
   return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 
+/// Elements of all parameters of a problem, each counted once.
+template <int N>
+constexpr std::int64_t parameter_count(search::basic_problem<N> const& problem) {
+  std::int64_t n = 0;
+  for (int i = 0; i < problem.size(); ++i)
+    for (auto const& p : problem.spec(i).parameters) n += p.extents.elements();
+  return n;
+}
+
 }  // namespace ashlar::nn

@@ -9,7 +9,7 @@
 //   x + dropout(contract(gelu(expand(layer_norm(x)))))
 //
 // The output of qkv has a dim of its own for heads, so that a plan can split heads and a head
-// stays whole. Without dropout its two layers are left out.
+// stays whole. Without dropout its two layers are left out. `gpt` is a whole net of them.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -22,15 +22,16 @@
 
 namespace ashlar::nn {
 
-/// Multi-head causal self-attention with its projections, [batch, seq, features] to the same.
+/// Multi-head self-attention with its projections, [batch, seq, features] to the same.
 /// Throws ashlar::error if the heads do not divide the features.
-constexpr auto self_attention(std::int64_t features, std::int64_t heads) {
+constexpr auto self_attention(std::int64_t features, std::int64_t heads,
+                              attention_mask mask = attention_mask::causal) {
   if (heads < 1 || features % heads != 0)
     throw error("nn::self_attention", std::to_string(heads) + " heads do not divide " +
                                           std::to_string(features) +
                                           " features. Choose a number of heads that does.");
   std::int64_t const head_dim = features / heads;
-  return chain(linear<1, 2>({features}, {heads, 3 * head_dim}), attention_core(),
+  return chain(linear<1, 2>({features}, {heads, 3 * head_dim}), attention_core(mask),
                linear<2, 1>({heads, head_dim}, {features}));
 }
 
@@ -51,5 +52,35 @@ constexpr auto gpt_block(std::int64_t features, std::int64_t heads, double p) {
       residual(chain(layer_norm(features), self_attention(features, heads), dropout(p))),
       residual(chain(layer_norm(features), perceptron(features, 4 * features), dropout(p))));
 }
+
+/// The extents of a GPT; by default those of GPT-2's smallest.
+struct gpt_options {
+  int layers = 12;
+  std::int64_t features = 768;
+  std::int64_t heads = 12;
+  std::int64_t vocabulary = 50257;
+};
+
+/// A whole GPT without dropout. Input: token_batch; output: [batch, seq, vocabulary]. The last matrix
+/// is its own, where GPT-2's is the embedding's.
+constexpr auto gpt(gpt_options const& o) {
+  return chain(embedding(o.vocabulary, o.features),
+               repeat(o.layers, gpt_block(o.features, o.heads)), layer_norm(o.features),
+               linear(o.features, o.vocabulary, false));
+}
+
+/// GPT-3 (Brown et al. 2020), and the Transformers of AutoDDL's section 5: on 64, 128 and 256 nodes of
+/// Piz Daint (1,024 sequences of 1,024 tokens), on 32 A100s (2,048 of them), and in pipelines (512 and
+/// 1,024 of them on 64 and 128 nodes).
+namespace gpt_sizes {
+inline constexpr gpt_options gpt3{96, 12288, 96};
+inline constexpr gpt_options daint_64{8, 8192, 64};
+inline constexpr gpt_options daint_128{20, 8192, 64};
+inline constexpr gpt_options daint_256{44, 8192, 64};
+inline constexpr gpt_options a100_small{24, 1024, 16};
+inline constexpr gpt_options a100_large{28, 4096, 32};
+inline constexpr gpt_options pipeline_wide{20, 8192, 64};
+inline constexpr gpt_options pipeline_deep{36, 4096, 32};
+}  // namespace gpt_sizes
 
 }  // namespace ashlar::nn

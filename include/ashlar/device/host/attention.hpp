@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Causal multi-head attention, the core between the two projections, in row blocks:
+// Multi-head attention, the core between the two projections, in row blocks:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
-//     S = scale Q K^T      keys [0, last) only: later ones are masked, and skipped block by block
-//     P = e^(S - max)      row by row, zero beyond the diagonal
+//     S = scale Q K^T      causal: keys [0, last) only, later ones are masked and skipped block by
+//                          block; else all keys
+//     P = e^(S - max)      row by row; causal: zero beyond the diagonal
 //     O = P V / sum        log_sum_exp = max + log sum is all that the backward pass needs
 //
 //   qkv          [batch, sequence, heads, 3, head_dim]   contiguous: a token's q, k and v of one head
@@ -44,6 +45,11 @@ struct attention_extents {
   std::int64_t sequence;
   std::int64_t heads;
   std::int64_t head_dim;
+  bool causal = true;  ///< a token sees those up to itself; else the whole sequence
+
+  /// Keys that row `i` of the scores sees, and those that any row before `last` sees.
+  constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : sequence; }
+  constexpr std::int64_t keys(std::int64_t last) const { return causal ? last : sequence; }
 };
 
 namespace detail {
@@ -111,24 +117,25 @@ void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T
     detail::pack_rows(q + 2 * d, token, e.sequence, d, v_packed);
     for (std::int64_t first = 0; first < e.sequence; first += attention_block) {
       std::int64_t const last = std::min(first + attention_block, e.sequence);
-      std::int64_t const pitch = last + attention_pad;
-      gemm(false, false, last - first, last, d, factor, q_packed + first * d, d, k_transposed,
+      std::int64_t const keys = e.keys(last);
+      std::int64_t const pitch = keys + attention_pad;
+      gemm(false, false, last - first, keys, d, factor, q_packed + first * d, d, k_transposed,
            e.sequence + attention_pad, T(0), scores, pitch);
       T inverse[attention_block];
       for (std::int64_t i = first; i < last; ++i) {
         T* const row = scores + (i - first) * pitch;
-        std::int64_t const seen = i + 1;
+        std::int64_t const seen = e.seen(i);
         T const peak = reduce_max<T>(seen, [row](std::int64_t j) { return row[j]; });
         T const sum = reduce_sum<T>(seen, [row, peak](std::int64_t j) {
           T const value = math::exp(row[j] - peak);
           row[j] = value;
           return value;
         });
-        std::fill(row + seen, row + last, T(0));
+        std::fill(row + seen, row + keys, T(0));
         inverse[i - first] = T(1) / sum;
         log_sum_exp[pair * e.sequence + i] = peak + std::log(sum);
       }
-      gemm(false, false, last - first, d, last, T(1), scores, pitch, v_packed, d, T(0),
+      gemm(false, false, last - first, d, keys, T(1), scores, pitch, v_packed, d, T(0),
            o + first * e.heads * d, e.heads * d);
       for (std::int64_t i = first; i < last; ++i) {
         scale_inplace(inverse[i - first], d, o + i * e.heads * d);

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Causal multi-head attention, backward, with the probabilities made again from the saved
+// Multi-head attention, backward, with the probabilities made again from the saved
 // log-sum-exp. Layouts are those of attention.hpp. For each block of query rows [first, last) and
-// keys [0, last):
+// keys [0, last), all of them where it is not causal:
 //
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
@@ -87,24 +87,25 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
       std::int64_t const first = block * attention_block;
       std::int64_t const last = std::min(first + attention_block, e.sequence);
       std::int64_t const rows = last - first;
-      std::int64_t const pitch = last + attention_pad;
+      std::int64_t const seen = e.keys(last);
+      std::int64_t const pitch = seen + attention_pad;
       T const keep = block + 1 == blocks ? T(0) : T(1);
       T const* const q_rows = q_packed + first * d;
       T const* const grad_rows = grad_packed + first * d;
-      gemm(false, false, rows, last, d, factor, q_rows, d, k_transposed, keys, T(0), p, pitch);
-      gemm(false, false, rows, last, d, T(1), grad_rows, d, v_transposed, keys, T(0), ds, pitch);
+      gemm(false, false, rows, seen, d, factor, q_rows, d, k_transposed, keys, T(0), p, pitch);
+      gemm(false, false, rows, seen, d, T(1), grad_rows, d, v_transposed, keys, T(0), ds, pitch);
       for (std::int64_t i = first; i < last; ++i) {
         T const* const left = grad_packed + i * d;
         T const* const right = o + i * step;
         T const dot = reduce_sum<T>(d, [=](std::int64_t c) { return left[c] * right[c]; });
         std::int64_t const row = (i - first) * pitch;
-        detail::attention_backward_row(i + 1, last, log_sum_exp[pair * e.sequence + i], dot,
+        detail::attention_backward_row(e.seen(i), seen, log_sum_exp[pair * e.sequence + i], dot,
                                        p + row, ds + row);
       }
-      gemm(true, false, last, d, rows, T(1), p, pitch, grad_rows, d, keep, dq + 2 * d, token);
-      gemm(false, false, rows, d, last, factor, ds, pitch, k_packed, d, T(0), dq + first * token,
+      gemm(true, false, seen, d, rows, T(1), p, pitch, grad_rows, d, keep, dq + 2 * d, token);
+      gemm(false, false, rows, d, seen, factor, ds, pitch, k_packed, d, T(0), dq + first * token,
            token);
-      gemm(true, false, last, d, rows, factor, ds, pitch, q_rows, d, keep, dq + d, token);
+      gemm(true, false, seen, d, rows, factor, ds, pitch, q_rows, d, keep, dq + d, token);
     }
   }
 }

@@ -25,7 +25,7 @@
 namespace ashlar::device::host {
 
 /// Elements of the matrix of a strip, if one output row is not more.
-inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 20;
+inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 18;
 
 struct convolution_extents {
   image_extents x;

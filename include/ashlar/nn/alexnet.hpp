@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// AlexNet with one tower (Krizhevsky 2014, "One weird trick for parallelizing convolutional neural
+// networks"), without dropout and local response normalization: 61,100,840 parameters at 1,000
+// classes, as the common implementations have it.
+//
+//   11 x 11 / 4, 64    maximum 3 x 3 / 2    5 x 5, 192    maximum 3 x 3 / 2
+//   3 x 3, 384         3 x 3, 256           3 x 3, 256    maximum 3 x 3 / 2
+//   linear to 4096, to 4096, to the classes
+
+#include <ashlar/nn/activation.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/pooling.hpp>
+
+namespace ashlar::nn {
+
+struct alexnet_options {
+  std::int64_t image = 224;    ///< rows and columns of an image; at least 63
+  std::int64_t width = 64;     ///< channels of the first convolution; the others follow
+  std::int64_t hidden = 4096;  ///< features between the linear layers
+  std::int64_t classes = 1000;
+  std::int64_t channels = 3;  ///< of an image
+};
+
+/// Input: image_batch; output: [batch, classes]. Throws ashlar::error if the images are too small.
+constexpr auto alexnet(alexnet_options const& o = {}) {
+  device::window const first{11, 4, 2}, pool{3, 2, 0};
+  std::int64_t const side = pool.places(pool.places(pool.places(first.places(o.image))));
+  if (side < 1)
+    throw error("nn::alexnet", "images of " + std::to_string(o.image) +
+                                   " rows leave nothing for the last layers. Take 63 or more.");
+  std::int64_t const w = o.width;
+  auto const maximum = max_pool(3, {.stride = 2});
+  return chain(convolution(o.channels, w, 11, {.stride = 4, .padding = 2}), relu(), maximum,
+               convolution(w, 3 * w, 5, {.padding = 2}), relu(), maximum,
+               convolution(3 * w, 6 * w, 3, {.padding = 1}), relu(),
+               convolution(6 * w, 4 * w, 3, {.padding = 1}), relu(),
+               convolution(4 * w, 4 * w, 3, {.padding = 1}), relu(), maximum,
+               linear<3, 1>({4 * w, side, side}, {o.hidden}), relu(), linear(o.hidden, o.hidden),
+               relu(), linear(o.hidden, o.classes));
+}
+
+}  // namespace ashlar::nn

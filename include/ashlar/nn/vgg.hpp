@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// VGG (Simonyan and Zisserman 2015), configurations B and D, without dropout. Five stages of 3 x 3
+// convolutions, each with a relu, end in a 2 x 2 maximum; channels double from stage to stage up to
+// eight times the width; three linear layers follow.
+//
+//   net     convolutions      parameters as published    at width 64, hidden 4096, 1000 classes,
+//   vgg13   2 2 2 2 2         133,047,848                images of 3 x 224 x 224
+//   vgg16   2 2 3 3 3         138,357,544
+//
+// The first linear layer takes channels, rows and columns as dims, so that a plan may keep channels
+// split. Smaller options give a net of the same form that trains on a laptop.
+
+#include <ashlar/nn/activation.hpp>
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/pooling.hpp>
+
+namespace ashlar::nn {
+
+struct vgg_options {
+  std::int64_t image = 224;    ///< rows and columns of an image; at least 32
+  std::int64_t width = 64;     ///< channels of the first stage
+  std::int64_t hidden = 4096;  ///< features between the linear layers
+  std::int64_t classes = 1000;
+  std::int64_t channels = 3;  ///< of an image
+};
+
+/// N convolutions of 3 x 3 with their relus, then the maximum of 2 x 2.
+template <int N>
+constexpr auto vgg_stage(std::int64_t in, std::int64_t out) {
+  static_assert(N == 2 || N == 3, "nn::vgg_stage: a stage has 2 or 3 convolutions.");
+  auto const convolve = [out](std::int64_t from) {
+    return convolution(from, out, 3, {.padding = 1});
+  };
+  if constexpr (N == 2) return chain(convolve(in), relu(), convolve(out), relu(), max_pool(2));
+  else
+    return chain(convolve(in), relu(), convolve(out), relu(), convolve(out), relu(), max_pool(2));
+}
+
+/// Stages of so many convolutions, then the linear layers. Input: image_batch; output: [batch,
+/// classes]. Throws ashlar::error if the images are too small to be halved five times.
+template <int N1, int N2, int N3, int N4, int N5>
+constexpr auto vgg(vgg_options const& o) {
+  if (o.image < 32)
+    throw error("nn::vgg", "images of " + std::to_string(o.image) +
+                               " rows cannot be halved five times. Take 32 or more.");
+  std::int64_t const w = o.width, side = o.image / 32;
+  return chain(vgg_stage<N1>(o.channels, w), vgg_stage<N2>(w, 2 * w), vgg_stage<N3>(2 * w, 4 * w),
+               vgg_stage<N4>(4 * w, 8 * w), vgg_stage<N5>(8 * w, 8 * w),
+               linear<3, 1>({8 * w, side, side}, {o.hidden}), relu(), linear(o.hidden, o.hidden),
+               relu(), linear(o.hidden, o.classes));
+}
+
+constexpr auto vgg13(vgg_options const& o = {}) { return vgg<2, 2, 2, 2, 2>(o); }
+constexpr auto vgg16(vgg_options const& o = {}) { return vgg<2, 2, 3, 3, 3>(o); }
+
+}  // namespace ashlar::nn

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Training a small VGG under the plans that people use equals training on one process: searched,
+// data and tensor parallel, random, and with channels split by hand. Each step sends what the plan's
+// schedule says.
+
+#include <doctest/doctest.h>
+#include <support/placed.hpp>
+#include <support/training_trial.hpp>
+
+#include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+// The form of a VGG with images of 8 x 8: one stage, and linear layers on 3 channels of 4 x 4.
+auto const net = nn::chain(nn::vgg_stage<2>(2, 3), nn::linear<3, 1>({3, 4, 4}, {6}), nn::relu(),
+                           nn::linear(6, 5));
+nn::image_batch const batch{3, 2, 8, 9, 2};
+
+using trial = training_trial<std::remove_const_t<decltype(net)>, nn::image_batch>;
+
+/// Every element takes a choice whose x and y lie along all axes as told, gradients alike.
+search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
+                         std::vector<std::pair<char const*, char const*>> const& roles) {
+  auto const everywhere = [&](ashlar::placement const& p, char const* role) {
+    auto const wanted = ashlar::parse_placement(role)[0];
+    for (int a = 0; a < t.axes(); ++a)
+      if (t.extent(a) > 1 && !same_role(p[a], wanted)) return false;
+    return true;
+  };
+  return plans.filled([&](int i) {
+    auto const& [x, y] = roles[static_cast<std::size_t>(i)];
+    for (auto const& c : plans.choices(i))
+      if (everywhere(c.x, x) && everywhere(c.y, y)) return c;
+    throw std::logic_error("element " + std::to_string(i) + ": no choice from " + x + " to " + y);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("what the search finds, data and tensor parallel, and random plans") {
+  for (auto const& t : topologies(world_size()))
+    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      trial it(net, batch, m, 0, 5);
+      std::mt19937 random(3);
+      for (auto const& plan : {search::optimal(it.problem(), t, machine),
+                               search::data_parallel(it.problem(), t, machine),
+                               search::tensor_parallel(it.problem(), t, machine),
+                               it.plans().random(random), it.plans().random(random)}) {
+        auto const wrong = it.wrong_with(plan);
+        CHECK_MESSAGE(wrong == "", wrong);
+      }
+    }
+}
+
+TEST_CASE("images, output and input channels split by hand") {
+  // convolution, relu, convolution, relu, maximum, linear, relu, linear, loss
+  std::vector<std::pair<char const*, char const*>> const images(9, {"S(0)", "S(0)"});
+  auto by_images = images;
+  by_images.back() = {"S(0)", "P"};
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    trial it(net, batch, m, 0, 5);
+    for (auto const& roles : {by_images,
+                              {{"B", "S(1)"},
+                               {"S(1)", "S(1)"},
+                               {"S(1)", "P"},
+                               {"S(1)", "S(1)"},
+                               {"S(1)", "S(1)"},
+                               {"S(1)", "P"},
+                               {"S(1)", "S(1)"},
+                               {"S(1)", "P"},
+                               {"S(1)", "B"}},
+                              {{"S(1)", "P"},
+                               {"S(0)", "S(0)"},
+                               {"B", "S(1)"},
+                               {"S(1)", "S(1)"},
+                               {"S(1)", "S(1)"},
+                               {"S(2)", "P"},
+                               {"B", "B"},
+                               {"P", "P"},
+                               {"B", "B"}}}) {
+      auto const wrong = it.wrong_with(on_all_axes(it.plans(), t, roles));
+      CHECK_MESSAGE(wrong == "", wrong);
+    }
+  }
+}
+
+}  // namespace ashlar_test

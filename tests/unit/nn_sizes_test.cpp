@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Nets of the papers have the numbers of parameters that are published for them.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/nn/alexnet.hpp>
+#include <ashlar/nn/bert.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/vgg.hpp>
+
+namespace nn = ashlar::nn;
+
+namespace {
+
+template <class Net>
+constexpr std::int64_t count_images(Net const& net, nn::image_batch const& batch) {
+  return nn::parameter_count(nn::describe(net, batch));
+}
+
+constexpr nn::image_batch images{1, 3, 224, 224};
+
+static_assert(count_images(nn::vgg13(), images) == 133'047'848);
+static_assert(count_images(nn::vgg16(), images) == 138'357'544);
+static_assert(count_images(nn::alexnet(), images) == 61'100'840);
+
+// A small VGG: channels 3-2-2, 2-4-4, 4-8-8, 8-16-16, 16-16-16, then features 16-10-10-5.
+static_assert(count_images(nn::vgg13({.image = 32, .width = 2, .hidden = 10, .classes = 5}),
+                           nn::image_batch{1, 3, 32, 32}) ==
+              (3 * 2 + 2 * 2 + 2 * 4 + 4 * 4 + 4 * 8 + 8 * 8 + 8 * 16 + 3 * 16 * 16) * 9 +
+                  2 * (2 + 4 + 8 + 16 + 16) + (16 + 1) * 10 + (10 + 1) * 10 + (10 + 1) * 5);
+
+template <class Net>
+std::int64_t count(Net const& net, std::int64_t positions) {
+  return nn::parameter_count(nn::describe(net, nn::token_batch{1, positions}));
+}
+
+}  // namespace
+
+TEST_CASE("BERT-large, but for what the file comment names") {
+  std::int64_t const published = 336'226'108;  // with both heads
+  std::int64_t const segments = 2 * 1024, pooler = 1024 * 1024 + 1024, next = 2 * 1024 + 2;
+  std::int64_t const own_matrix = 1024 * 30522;
+  CHECK(count(nn::bert_large(), 512) == published - segments - pooler - next + own_matrix);
+  CHECK(count(nn::bert_large(), 512) == 366'426'938);
+}
+
+TEST_CASE("GPT-2 and GPT-3") {
+  CHECK(count(nn::gpt({}), 1024) == 124'439'808 + 50257 * 768);
+  CHECK(count(nn::gpt(nn::gpt_sizes::gpt3), 2048) ==
+        96 * (12 * 12288LL * 12288 + 13 * 12288) + (2 * 50257 + 2048 + 2) * 12288LL);
+}
+
+TEST_CASE("AutoDDL's Transformers, whose last matrix is the embedding's") {
+  auto const billions = [](nn::gpt_options const& o) {
+    return static_cast<double>(count(nn::gpt(o), 1024) - o.vocabulary * o.features) * 1e-9;
+  };
+  CHECK(billions(nn::gpt_sizes::daint_64) == doctest::Approx(6.8).epsilon(0.01));
+  CHECK(billions(nn::gpt_sizes::daint_128) == doctest::Approx(16.5).epsilon(0.01));
+  CHECK(billions(nn::gpt_sizes::daint_256) == doctest::Approx(35.8).epsilon(0.01));
+  for (auto const& o :
+       {nn::gpt_sizes::a100_small, nn::gpt_sizes::a100_large, nn::gpt_sizes::pipeline_deep})
+    CHECK(o.features % o.heads == 0);
+}
