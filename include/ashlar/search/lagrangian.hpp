@@ -20,13 +20,16 @@
 
 namespace ashlar::search::detail {
 
-[[noreturn]] inline void refuse_memory(std::int64_t limit, std::int64_t least,
-                                       char const* operation = "search::optimal") {
+/// `element`, `name`: the layer that needs most in the plan of least memory, `most` bytes.
+[[noreturn]] inline void refuse_memory(std::int64_t limit, std::int64_t least, int element,
+                                       char const* name, std::int64_t most, char const* operation) {
   auto const both = [](std::int64_t bytes) {
     return bytes_text(double(bytes)) + " (" + std::to_string(bytes) + " bytes)";
   };
   throw error(operation, "no plan fits in " + both(limit) + " per rank; the least possible is " +
-                             both(least) + ". Raise the memory limit, or use more ranks.");
+                             both(least) + ", where element " + std::to_string(element) + " (" +
+                             name + ") needs most, " + bytes_text(double(most)) +
+                             ". Raise the memory limit, or use more ranks.");
 }
 
 /// A path's weight and memory.
@@ -125,8 +128,14 @@ constexpr scratch<int> demand_room(chain_model<N> const& model, std::int64_t lim
   scratch<int> lean(static_cast<std::size_t>(model.size()));
   if (limit == 0) return lean;
   std::int64_t const least = leanest(model, lean);
-  if (least > limit) refuse_memory(limit, least, operation);
-  return lean;
+  if (least <= limit) return lean;
+  int element = 0;
+  std::int64_t most = -1;
+  for (int i = 0; i < model.size(); ++i) {
+    auto const& bytes = model.choices(i).memory.data()[lean.data()[i]];
+    if (bytes.kept + bytes.gathered > most) most = bytes.kept + bytes.gathered, element = i;
+  }
+  refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
 }
 
 /// Seconds that every plan within the limit takes, but for ties. Expects that one fits.

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What memory buys: plans from the fastest of all down to the one of least memory.
+//
+//   auto const front = search::memory_front(problem, topology, machine);
+//   std::cout << front;                                   // a table and a plot
+//
+// The limits of memory lie evenly in ratio between both ends; each is searched as by `optimal`, so a
+// plan is the fastest within its limit, or says by its gap how far it may be off. Limits that a
+// plan found before keeps anyway are not searched. machine.memory is not a limit here, but marked.
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <ostream>
+#include <vector>
+
+#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/text.hpp>
+
+namespace ashlar::search {
+
+struct front_options {
+  int limits = 12;                                          ///< of memory, both ends among them
+  std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
+  std::function<void(int done, int of)> on_progress{};      ///< after every limit
+};
+
+/// Plans of falling memory and rising time: none is both slower and larger than another.
+template <int N = dynamic_size>
+struct basic_memory_front {
+  std::vector<basic_plan<N>> plans;
+  std::int64_t memory = 0;  ///< of the machine; 0: not said
+};
+
+/// The front of a problem. Errors as of `optimal`.
+template <int N>
+basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
+                                   front_options const& o = {}) {
+  if (o.limits < 2) throw error("search::memory_front", "a front has 2 limits or more.");
+  machine limited = m;
+  auto const search = [&](std::int64_t limit) {
+    limited.memory = limit;
+    return o.permits ? optimal(net, t, limited, o.permits) : optimal(net, t, limited);
+  };
+  auto const permits = [&](int i, layer_choice const& c) { return !o.permits || o.permits(i, c); };
+  basic_memory_front<N> front{{search(0)}, m.memory};
+  if (net.size() == 0) return front;
+  chain_model<N> const model(net, t, m, permits, pruning::by_time_and_memory);
+  scratch<int> lean(static_cast<std::size_t>(net.size()));
+  double const least = double(detail::leanest(model, lean)), most = double(front.plans[0].memory);
+  for (int k = 1; k < o.limits; ++k) {
+    auto const limit = static_cast<std::int64_t>(
+        k + 1 == o.limits ? least : most * std::pow(least / most, double(k) / (o.limits - 1)));
+    if (limit < front.plans.back().memory) front.plans.push_back(search(limit));
+    if (o.on_progress) o.on_progress(k + 1, o.limits);
+  }
+  // A plan with a gap may be slower than one found below a lower limit.
+  double fastest = front.plans.back().seconds;
+  std::vector<basic_plan<N>> kept{front.plans.back()};
+  for (auto p = front.plans.rbegin() + 1; p != front.plans.rend(); ++p)
+    if (p->seconds < fastest) {
+      fastest = p->seconds;
+      kept.push_back(*p);
+    }
+  front.plans.assign(kept.rbegin(), kept.rend());
+  return front;
+}
+
+namespace detail {
+
+/// Points in a box of text, seconds upwards and memory to the right.
+template <int N>
+void plot_front(std::ostream& out, basic_memory_front<N> const& front) {
+  constexpr int width = 70, height = 14;
+  auto const &fast = front.plans.front(), &lean = front.plans.back();
+  double const low = fast.seconds, high = lean.seconds > low ? lean.seconds : low * 1.01;
+  double const left = double(lean.memory), across = double(fast.memory) - left;
+  std::vector<std::string> rows(height, std::string(width, ' '));
+  for (auto const& p : front.plans) {
+    double const right_part = across > 0 ? (double(p.memory) - left) / across : 0;
+    auto const x = static_cast<std::size_t>(std::lround(right_part * (width - 1)));
+    auto const y = static_cast<std::size_t>(
+        std::lround((high - p.seconds) / (high - low) * (height - 1)));
+    rows[std::min<std::size_t>(y, height - 1)][x] = '*';
+  }
+  for (int r = 0; r < height; ++r)
+    out << right(r == 0            ? seconds_text(high)
+                 : r + 1 == height ? seconds_text(low)
+                                   : "",
+                 12)
+        << " |"
+        << rows[static_cast<std::size_t>(r)].substr(
+               0, rows[static_cast<std::size_t>(r)].find_last_not_of(' ') + 1)
+        << '\n';
+  out << std::string(13, ' ') << '+' << std::string(width, '-') << '\n'
+      << std::string(14, ' ') << bytes_text(left)
+      << right(bytes_text(double(fast.memory)), width - bytes_text(left).size()) << '\n';
+}
+
+}  // namespace detail
+
+/// A table, the fastest first, and a plot.
+template <int N>
+std::ostream& operator<<(std::ostream& out, basic_memory_front<N> const& front) {
+  using detail::right;
+  auto const& fast = front.plans.front();
+  out << "time and memory: " << front.plans.size()
+      << (front.plans.size() == 1 ? " plan, the fastest and the smallest"
+                                  : " plans, none both slower and larger than another")
+      << '\n'
+      << right("memory per rank", 18) << right("a step", 12) << right("slower by", 12)
+      << right("certified", 22) << '\n';
+  for (auto const& p : front.plans) {
+    out << right(bytes_text(double(p.memory)), 18) << right(seconds_text(p.seconds), 12)
+        << right(&p == &fast ? "-" : detail::percent_text(p.seconds / fast.seconds - 1), 12)
+        << right(p.gap > 0 ? "within " + detail::percent_text(p.gap, 3) : "optimal", 22);
+    if (front.memory > 0 && p.memory > front.memory) out << "  more than the machine has";
+    out << '\n';
+  }
+  if (front.plans.size() > 1) {
+    out << '\n';
+    detail::plot_front(out, front);
+  }
+  return out;
+}
+
+}  // namespace ashlar::search
