@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A baseline of two kinds of axes on the topology that suits it best, as AutoDDL, section 5, tunes
+// Megatron and Summa by hand:
+//
+//   auto const plan = search::megatron(net, t, m);          // plan.mesh: the topology found
+//
+//   1. all nodes n = n1 · n2 and ranks of a node g = g1 · g2, in whole numbers; the first factors
+//      make the axis "rows" (data parallel), the second the axis "columns" (tensor parallel)
+//   2. on that mesh of two axes the baseline; an axis that leaves the node is between nodes whole
+//   3. its plan on the mesh rows_node=n1, columns_node=n2, rows_gpu=g1, columns_gpu=g2, whose
+//      redistributions know what stays inside a node: this is what is priced, and what is returned
+//      (axes of extent 1 left out; "rows" or "columns" alone where it has one factor)
+//
+// The cheapest that fits the machine's memory wins. Rows of the same kind are ordered alike in all
+// tensors, so that step 3 keeps a plan legal; uneven shards may be balanced differently by it.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/lagrangian.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+/// For each axis of a coarse mesh the axes of the fine one that it consists of, outermost first.
+using refinement = std::vector<std::vector<int>>;
+
+/// The same roles on the finer mesh.
+inline placement refined(placement const& p, refinement const& parts, int axes) {
+  placement fine = placement::all_broadcast(axes);
+  for (int a = 0; a < p.axes(); ++a)
+    for (int const f : parts[static_cast<std::size_t>(a)])
+      if (!p[a].is_split()) fine.axis[f] = p[a];
+  for (int dim = 0; dim < max_rank; ++dim)
+    for (auto const a : p.axes_of(dim))
+      for (int const f : parts[static_cast<std::size_t>(a)]) fine = fine.with_split(f, dim);
+  return fine;
+}
+
+/// The plan with every placement on the finer mesh; predictions are left as they were.
+template <int N>
+basic_plan<N> refined(basic_plan<N> chosen, refinement const& parts, topology const& t) {
+  auto const change = [&](placement& p) { p = refined(p, parts, t.axes()); };
+  chosen.mesh = t;
+  for (auto& c : chosen.choices) {
+    for (auto* p : {&c.x, &c.y, &c.dy, &c.dx}) change(*p);
+    for (auto& p : c.parameters)
+      for (auto* it : {&p.use, &p.grad, &p.store}) change(*it);
+    for (auto& s : c.statistics)
+      for (auto* it : {&s.from, &s.to}) change(*it);
+  }
+  return chosen;
+}
+
+/// predict() for nets whose blocks repeat: every distinct redistribution is planned once.
+template <int N>
+void predict_repeats(basic_plan<N>& chosen, basic_problem<N> const& net, machine const& m) {
+  struct known {
+    shape extents;
+    placement from, to;
+    double seconds;
+  };
+  std::vector<known> moves;
+  step_cost cost;
+  auto const price = [&](shape const& extents, placement const& from, placement const& to) {
+    for (auto const& k : moves)
+      if (k.extents == extents && k.from == from && k.to == to) return k.seconds;
+    auto const path = plan_redistribution(extents, net.element_size, from, to, chosen.mesh, m);
+    moves.push_back({extents, from, to, path.seconds});
+    return path.seconds;
+  };
+  for_each_move(net, chosen,
+                [&](phase when, int, moved, int, shape const& extents, placement const& from,
+                    placement const& to) {
+                  double const times = when == phase::synchronize ? 1 : net.micro_batches;
+                  if (!(from == to)) cost.communication += times * price(extents, from, to);
+                });
+  for (int i = 0; i < net.size(); ++i)
+    cost.work += net.micro_batches *
+                 work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
+  chosen.seconds = cost.seconds();
+  chosen.communication_seconds = cost.communication;
+  chosen.memory = memory_per_rank(net, chosen);
+}
+
+/// A mesh of two axes, and what it is made of.
+struct two_axes {
+  topology coarse, fine;
+  refinement parts;
+};
+
+inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int columns_gpu) {
+  auto const tier = [](int nodes) {
+    return nodes > 1 ? link_tier::inter_node : link_tier::intra_node;
+  };
+  two_axes mesh{{{"rows", rows_node * rows_gpu, tier(rows_node)},
+                 {"columns", columns_node * columns_gpu, tier(columns_node)}},
+                {},
+                {{}, {}}};
+  int const extent[2][2] = {{rows_node, columns_node}, {rows_gpu, columns_gpu}};
+  char const* const name[2] = {"rows", "columns"};
+  for (int level = 0; level < 2; ++level)
+    for (int a = 0; a < 2; ++a) {
+      if (extent[level][a] == 1) continue;
+      std::string text = name[a];
+      if (extent[1 - level][a] > 1) text += level == 0 ? "_node" : "_gpu";
+      mesh.parts[static_cast<std::size_t>(a)].push_back(mesh.fine.axes());
+      mesh.fine.axis.push_back({axis_name(text), extent[level][a],
+                                level == 0 ? link_tier::inter_node : link_tier::intra_node});
+    }
+  if (mesh.fine.axes() == 0) {
+    mesh.parts[0].push_back(0);
+    mesh.fine.axis.push_back({"rows", 1});
+  }
+  return mesh;
+}
+
+/// Every mesh of two axes on the ranks of t.
+inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
+  int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
+  std::vector<two_axes> meshes;
+  for (int n = 1; n <= nodes; ++n)
+    for (int g = 1; g <= gpus && nodes % n == 0; ++g)
+      if (gpus % g == 0) meshes.push_back(two_axes_of(nodes / n, n, gpus / g, g));
+  return meshes;
+}
+
+}  // namespace detail
+
+/// The cheapest plan that `place(net, mesh of two axes, machine without memory limit)` makes on any
+/// two-dimensional arrangement of the ranks of `t`, of at most m.memory bytes per rank.
+/// Throws ashlar::error if none fits, saying the least that one needs.
+template <int N, class Place>
+basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
+                            Place const& place, char const* name = "search::best_topology") {
+  machine unlimited = m;
+  unlimited.memory = 0;
+  basic_plan<N> best;
+  std::int64_t least = -1;
+  bool found = false;
+  for (auto const& mesh : detail::two_dimensional_meshes(t)) {
+    auto candidate = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
+    detail::predict_repeats(candidate, net, m);
+    least = least < 0 || candidate.memory < least ? candidate.memory : least;
+    if ((m.memory > 0 && candidate.memory > m.memory) ||
+        (found && candidate.seconds >= best.seconds))
+      continue;
+    best = std::move(candidate);
+    found = true;
+  }
+  if (!found) detail::refuse_memory(m.memory, least, name);
+  return best;
+}
+
+/// Megatron-LM: tensor parallel times data parallel, on its best topology.
+template <int N>
+basic_plan<N> megatron(basic_problem<N> const& net, topology const& t, machine const& m) {
+  return best_topology(net, t, m, tensor_parallel<N>, "search::megatron");
+}
+
+/// Summa as in Optimus, on its best topology.
+template <int N>
+basic_plan<N> summa(basic_problem<N> const& net, topology const& t, machine const& m) {
+  return best_topology(net, t, m, summa_parallel<N>, "search::summa");
+}
+
+}  // namespace ashlar::search

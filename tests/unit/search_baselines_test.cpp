@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The baselines lie as their papers say, are plans of the same space at the same prices, and have
+// the best of all topologies.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/placement/text.hpp>
+#include <ashlar/search/best_topology.hpp>
+#include <ashlar/search/legal.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_placement;
+using ashlar::parse_topology;
+using doctest::Approx;
+
+/// Legal, priced as the schedule says, and no cheaper than the optimum of its own mesh.
+void check_plan(search::problem const& net, search::plan const& plan, ashlar::machine m) {
+  REQUIRE(plan.size() == net.size());
+  CHECK(plan.seconds == Approx(total_cost(net, plan, m).seconds()).epsilon(1e-9));
+  CHECK(plan.communication_seconds ==
+        Approx(total_cost(net, plan, m).communication).epsilon(1e-9).scale(1e-12));
+  CHECK(plan.memory == memory_per_rank(net, plan));
+  CHECK(plan.problem_hash == hash(net));
+  for (int i = 0; i < net.size(); ++i) {
+    CAPTURE(i);
+    CHECK(search::is_legal(plan[i], net.spec(i), plan.mesh));
+    if (net[i].kind == search::element_kind::residual_end) CHECK(plan[i] == plan[net[i].partner]);
+  }
+  m.memory = 0;
+  if (plan.mesh.axes() <= 3) CHECK(optimal(net, plan.mesh, m).seconds <= plan.seconds * (1 + 1e-9));
+}
+
+std::string mesh_text(search::plan const& plan) { return to_string(plan.mesh); }
+
+/// The layer of that name, the `count`-th.
+search::layer_choice const& layer(search::problem const& net, search::plan const& plan,
+                                  char const* name, int count = 0) {
+  for (int i = 0; i < net.size(); ++i)
+    if (net.spec(i).name == search::label(name) && count-- == 0) return plan[i];
+  FAIL("no such layer");
+  return plan[0];
+}
+
+TEST_CASE("ZeRO-3 is data parallel with every parameter stored split") {
+  auto const net = block_net(2, {8, 16}, 32);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const plan = zero_3(net, t, m), whole = data_parallel(net, t, m);
+  check_plan(net, plan, m);
+  check_plan(net, whole, m);
+  for (int i = 0; i < net.size(); ++i) {
+    for (int a = 0; a < 2; ++a) CHECK(same_role(plan[i].x[a], whole[i].x[a]));
+    for (int k = 0; k < plan[i].parameters.size(); ++k) {
+      CHECK(to_string(plan[i].parameters[k].use) == "[B,B]");
+      CHECK(plan[i].parameters[k].store.split_count(0) == 2);
+      CHECK(to_string(whole[i].parameters[k].store) == "[B,B]");
+    }
+  }
+  CHECK(layer(net, plan, "gelu").x.split_count(0) == 2);
+  CHECK(plan.memory < whole.memory);
+}
+
+TEST_CASE("Summa splits both dims of both operands and of the result") {
+  auto const net = block_net(1, {8, 16}, 32);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const plan = summa_parallel(net, t, m);
+  check_plan(net, plan, m);
+  for (int const which : {0, 1}) {
+    auto const& linear = layer(net, plan, "linear", which);
+    CHECK(to_string(linear.parameters[0].store) == "[S(0),S(1)]");
+    CHECK(to_string(linear.parameters[0].use) == "[B,S(1)]");
+    CHECK(to_string(linear.x) == "[S(0),B]");  // gathered from [S(0),S(2)]
+    CHECK(to_string(linear.y) == "[S(0),S(2)]");
+  }
+  CHECK(to_string(layer(net, plan, "gelu").x) == "[S(0),S(2)]");
+  CHECK(to_string(layer(net, plan, "residual").x) == "[S(0),S(2)]");
+}
+
+TEST_CASE("images stay data parallel beside dense layers that do not") {
+  search::problem net;
+  auto relu = map_spec("relu", {4, 3, 2, 2}, ashlar::nonlinear_training_rows("nchw"), 1);
+  net.add(relu);
+  search::layer_spec flat;
+  flat.name = "flatten";
+  flat.x = relu.x;
+  flat.y = {4, 12};
+  flat.rows = ashlar::independent_training_rows(1);
+  net.add(flat);
+  net.add(linear_spec({4, 12}, 8));
+  net.add(gelu_spec({4, 8}));
+  net.add(linear_spec({4, 8}, 6));
+  auto const m = ashlar::machines::workstation;
+  for (auto const& plan : {tensor_parallel(net, parse_topology("a=2,b=2"), m),
+                           summa_parallel(net, parse_topology("a=2,b=2"), m)}) {
+    check_plan(net, plan, m);
+    CHECK(to_string(plan[0].x) == "[S(0),S(0)]");
+    CHECK(to_string(plan[1].x) == "[S(0),S(0)]");
+    CHECK(plan[2].parameters[0].use[1].is_split());
+  }
+}
+
+TEST_CASE("the best topology is the cheapest of all, where an axis is one of the machine's") {
+  auto const net = block_net(2, {12, 16}, 24);
+  auto m = ashlar::machines::gpu_cluster;
+  for (char const* tier : {"node", "gpu"}) {
+    auto const t = parse_topology(std::string(tier) + "=12");
+    for (auto const place : {search::tensor_parallel<-1>, search::summa_parallel<-1>}) {
+      double least = 1e300;
+      for (int columns : {1, 2, 3, 4, 6, 12}) {
+        auto const kind = t.axis[0].tier;
+        ashlar::topology const two{{"r", 12 / columns, kind}, {"c", columns, kind}};
+        least = std::min(least, place(net, two, m).seconds);
+      }
+      auto const plan = best_topology(net, t, m, place);
+      check_plan(net, plan, m);
+      CHECK(plan.seconds == Approx(least).epsilon(1e-9));
+      CHECK(plan.mesh.ranks() == 12);
+    }
+  }
+}
+
+TEST_CASE("on nodes of several ranks the factors of both kinds are tried, and named") {
+  std::vector<std::string> names;
+  for (auto const& mesh : search::detail::two_dimensional_meshes(parse_topology("node=2,gpu=2"))) {
+    names.push_back(to_string(mesh.coarse) + " as " + to_string(mesh.fine));
+    CHECK(mesh.fine.ranks() == 4);
+    CHECK(mesh.coarse.ranks() == 4);
+    CHECK(mesh.fine.ranks_per_node() == 2);
+  }
+  CHECK(names ==
+        std::vector<std::string>{"rows=4:inter,columns=1 as rows_node=2:inter,rows_gpu=2",
+                                 "rows=2:inter,columns=2 as rows=2:inter,columns=2",
+                                 "rows=2,columns=2:inter as columns=2:inter,rows=2",
+                                 "rows=1,columns=4:inter as columns_node=2:inter,columns_gpu=2"});
+  auto const net = block_net(1, {8, 16}, 32);
+  auto const m = ashlar::machines::gpu_cluster;
+  for (auto const* mesh : {"node=2,gpu=4", "node=3,gpu=2", "node=1,gpu=1", "gpu=5", "node=4"}) {
+    CAPTURE(mesh);
+    auto const t = parse_topology(mesh);
+    for (auto const& plan : {megatron(net, t, m), summa(net, t, m)}) {
+      check_plan(net, plan, m);
+      CHECK(plan.mesh.ranks() == t.ranks());
+      CHECK(plan.mesh.ranks_per_node() == t.ranks_per_node());
+    }
+  }
+}
+
+TEST_CASE("a refined plan keeps roles and the order of shards") {
+  auto const mesh = search::detail::two_axes_of(2, 3, 4, 5);
+  CHECK(to_string(mesh.fine) == "rows_node=2:inter,columns_node=3:inter,rows_gpu=4,columns_gpu=5");
+  auto const fine = [&](char const* text) {
+    return to_string(search::detail::refined(parse_placement(text), mesh.parts, 4));
+  };
+  CHECK(fine("[S(0),B]") == to_string(parse_placement("[S(0),B,S(0),B]")));
+  CHECK(fine("[P,S(1)]") == to_string(parse_placement("[P,S(1),P,S(1)]")));
+  CHECK(fine("[S(0),S(0)]") == to_string(parse_placement("[S(0,0),S(0,2),S(0,1),S(0,3)]")));
+  CHECK(fine("[S(0,1),S(0,0)]") == to_string(parse_placement("[S(0,2),S(0,0),S(0,3),S(0,1)]")));
+}
+
+TEST_CASE("topologies over the memory limit are passed over; without another the error says so") {
+  auto const net = block_net(2, {64, 64}, 128);
+  auto const t = parse_topology("node=2,gpu=4");
+  auto m = ashlar::machines::gpu_cluster;
+  auto const free = megatron(net, t, m);
+  m.memory = free.memory - 1;
+  auto const tight = megatron(net, t, m);
+  check_plan(net, tight, m);
+  CHECK(tight.memory <= m.memory);
+  CHECK(tight.seconds >= free.seconds);
+  CHECK(mesh_text(tight) != mesh_text(free));
+  m.memory = 1;
+  try {
+    megatron(net, t, m);
+    FAIL("a plan in one byte");
+  } catch (ashlar::error const& e) {
+    CHECK(e.operation() == "search::megatron");
+    CHECK(std::string(e.what()).find("least possible") != std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace ashlar_test
