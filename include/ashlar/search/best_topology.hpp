@@ -23,8 +23,8 @@
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/plan/text.hpp>
 #include <ashlar/search/baselines.hpp>
-#include <ashlar/search/lagrangian.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -142,20 +142,23 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
                             Place const& place, char const* name = "search::best_topology") {
   machine unlimited = m;
   unlimited.memory = 0;
-  basic_plan<N> best;
-  std::int64_t least = -1;
+  basic_plan<N> best, leanest;
   bool found = false;
   for (auto const& mesh : detail::two_dimensional_meshes(t)) {
     auto candidate = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
     detail::predict_repeats(candidate, net, m);
-    least = least < 0 || candidate.memory < least ? candidate.memory : least;
+    if (leanest.mesh.axes() == 0 || candidate.memory < leanest.memory) leanest = candidate;
     if ((m.memory > 0 && candidate.memory > m.memory) ||
         (found && candidate.seconds >= best.seconds))
       continue;
     best = std::move(candidate);
     found = true;
   }
-  if (!found) detail::refuse_memory(m.memory, least, name);
+  if (!found)
+    throw error(name, "no topology fits in " + bytes_text(double(m.memory)) +
+                          " per rank; the least possible is " + bytes_text(double(leanest.memory)) +
+                          ", on " + to_string(leanest.mesh) +
+                          ". Raise the memory limit, use more ranks, or search::optimal.");
   return best;
 }
 
