@@ -20,6 +20,7 @@
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pinned.hpp>
+#include <ashlar/search/pipeline.hpp>
 #include <ashlar/tensor/concat.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 #include <ashlar/tensor/factory.hpp>

@@ -1,0 +1,243 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Pipeline stages beside everything else: how many, on which axis of the mesh, with how many
+// micro-batches, and how the layers of each stage lie on the ranks it has (AutoDDL section 5.4).
+//
+// s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, between nodes where
+// there is one. The schedule is 1F1B, nothing overlapped. u_j: seconds of stage j for one
+// micro-batch, both passes, with what it sends to its neighbours; g_j: its synchronization of
+// gradients. A step of m micro-batches takes
+//
+//   T  =  Σ u_j + (m - 1) max u_j + max g_j          of which the bubble is T - m max u_j - max g_j
+//
+// and stage j keeps what min(m, s - j) micro-batches save for the backward pass. With one stage this
+// is the cost of problem.hpp. A boundary is redistributed on the stage that receives; then its
+// shards cross, as they lie on the side where they are smaller, between ranks of equal position.
+//
+// How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j without the sending. The exact
+// search finds the least of that, a chain of s + m - 1 micro-batches; what its plan takes is T. Under
+// a memory limit that this plan exceeds each stage is searched alone. The bound holds either way.
+
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/stages.hpp>
+
+namespace ashlar::search {
+
+struct pipeline_stage {
+  int first = 0;            ///< element
+  int last = 0;             ///< behind its last element
+  double seconds = 0;       ///< u_j, of one micro-batch
+  double work = 0;          ///< the part of it that computes
+  double sending = 0;       ///< the part of it in sends to other stages
+  double synchronize = 0;   ///< g_j, once per step
+  std::int64_t memory = 0;  ///< bytes per rank
+};
+
+struct pipeline_plan {
+  plan chosen;  ///< of all elements, on the mesh of one stage; its seconds and memory are those of
+                ///< the pipeline, communication that of the slowest stage
+  int axis = -1;  ///< of the mesh, divided by the stages; -1 for one stage
+  std::vector<pipeline_stage> stages;
+  double bubble = 0;       ///< seconds of a step in which a stage waits for others
+  double lower_bound = 0;  ///< seconds that no plan of the searched stages and micro-batches beats
+
+  int micro_batches() const { return chosen.micro_batches; }
+  double seconds() const { return chosen.seconds; }
+};
+
+struct pipeline_options {
+  std::vector<int> stages;         ///< counts to try; empty: all that divide blocks and an axis
+  std::vector<int> micro_batches;  ///< counts to try; empty: 1
+};
+
+namespace detail {
+
+/// Axes that stages can divide: those between nodes, if there are any.
+inline std::vector<int> stage_axes(topology const& t, int stages) {
+  std::vector<int> between, within;
+  for (int a = 0; a < t.axes(); ++a)
+    if (t.extent(a) > 1) (t.axis[a].tier == link_tier::inter_node ? between : within).push_back(a);
+  auto& axes = between.empty() ? within : between;
+  std::erase_if(axes, [&](int a) { return t.extent(a) % stages != 0; });
+  return axes;
+}
+
+/// The pipeline that runs `chosen`. `link`: between ranks of neighbouring stages.
+template <int N>
+pipeline_plan priced_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                              std::vector<int> const& limits, int micro_batches, machine const& m,
+                              planner& paths, link const& between) {
+  topology const& t = chosen.mesh;
+  int const stages = static_cast<int>(limits.size()) - 1;
+  pipeline_plan result;
+  for (int s = 0; s < stages; ++s) {
+    pipeline_stage stage;
+    stage.first = limits[static_cast<std::size_t>(s)];
+    stage.last = limits[static_cast<std::size_t>(s) + 1];
+    std::int64_t kept = 0, gathered = 0;
+    for (int i = stage.first; i < stage.last; ++i) {
+      layer_spec spec = net.spec(i);
+      stage.work += work_seconds(spec, chosen[i], t, m, net.element_size);
+      spec.saved_values *= std::min(micro_batches, stages - s);
+      auto const bytes = memory_of(net, spec, chosen[i], t);
+      kept += bytes.kept;
+      gathered = std::max(gathered, bytes.gathered);
+    }
+    stage.memory = kept + gathered;
+    result.stages.push_back(stage);
+  }
+  auto const stage_at = [&](int element) -> pipeline_stage& {
+    return *std::find_if(result.stages.begin(), result.stages.end(),
+                         [&](auto const& s) { return element < s.last; });
+  };
+  auto const send = [&](shape const& extents, placement const& from, placement const& to) {
+    std::int64_t const elements = std::min(max_local_elements(extents, t, from),
+                                           max_local_elements(extents, t, to));
+    return ashlar::seconds(between, traffic{1, elements}, net.element_size);
+  };
+  for_each_move(net, chosen,
+                [&](phase when, int element, moved what, int, shape const& extents,
+                    placement const& from, placement const& to) {
+                  auto& stage = stage_at(element);
+                  double const seconds = from == to ? 0 : paths.move(extents, from, to).seconds;
+                  (when == phase::synchronize ? stage.synchronize : stage.seconds) += seconds;
+                  if (what == moved::activation && element == stage.first && element > 0)
+                    stage_at(element - 1).sending += send(extents, from, to);
+                  if (what == moved::gradient && element + 1 == stage.last)
+                    stage_at(element + 1).sending += send(extents, from, to);
+                });
+  double sum = 0, most = 0, work = 0, synchronize = 0;  // work: of the slowest stage
+  std::int64_t memory = 0;
+  for (auto& stage : result.stages) {
+    stage.seconds += stage.work + stage.sending;
+    sum += stage.seconds;
+    if (stage.seconds > most) most = stage.seconds, work = stage.work;
+    synchronize = std::max(synchronize, stage.synchronize);
+    memory = std::max(memory, stage.memory);
+  }
+  result.chosen.mesh = t;
+  result.chosen.input = chosen.input;
+  result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
+  result.chosen.micro_batches = micro_batches;
+  result.chosen.seconds = sum + (micro_batches - 1) * most + synchronize;
+  result.chosen.communication_seconds = micro_batches * (most - work) + synchronize;
+  result.bubble = sum - most;
+  result.chosen.memory = memory;
+  return result;
+}
+
+/// The mesh of one stage.
+inline topology stage_mesh(topology t, int axis, int stages) {
+  if (axis >= 0) t.axis[axis].extent /= stages;
+  return t;
+}
+
+inline std::vector<int> divisors(int n) {
+  std::vector<int> list;
+  for (int d = 1; d <= n; ++d)
+    if (n % d == 0) list.push_back(d);
+  return list;
+}
+
+/// Each stage searched alone within m.memory. Throws where a stage does not fit.
+template <int N>
+basic_plan<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
+                           int micro_batches, topology const& t, machine const& m) {
+  int const stages = static_cast<int>(limits.size()) - 1;
+  basic_plan<N> joined = empty_plan(chain, t);
+  for (int s = 0; s < stages; ++s) {
+    auto const part = stage_of(chain, limits[static_cast<std::size_t>(s)],
+                               limits[static_cast<std::size_t>(s) + 1],
+                               std::min(micro_batches, stages - s));
+    for (auto const& c : optimal(part, t, m).choices) joined.choices.push_back(c);
+  }
+  return joined;
+}
+
+}  // namespace detail
+
+/// The fastest pipeline found: over the stage counts and micro-batch counts of `options`, over the
+/// axes that stages can divide, and over the placements on each. net_of(m) describes the chain with
+/// a micro-batch of 1/m of the batch and m micro-batches per step.
+/// `lower_bound` holds for all of them; 1 - lower_bound / seconds() is how much faster one could be.
+/// Throws ashlar::error if nothing fits machine.memory, if a stage count is named that does not
+/// divide the blocks or any axis, or if net_of gives another number of micro-batches.
+template <class Describe>
+pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
+                       pipeline_options const& options = {}) {
+  pipeline_plan best;
+  bool found = false;
+  double bound = unreachable;
+  std::string refused;
+  machine unlimited = m;
+  unlimited.memory = 0;
+  for (int const batches : options.micro_batches.empty() ? std::vector{1} : options.micro_batches) {
+    auto const net = net_of(batches);
+    if (net.micro_batches != batches)
+      throw error("search::pipeline", "asked for " + std::to_string(batches) +
+                                          " micro-batches, the chain was described with " +
+                                          std::to_string(net.micro_batches) + ".");
+    auto const blocks = find_blocks(net);
+    bool const all = options.stages.empty();
+    for (int const stages : all ? detail::divisors(blocks.count) : options.stages) {
+      auto const axes = stages < 1    ? std::vector<int>{}
+                        : stages == 1 ? std::vector{-1}
+                                      : detail::stage_axes(t, stages);
+      if (axes.empty() || blocks.count % stages != 0) {
+        if (all) continue;
+        throw error("search::pipeline",
+                    std::to_string(stages) + " stages of " + std::to_string(blocks.count) +
+                        " equal blocks on " + to_string(t) +
+                        ": the stages must divide the number of blocks and the extent of an axis "
+                        "(one between nodes, if there is one).");
+      }
+      auto const limits = stage_limits(net, blocks, stages);
+      for (int const axis : axes) {
+        topology const mesh = detail::stage_mesh(t, axis, stages);
+        link const between = axis < 0 ? link{}
+                                      : group_link(m, t, {static_cast<signed char>(axis)},
+                                                   collective::all_gather);
+        auto chain = net;
+        chain.micro_batches = stages + batches - 1;
+        auto chosen = optimal(chain, mesh, unlimited);
+        double const least = chosen.seconds / stages;
+        bound = std::min(bound, least);
+        if (found && least >= best.seconds()) continue;
+        planner paths(mesh, m, net.element_size);
+        auto candidate = detail::priced_pipeline(net, chosen, limits, batches, m, paths, between);
+        if (m.memory > 0 && candidate.chosen.memory > m.memory) {
+          try {
+            chosen = detail::stages_alone(chain, limits, batches, mesh, m);
+          } catch (error const& e) {
+            refused = e.what();
+            continue;
+          }
+          candidate = detail::priced_pipeline(net, chosen, limits, batches, m, paths, between);
+        }
+        candidate.axis = axis;
+        if (found && candidate.seconds() >= best.seconds()) continue;
+        found = true;
+        best = candidate;
+        best.chosen.problem_hash = hash(net);
+      }
+    }
+  }
+  if (!found)
+    throw error("search::pipeline", "no number of stages and micro-batches fits in the machine's "
+                                    "memory per rank. The last one tried: " +
+                                        refused);
+  best.lower_bound = std::min(bound, best.seconds());
+  best.chosen.gap = best.seconds() > 0 ? 1 - best.lower_bound / best.seconds() : 0;
+  return best;
+}
+
+}  // namespace ashlar::search

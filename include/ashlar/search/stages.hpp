@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where a chain can be cut into pipeline stages: between its repeated blocks, so that every stage
+// has equally many of them. What stands before the first block goes to the first stage, what stands
+// behind the last one to the last.
+//
+//   embedding | block block | block block | norm linear loss        first 1, period 2 units, 4 blocks
+//
+// Blocks are found in the elements of the problem, where repeats are written out: the shortest
+// sequence of layers and whole residuals whose immediate repetition covers most of the chain.
+
+#include <vector>
+
+#include <ashlar/search/problem.hpp>
+
+namespace ashlar::search {
+
+/// Elements first .. first + count · size are `count` equal blocks of `size` elements.
+struct repeated_blocks {
+  int first = 0;
+  int size = 0;
+  int count = 0;
+  friend constexpr bool operator==(repeated_blocks const&, repeated_blocks const&) = default;
+};
+
+namespace detail {
+
+/// The elements at which a chain can be cut, its end last: the outermost level of residuals.
+template <int N>
+constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
+  std::vector<int> points;
+  for (int i = 0; i < net.size(); ++i) {
+    points.push_back(i);
+    if (net[i].kind == element_kind::residual_begin) i = net[i].partner;
+  }
+  points.push_back(net.size());
+  return points;
+}
+
+/// Whether elements a and b are alike, wherever they stand.
+template <int N>
+constexpr bool alike(basic_problem<N> const& net, int a, int b) {
+  bool const tied = net[a].kind != element_kind::layer;
+  return net[a].kind == net[b].kind && net[a].layer == net[b].layer &&
+         (!tied || net[a].partner - a == net[b].partner - b);
+}
+
+}  // namespace detail
+
+/// The blocks of a chain; count 1 and all elements if nothing repeats.
+template <int N>
+constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
+  auto const cut = detail::cutting_points(net);
+  int const units = static_cast<int>(cut.size()) - 1;
+  repeated_blocks best{0, net.size(), 1};
+  int covered = 0;
+  for (int period = 1; 2 * period <= units; ++period) {
+    // `same`: how many elements up to here equal those one period before.
+    for (int u = 0; u + 2 * period <= units;) {
+      int const first = cut.data()[u], size = cut.data()[u + period] - first;
+      int end = first + size;
+      while (end < net.size() && detail::alike(net, end, end - size)) ++end;
+      int const count = (end - first) / size;
+      if (count >= 2 && count * size > covered) {
+        covered = count * size;
+        best = {first, size, count};
+      }
+      // The next run of this period can begin where this one ended, at the earliest.
+      int const passed = count >= 2 ? first + (count - 1) * size : first;
+      while (u + 2 * period <= units && cut.data()[u] <= passed) ++u;
+    }
+  }
+  return best;
+}
+
+/// Where each of `stages` equal stages begins, and the end of the chain.
+/// Expects a number of blocks that `stages` divides.
+template <int N>
+constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
+                                        int stages) {
+  std::vector<int> limits{0};
+  for (int s = 1; s < stages; ++s)
+    limits.push_back(blocks.first + blocks.count / stages * s * blocks.size);
+  limits.push_back(net.size());
+  return limits;
+}
+
+/// Elements first .. last of a chain as a chain of their own, each keeping `alive` times what it
+/// saves for the backward pass. Expects whole residuals.
+template <int N>
+constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last, int alive) {
+  basic_problem<N> stage;
+  stage.element_size = net.element_size;
+  stage.micro_batches = net.micro_batches;
+  stage.optimizer_states = net.optimizer_states;
+  for (int i = first; i < last; ++i) {
+    layer_spec spec = net.spec(i);
+    spec.saved_values *= alive;
+    stage.add(spec, net[i].kind, net[i].partner < 0 ? -1 : net[i].partner - first);
+  }
+  return stage;
+}
+
+}  // namespace ashlar::search
