@@ -24,6 +24,7 @@
 #include <ashlar/comm/mpi/message_transfer.hpp>
 
 #include "support/csv.hpp"
+#include "support/nodes.hpp"
 #include "support/sizes.hpp"
 #include "support/trials.hpp"
 
@@ -43,21 +44,10 @@ struct grouping {
 
 /// Collective. Groups of ranks behind each other, and on several nodes those of one rank a node.
 std::vector<grouping> groupings(MPI_Comm world) {
-  int rank = 0, ranks = 0, on_node = 0;
+  int rank = 0, ranks = 0;
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &ranks);
-  MPI_Comm node;
-  MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &on_node);
-  int first = rank;
-  MPI_Bcast(&first, 1, MPI_INT, 0, node);
-  MPI_Comm_free(&node);
-  int const uniform[] = {on_node, -on_node, first == rank / on_node * on_node ? 0 : 1};
-  int most[3];
-  MPI_Allreduce(uniform, most, 3, MPI_INT, MPI_MAX, world);
-  if (most[0] != -most[1] || most[2] != 0)
-    throw std::runtime_error("tune_collectives: nodes have different numbers of ranks, or not the "
-                             "ranks behind each other. Launch as many on each node, by slot.");
+  int const on_node = ranks_per_node(world, "tune_collectives");
   std::vector<grouping> all;
   for (int m = 2; m <= ranks; m = 2 * m > ranks && m < ranks ? ranks : 2 * m) {
     if (ranks % m != 0 || (on_node % m != 0 && m % on_node != 0)) continue;

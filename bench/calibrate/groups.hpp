@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The groups of ranks whose collectives are measured, and the steps measured on each; all groups of a
+// mesh at once, as plans run them. N nodes of R ranks:
+//
+//   groups of             mesh                      axes        what they tell
+//   m of a node's ranks   N (nodes) x R/m x m       the last    intra
+//   m nodes, one of each  N/m x m (nodes) x R       the nodes'  inter, shared by a node's R ranks
+//   all ranks             N (nodes) x R             both        nothing: how well both predict it
+//
+// with every m from 2 on that divides. A permute needs two axes of one extent e: groups of m = e².
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/plan/step.hpp>
+
+namespace ashlar_bench {
+
+enum class reach { intra, inter, both };
+
+inline char const* to_string(reach r) {
+  constexpr char const* names[] = {"intra", "inter", "both"};
+  return names[static_cast<int>(r)];
+}
+
+/// A step of a tensor of float.
+struct measured_step {
+  ashlar::step step;
+  ashlar::shape extents;
+};
+
+struct group {
+  reach where = reach::intra;
+  int members = 1;
+  ashlar::topology mesh;
+  ashlar::axis_list axes;
+};
+
+namespace detail {
+
+/// A group along one axis or, `square`, along two of equal extents, behind the axes of `before`.
+inline group make_group(reach where, ashlar::topology mesh, ashlar::link_tier tier, int members,
+                        int square, int inner) {
+  int const axis = mesh.axes();
+  group g{where, members, mesh, {}};
+  for (int i = 0; i < (square > 0 ? 2 : 1); ++i) {
+    g.mesh.axis.push_back({i == 0 ? "group" : "second", square > 0 ? square : members, tier});
+    g.axes.push_back(static_cast<signed char>(axis + i));
+  }
+  if (inner > 1) g.mesh.axis.push_back({"inner", inner, ashlar::link_tier::intra_node});
+  return g;
+}
+
+inline int root_of(int n) {
+  int e = 1;
+  while (e * e < n) ++e;
+  return e * e == n && n > 1 ? e : 0;
+}
+
+}  // namespace detail
+
+/// Every group on `nodes` nodes of `per_node` ranks, in the order of the table.
+inline std::vector<group> groups_on(int nodes, int per_node) {
+  auto const within = ashlar::link_tier::intra_node, between = ashlar::link_tier::inter_node;
+  std::vector<group> all;
+  auto const add = [&](reach where, ashlar::topology const& before, ashlar::link_tier tier, int m,
+                       int inner) {
+    all.push_back(detail::make_group(where, before, tier, m, 0, inner));
+    if (int const e = detail::root_of(m); e > 0)
+      all.push_back(detail::make_group(where, before, tier, m, e, inner));
+  };
+  for (int m = 2; m <= per_node; ++m)
+    if (per_node % m == 0)
+      add(reach::intra, {{"nodes", nodes, between}, {"outer", per_node / m, within}}, within, m, 1);
+  for (int m = 2; m <= nodes; ++m)
+    if (nodes % m == 0) add(reach::inter, {{"outer", nodes / m, between}}, between, m, per_node);
+  if (nodes > 1 && per_node > 1)
+    all.push_back({reach::both,
+                   nodes * per_node,
+                   {{"nodes", nodes, between}, {"inner", per_node, within}},
+                   {0, 1}});
+  return all;
+}
+
+/// What is measured on a group, of tensors of about `bytes`: on two axes that are a square of one tier
+/// the permute, else the others. Gathers and scatters of both dims, as plans have them.
+inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
+  using ashlar::collective;
+  auto const whole = ashlar::placement::all_broadcast(g.mesh.axes());
+  auto const split = [&](int dim) {
+    auto p = whole;
+    for (auto const a : g.axes) p = p.with_split(a, dim);
+    return p;
+  };
+  auto sums = whole;
+  for (auto const a : g.axes) sums = sums.with(a, ashlar::partial());
+  // Near a square, dims that the members divide.
+  std::int64_t const m = g.members, elements = bytes / std::int64_t(sizeof(float));
+  std::int64_t rows = m;
+  while (4 * rows * rows <= elements) rows *= 2;
+  ashlar::shape const extents{rows, std::max(m, elements / rows / m * m)};
+  std::vector<measured_step> all;
+  auto const add = [&](collective kind, ashlar::placement const& from,
+                       ashlar::placement const& to) {
+    all.push_back({{kind, g.axes, from, to}, extents});
+  };
+  if (g.axes.size() == 2 && g.where != reach::both) {
+    add(collective::permute, whole.with_split(g.axes[0], 0), whole.with_split(g.axes[1], 0));
+    return all;
+  }
+  for (int const d : {0, 1}) {
+    add(collective::all_gather, split(d), whole);
+    add(collective::reduce_scatter, sums, split(d));
+    add(collective::all_to_all, split(d), split(1 - d));
+  }
+  add(collective::all_reduce, sums, whole);
+  return all;
+}
+
+}  // namespace ashlar_bench

@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# bench/calibrate finds the results of all collectives right, fits them and writes a machine that
+# programs read. Nothing is asked of the times.
+set -euo pipefail
+
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+calibrate="$ASHLAR_BINARY_DIR/bench/calibrate"
+[ -x "$calibrate" ] || { echo "no $calibrate was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+brief=(--trials 1 --seconds 0 --largest-product 64 --cold 256KiB)
+small=(--sizes '4KiB,32KiB' "${brief[@]}")
+
+# says <text> <command>...: demands that the output holds the text, and hands on the exit status.
+says() {
+  local text="$1" status=0
+  shift
+  "$@" >"$work/output" 2>&1 || status=$?
+  grep -q -- "$text" "$work/output" ||
+    { cat "$work/output"; echo "not in the output: $text"; exit 1; }
+  return "$status"
+}
+
+for memory in default off; do
+  if [ "$memory" = off ]; then export ASHLAR_SHARED_MEMORY=off; fi
+  for ranks in 2 3 4; do
+    says "saved $work/$ranks.json" "$mpiexec" -n "$ranks" "$calibrate" "${small[@]}" \
+      --out "$work/$ranks.json" --csv "$work/$ranks.csv"
+    for kind in all-gather reduce-scatter all-reduce all-to-all; do
+      grep -q "^intra *$kind" "$work/output"
+      grep -q "\"$kind\"" "$work/$ranks.json"
+    done
+    grep -q "$ranks ranks" "$work/$ranks.json"
+    [ "$(wc -l <"$work/$ranks.csv")" -ge 15 ]
+  done
+done
+unset ASHLAR_SHARED_MEMORY
+grep -q '"permute"' "$work/4.json"  # 2 x 2
+if grep -q '"permute"' "$work/3.json"; then exit 1; fi
+
+# Four ranks taken for two nodes: both tiers, and what nobody fitted.
+says "predicted, not fitted" "$mpiexec" -n 4 "$calibrate" "${small[@]}" --ranks-per-node 2
+grep -q "^inter *all-to-all" "$work/output"
+grep -q "^both *all-reduce" "$work/output"
+says "One rank a node" "$mpiexec" -n 2 "$calibrate" "${small[@]}" --ranks-per-node 1
+
+# A program reads it.
+train="$ASHLAR_BINARY_DIR/examples/train_gpt"
+if [ -x "$train" ]; then
+  says "loss" "$mpiexec" -n 2 "$train" --layers 1 --d-model 16 --heads 2 --context 8 --batch 2 \
+    --steps 1 --sample 0 --machine "$work/2.json"
+fi
+
+# refuses <text> <ranks> <argument>...
+refuses() {
+  local text="$1" ranks="$2"
+  shift 2
+  if says "$text" "$mpiexec" -n "$ranks" "$calibrate" "$@"; then
+    echo "$*: did not fail"
+    exit 1
+  fi
+}
+refuses "nobody to talk to" 1 "${small[@]}"
+refuses "does not tell alpha from beta" 2 "${brief[@]}" --sizes 4KiB
+refuses "does not tell alpha from beta" 2 "${brief[@]}" --sizes 4KiB,4096
+refuses "no size" 2 "${brief[@]}" --sizes 4KiB,1cow
+refuses "no size" 2 "${small[@]}" --memory lots
+refuses "does not divide" 4 "${small[@]}" --ranks-per-node 3
+refuses "there is no folder" 2 "${small[@]}" --out "$work/no/such/machine.json"
+refuses "--largest-product" 2 "${small[@]}" --largest-product 8
+echo "machines are measured, written and read"
