@@ -57,10 +57,11 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
   return false;
 }
 
-/// A layer on [batch, channels, height, width], or one that flattens it. Attention, which sees four
-/// dims too, has no row that splits the second.
+/// A layer from [batch, channels, height, width] to the same, or one that flattens it. Attention,
+/// which sees four dims too, has no row that splits the second.
 constexpr bool is_image(layer_spec const& spec) {
-  return spec.x.rank() == 4 && (spec.y.rank() == 2 || splits_x(spec, 1));
+  if (spec.x.rank() != 4) return false;
+  return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();
 }
 
 /// Features, classes or heads.

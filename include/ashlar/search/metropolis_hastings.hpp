@@ -10,8 +10,9 @@
 //   accepted   with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
 //   memory     plans over the limit have probability 0: such a proposal is refused
 //
-// It goes on until the budget ends. The paper leaves β to the user; without one it is `coldness`
-// divided by the cost of the first plan, so that the unit of cost does not matter.
+// It goes on until the budget ends. The paper leaves β to the user. Without one it is coldness ·
+// layers / Cost(first plan): neither the unit of cost nor the depth of the net then matters. 300 did
+// best on AlexNet, VGG13 and a GPT of 8 blocks on 64 ranks.
 
 #include <cmath>
 
@@ -20,8 +21,8 @@
 namespace ashlar::search {
 
 struct metropolis_options {
-  double beta = 0;  ///< per predicted second; 0: coldness / Cost(first plan)
-  double coldness = 3000;
+  double beta = 0;  ///< per predicted second; 0: as above
+  double coldness = 300;
 };
 
 /// The best plan that one chain of the budget's length passes through. Throws ashlar::error if no
@@ -34,7 +35,7 @@ basic_result<N> metropolis_hastings(basic_problem<N> const& net, topology const&
     if (!e.run.go_on()) return;
     e.start();
     e.keep();
-    double const beta = how.beta > 0 ? how.beta : how.coldness / e.now.weight();
+    double const beta = how.beta > 0 ? how.beta : how.coldness * e.now.variables() / e.now.weight();
     while (!e.movable.empty() && e.run.go_on()) {
       int const v = e.movable[static_cast<std::size_t>(e.draw.below(int(e.movable.size())))];
       int const old = e.now.choice(v);
