@@ -35,7 +35,7 @@ inline std::string wrapped(std::vector<std::string> const& pieces, std::size_t c
   std::string text;
   std::size_t at = column;
   auto const new_line = [&](std::size_t indent) {
-    text += "\n" + std::string(indent, ' ');
+    (text += '\n').append(indent, ' ');
     at = indent;
   };
   for (std::size_t i = 0; i < pieces.size(); ++i) {

@@ -1,0 +1,67 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# train_vgg, one seed: the loss of every step is the same to 1e-4 on 1, 2, 3 and 4 ranks with the data,
+# tensor and searched layouts; it falls; new images are classified; bad input is refused.
+set -euo pipefail
+
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+program="$ASHLAR_BINARY_DIR/examples/train_vgg"
+[ -x "$program" ] || { echo "no train_vgg was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+net=(--width 3 --hidden 10 --batch 7)
+
+run() {  # ranks mesh layout
+  "$mpiexec" -n "$1" "$program" "${net[@]}" --steps 8 --samples 0 --exact-log --mesh "$2" \
+    --layout "$3" | grep '^loss' >"$work/losses"
+  [ "$(wc -l <"$work/losses")" -eq 8 ] || { echo "$2 $3: not 8 losses"; exit 1; }
+}
+
+run 1 gpu=1 data
+cp "$work/losses" "$work/reference"
+
+compare() {
+  [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
+  run "$@"
+  paste "$work/reference" "$work/losses" | awk -v what="$*" '
+    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d}
+    END {
+      printf "%-30s largest relative difference %.1e\n", what, worst
+      exit !(NR == 8 && worst < 1e-4)
+    }'
+}
+
+for layout in data tensor auto; do
+  compare 2 gpu=2 "$layout"
+  compare 3 gpu=3 "$layout"
+  compare 4 node=2,gpu=2 "$layout"
+done
+
+ranks=4
+[ "$ranks" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || ranks=2
+"$mpiexec" -n "$ranks" "$program" --width 6 --hidden 32 --batch 32 --steps 60 --every 1 --samples 64 \
+  >"$work/out"
+grep '^step' "$work/out" | awk '
+  {loss[NR] = $4}
+  END {
+    for (i = 1; i <= 10; ++i) {first += loss[i]; last += loss[NR - 10 + i]}
+    printf "mean loss of the first ten steps %.3f, of the last %.3f\n", first / 10, last / 10
+    exit !(NR == 60 && last < 0.8 * first)
+  }'
+grep 'accuracy on new images' "$work/out"
+
+refused() {  # sentence, then options
+  local sentence="$1" status=0
+  shift
+  timeout 60 "$mpiexec" -n 2 "$program" "$@" >"$work/refused" 2>&1 || status=$?
+  if [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || ! grep -qF -- "$sentence" "$work/refused"; then
+    echo "FAILED: $* (exit $status): expected \"$sentence\" in"
+    cat "$work/refused"
+    exit 1
+  fi
+}
+refused "--image" --image 31
+refused "--layout" --layout best
+refused "has 3 ranks but the program runs on 2" --mesh gpu=3
