@@ -10,6 +10,7 @@
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/support/parse_bytes.hpp>
 
 namespace search = ashlar::search;
 
@@ -18,7 +19,13 @@ namespace example {
 ashlar::machine choose_machine(options const& o) {
   auto machine = o.machine.empty() ? ashlar::machines::workstation
                                    : ashlar::io::machine_from(o.machine);
-  if (!o.memory_limit.empty()) machine.memory = parse_bytes(o.memory_limit);
+  if (o.memory_limit.empty()) return machine;
+  auto const bytes = ashlar::parse_bytes(o.memory_limit);
+  if (!bytes || *bytes == 0)
+    throw ashlar::error("--memory-limit",
+                        "\"" + o.memory_limit +
+                            "\" is no size. Write it as 512MB, 2GiB or in bytes.");
+  machine.memory = *bytes;
   return machine;
 }
 

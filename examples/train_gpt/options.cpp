@@ -3,13 +3,7 @@
 
 #include "options.hpp"
 
-#include <algorithm>
-#include <cstdlib>
-#include <utility>
-
 #include <CLI/CLI.hpp>
-
-#include <ashlar/support/error.hpp>
 
 namespace example {
 
@@ -58,27 +52,6 @@ options parse_options(int argc, char** argv, bool speaks, std::optional<int>& ex
     exit_code = e.get_exit_code() == 0 ? 0 : 2;
   }
   return o;
-}
-
-std::int64_t parse_bytes(std::string const& text) {
-  char* end = nullptr;
-  double const number = std::strtod(text.c_str(), &end);
-  std::string unit(end);
-  unit.erase(std::remove(unit.begin(), unit.end(), ' '), unit.end());
-  double factor = 0;
-  for (auto const& [name, value] : {std::pair{"", 1.0},
-                                    {"B", 1.0},
-                                    {"KB", 1e3},
-                                    {"MB", 1e6},
-                                    {"GB", 1e9},
-                                    {"KiB", 1024.0},
-                                    {"MiB", 1048576.0},
-                                    {"GiB", 1073741824.0}})
-    if (unit == name) factor = value;
-  if (end == text.c_str() || factor == 0 || !(number > 0) || number * factor > 9e18)
-    throw ashlar::error("--memory-limit",
-                        "\"" + text + "\" is no size. Write it as 512MB, 2GiB or in bytes.");
-  return static_cast<std::int64_t>(number * factor);
 }
 
 }  // namespace example

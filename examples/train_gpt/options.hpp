@@ -24,7 +24,4 @@ struct options {
 /// asked for, or an option is wrong. Only a program that `speaks` prints.
 options parse_options(int argc, char** argv, bool speaks, std::optional<int>& exit_code);
 
-/// "512MB", "2 GiB", "1000000" in bytes. Throws ashlar::error.
-std::int64_t parse_bytes(std::string const& text);
-
 }  // namespace example

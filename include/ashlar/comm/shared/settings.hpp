@@ -8,7 +8,7 @@
 //
 //   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share a quarter of what is free
 //                          off          nothing is shared: all steps are messages
-//                          512MiB 4GiB  so much per rank (KiB, MiB, GiB or bytes)
+//                          512MiB 4GiB  so much per rank (units: support/parse_bytes.hpp)
 //
 // Results are the same bits either way. The memory is taken page by page as tensors need it; what
 // does not fit comes from the heap, and moves as messages.
@@ -17,6 +17,7 @@
 #include <string>
 
 #include <ashlar/support/error.hpp>
+#include <ashlar/support/parse_bytes.hpp>
 
 #if defined(__linux__)
 #include <sys/statvfs.h>
@@ -31,31 +32,17 @@ struct settings {
   static constexpr std::int64_t automatic = -1;
 };
 
-inline std::int64_t parse_bytes(std::string const& text) {
-  std::size_t end = 0;
-  double number = -1;
-  try {
-    number = std::stod(text, &end);
-  } catch (std::exception const&) {
-  }
-  std::string const unit = text.substr(end);
-  double const factor = unit.empty()    ? 1
-                        : unit == "KiB" ? 1024.0
-                        : unit == "MiB" ? 1024.0 * 1024
-                        : unit == "GiB" ? 1024.0 * 1024 * 1024
-                                        : 0;
-  if (!(number >= 0) || factor == 0 || number * factor > 9e18)
-    throw error("mesh", "ASHLAR_SHARED_MEMORY is '" + text +
-                            "'. Give off, or bytes per rank such as 512MiB or 4GiB.");
-  return static_cast<std::int64_t>(number * factor);
-}
-
 /// What the environment variable says.
 inline settings from_environment() {
   settings s;
   char const* const text = std::getenv("ASHLAR_SHARED_MEMORY");
   if (text == nullptr || *text == '\0') return s;
-  s.bytes_per_rank = std::string(text) == "off" ? 0 : parse_bytes(text);
+  auto const bytes = std::string(text) == "off" ? std::optional<std::int64_t>(0)
+                                                : parse_bytes(text);
+  if (!bytes)
+    throw error("mesh", "ASHLAR_SHARED_MEMORY is '" + std::string(text) +
+                            "'. Give off, or bytes per rank such as 512MiB or 4GiB.");
+  s.bytes_per_rank = *bytes;
   return s;
 }
 

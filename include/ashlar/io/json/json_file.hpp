@@ -4,16 +4,14 @@
 #pragma once
 
 // Reading and writing a JSON file safely: what is wrong with a file is one ashlar::error that names
-// it, and a file is written whole or not at all (to a temporary beside it, then renamed).
+// it, and a file is written whole or not at all.
 
-#include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
-#include <ashlar/support/error.hpp>
+#include <ashlar/io/whole_file.hpp>
 
 namespace ashlar::io {
 namespace detail {
@@ -56,22 +54,7 @@ inline void check_format(nlohmann::json const& j, std::string const& format, int
 
 inline void write_json(std::string const& path, nlohmann::json const& j,
                        std::string const& operation) {
-  std::string const temporary = path + ".tmp";
-  {
-    std::ofstream out(temporary, std::ios::trunc);
-    out << j.dump(1) << '\n';
-    out.flush();
-    if (!out) {
-      std::remove(temporary.c_str());
-      throw error(operation, temporary + " cannot be written.");
-    }
-  }
-  std::error_code failed;
-  std::filesystem::rename(temporary, path, failed);
-  if (failed) {
-    std::remove(temporary.c_str());
-    throw error(operation, path + " cannot be written: " + failed.message() + ".");
-  }
+  write_whole(path, j.dump(1) + "\n", operation);
 }
 
 }  // namespace detail

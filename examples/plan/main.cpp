@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Plans a net on a mesh that need not be there: one process searches, explains, compares and writes
+// the plan as JSON, as a page and as a C++ header.
+//
+//   plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024
+//        --ranks node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json --html plan.html
+
+#include <cstdio>
+#include <iostream>
+
+#include <unistd.h>
+
+#include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/io/plan_header.hpp>
+#include <ashlar/io/plan_page.hpp>
+#include <ashlar/search/algorithms.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/diff.hpp>
+#include <ashlar/search/pareto.hpp>
+#include <ashlar/search/pinned.hpp>
+
+#include "models.hpp"
+#include "options.hpp"
+
+namespace search = ashlar::search;
+
+namespace {
+
+/// One line on a terminal that is written over, gone when the work is done.
+class progress_line {
+ public:
+  explicit progress_line(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
+  ~progress_line() { show(""); }
+  void show(std::string const& text) const {
+    if (wanted_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  }
+
+ private:
+  bool wanted_;
+};
+
+struct task {
+  example::options const& o;
+  search::problem problem;
+  ashlar::topology mesh;
+  ashlar::machine machine;
+  progress_line line;
+
+  search::search_result run(std::function<bool(int, search::layer_choice const&)> permits) const {
+    search::options how;
+    how.seed = o.seed;
+    how.evaluations = o.evaluations;
+    how.seconds = o.seconds;
+    how.permits = std::move(permits);
+    how.on_progress = [this](search::progress const& p) {
+      char text[120];
+      std::snprintf(text, sizeof text, "%s: %.1f s, %lld plans, best %s", p.algorithm, p.seconds,
+                    static_cast<long long>(p.evaluations), ashlar::seconds_text(p.best).c_str());
+      line.show(text);
+    };
+    line.show("searching");
+    return search::algorithm_named(o.algorithm).run(problem, mesh, machine, how);
+  }
+
+  /// Beside what everybody would do.
+  void compare(search::plan const& found) const {
+    auto unlimited = machine;
+    unlimited.memory = 0;
+    line.show("baselines");
+    auto const say = [&](char const* name, search::plan const& plan) {
+      std::printf("  %-16s %12s a step, %+6.1f %%; %12s per rank%s\n", name,
+                  ashlar::seconds_text(plan.seconds).c_str(),
+                  100 * (plan.seconds / found.seconds - 1),
+                  ashlar::bytes_text(double(plan.memory)).c_str(),
+                  machine.memory > 0 && plan.memory > machine.memory ? ", which does not fit" : "");
+    };
+    auto const data = search::data_parallel(problem, mesh, unlimited);
+    auto const tensor = search::tensor_parallel(problem, mesh, unlimited);
+    line.show("");
+    say("this plan", found);
+    say("data parallel", data);
+    say("tensor parallel", tensor);
+  }
+
+  search::plan other() const {
+    auto unlimited = machine;
+    unlimited.memory = 0;
+    if (o.diff == "data") return search::data_parallel(problem, mesh, unlimited);
+    if (o.diff == "tensor") return search::tensor_parallel(problem, mesh, unlimited);
+    return ashlar::io::load_plan(o.diff, problem, mesh, machine);
+  }
+};
+
+void run(example::options const& o) {
+  task const t{o, example::choose_model(o), ashlar::parse_topology(o.ranks),
+               example::choose_machine(o), progress_line(!o.quiet)};
+  std::function<bool(int, search::layer_choice const&)> permits;
+  if (!o.pins.empty()) {
+    std::vector<search::pin> pins;
+    for (auto const& text : o.pins) pins.push_back(search::parse_pin(text));
+    permits = search::pinned_choices(t.problem, t.mesh, pins);
+  }
+  auto const found = t.run(permits);
+  t.line.show("");
+  std::string const text = search::explain(t.problem, found.plan, t.machine).text;
+  // Without --explain, the totals: what comes before the first empty line.
+  std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));
+  std::printf("  %s by %s in %.3g s",
+              found.gap > 0    ? "found"
+              : o.pins.empty() ? "proved to be the optimum"
+                               : "proved to be the optimum under the pins",
+              o.algorithm.c_str(), found.seconds);
+  if (found.gap > 0) std::printf("; no plan is more than %.3f %% faster", 100 * found.gap);
+  std::printf("\n\n");
+  if (!o.pins.empty()) {
+    search::pinned_plan<search::dynamic_size> const pinned{found.plan, t.run({}).plan,
+                                                           o.pins.size()};
+    t.line.show("");
+    std::cout << pinned.sentence() << "\n\n";
+  }
+  std::fflush(stdout);
+  t.compare(found.plan);
+  std::fflush(stdout);
+  if (!o.diff.empty())
+    std::cout << "\na: the plan that was found; b: " << o.diff << "\n"
+              << search::diff(t.problem, found.plan, t.other(), t.machine);
+  search::basic_memory_front<> front;
+  if (o.pareto > 0) {
+    front = search::memory_front(
+        t.problem, t.mesh, t.machine,
+        {.limits = o.pareto, .permits = permits, .on_progress = [&](int done, int of) {
+           t.line.show("limit " + std::to_string(done) + " of " + std::to_string(of));
+         }});
+    t.line.show("");
+    std::cout << '\n' << front;
+  }
+  std::cout << std::flush;
+  if (!o.out.empty()) ashlar::io::save_plan(o.out, t.problem, found.plan);
+  if (!o.header.empty()) ashlar::io::save_plan_header(o.header, t.problem, found.plan, o.name);
+  if (!o.html.empty()) ashlar::io::save_plan_page(o.html, t.problem, found.plan, t.machine, front);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::optional<int> exit_code;
+  auto const o = example::parse_options(argc, argv, exit_code);
+  if (exit_code) return *exit_code;
+  try {
+    run(o);
+  } catch (std::exception const& e) {
+    std::fflush(stdout);
+    std::cerr << "plan: " << e.what() << '\n';
+    return 1;
+  }
+}

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "models.hpp"
+
+#include <filesystem>
+
+#include <ashlar/io/json/machine_file.hpp>
+#include <ashlar/machine/presets.hpp>
+#include <ashlar/nn/alexnet.hpp>
+#include <ashlar/nn/bert.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/algorithms.hpp>
+#include <ashlar/support/parse_bytes.hpp>
+
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+
+namespace example {
+namespace {
+
+/// A problem whose length the compiler knows, as one of any length.
+template <int N>
+search::problem dynamic(search::basic_problem<N> const& fixed) {
+  search::problem p;
+  p.layers.assign(fixed.layers.begin(), fixed.layers.end());
+  p.elements.assign(fixed.elements.begin(), fixed.elements.end());
+  p.element_size = fixed.element_size;
+  p.micro_batches = fixed.micro_batches;
+  p.optimizer_states = fixed.optimizer_states;
+  return p;
+}
+
+nn::token_batch tokens(options const& o) { return {o.batch, o.context, o.micro_batches}; }
+nn::image_batch images(options const& o) { return {o.batch, 3, o.image, o.image, o.micro_batches}; }
+
+search::problem gpt(options const& o) {
+  return nn::describe(nn::gpt({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
+}
+search::problem bert(options const& o) {
+  return nn::describe(nn::bert({o.layers, o.d_model, o.heads, o.vocabulary}), tokens(o));
+}
+search::problem mlp(options const& o) {
+  if (o.widths.size() < 2)
+    throw ashlar::error("--widths", "an mlp has 2 widths or more: features in, and classes.");
+  search::problem p;
+  p.element_size = sizeof(float);
+  p.micro_batches = o.micro_batches;
+  ashlar::shape x{o.batch, o.widths.front()};
+  for (std::size_t i = 1; i < o.widths.size(); ++i) {
+    x = nn::describe_into(nn::linear(o.widths[i - 1], o.widths[i]), p, x);
+    if (i + 1 < o.widths.size()) x = nn::describe_into(nn::relu(), p, x);
+  }
+  p.add(nn::softmax_cross_entropy().spec(x));
+  return p;
+}
+search::problem vgg13(options const& o) {
+  return dynamic(nn::describe(nn::vgg13({.image = o.image, .classes = o.classes}), images(o)));
+}
+search::problem vgg16(options const& o) {
+  return dynamic(nn::describe(nn::vgg16({.image = o.image, .classes = o.classes}), images(o)));
+}
+search::problem alexnet(options const& o) {
+  return dynamic(nn::describe(nn::alexnet({.image = o.image, .classes = o.classes}), images(o)));
+}
+
+struct model {
+  char const* name;
+  search::problem (*describe)(options const&);
+};
+constexpr model models[] = {{"gpt", gpt},     {"mlp", mlp},     {"bert", bert},
+                            {"vgg13", vgg13}, {"vgg16", vgg16}, {"alexnet", alexnet}};
+
+template <class List, class Name>
+std::string joined(List const& list, Name name) {
+  std::string text;
+  for (auto const& item : list) text += (text.empty() ? "" : ", ") + std::string(name(item));
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> model_names() {
+  std::vector<std::string> names;
+  for (auto const& m : models) names.emplace_back(m.name);
+  return names;
+}
+std::string machine_names() {
+  return joined(ashlar::named_machines, [](auto const& m) { return m.name; });
+}
+std::string algorithm_names() {
+  return joined(search::algorithms(), [](auto const& a) { return a.name; });
+}
+
+search::problem choose_model(options const& o) {
+  for (auto const& m : models) {
+    if (o.model != m.name) continue;
+    auto problem = m.describe(o);
+    problem.element_size = o.type == "bfloat16" ? 2 : o.type == "double" ? 8 : 4;
+    problem.optimizer_states = o.optimizer_states;
+    return problem;
+  }
+  throw ashlar::error("plan", "there is no model " + o.model + ".");
+}
+
+ashlar::machine choose_machine(options const& o) {
+  auto const* const known = ashlar::find_machine(o.machine);
+  if (known == nullptr && !std::filesystem::exists(o.machine))
+    throw ashlar::error("--machine", "\"" + o.machine + "\" is neither a file nor one of " +
+                                         machine_names() + ".");
+  auto machine = known != nullptr ? *known : ashlar::io::load_machine(o.machine);
+  if (o.memory.empty()) return machine;
+  auto const bytes = o.memory == "none" ? std::optional<std::int64_t>(0)
+                                        : ashlar::parse_bytes(o.memory);
+  if (!bytes || (*bytes == 0 && o.memory != "none"))
+    throw ashlar::error("--memory", "\"" + o.memory +
+                                        "\" is no size. Write it as 140GB, 80GiB, in bytes, or "
+                                        "none for no limit.");
+  machine.memory = *bytes;
+  return machine;
+}
+
+}  // namespace example

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The nets, machines and algorithms that plan knows by name.
+
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/search/problem.hpp>
+
+#include "options.hpp"
+
+namespace example {
+
+std::vector<std::string> model_names();
+std::string machine_names();
+std::string algorithm_names();
+
+/// The net that the options name, as the search sees it. Throws ashlar::error.
+ashlar::search::problem choose_model(options const& o);
+
+/// The machine that the options name, with their memory. Throws ashlar::error.
+ashlar::machine choose_machine(options const& o);
+
+}  // namespace example

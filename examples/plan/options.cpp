@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include "models.hpp"
+
+namespace example {
+
+options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
+  options o;
+  CLI::App app(
+      "Finds where every tensor of a net shall lie on a mesh, without running it:\n"
+      "  plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024 \\\n"
+      "    --ranks node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json\n"
+      "A pin is ELEMENT.TENSOR=PLACEMENT, such as 3.x=S(0),B or 3..135/12.weight=*,S(1) or\n"
+      "linear.y=S(0),*; elements are numbered and named by --explain.");
+  auto const number = [&](char const* name, auto& value, int least, char const* help,
+                          char const* group) {
+    app.add_option(name, value, help)
+        ->check(CLI::Range(least, 1 << 30))
+        ->capture_default_str()
+        ->group(group);
+  };
+  char const* const net = "The net";
+  app.add_option("model", o.model, "the net")->required()->check(CLI::IsMember(model_names()));
+  number("--layers", o.layers, 1, "blocks of gpt and bert", net);
+  number("--d-model", o.d_model, 1, "features of a token", net);
+  number("--heads", o.heads, 1, "attention heads; must divide --d-model", net);
+  number("--context", o.context, 1, "tokens in a sequence", net);
+  number("--vocabulary", o.vocabulary, 1, "words", net);
+  number("--batch", o.batch, 1, "sequences, rows or images of a micro-batch, all ranks together",
+         net);
+  number("--micro-batches", o.micro_batches, 1, "micro-batches in a step", net);
+  number("--image", o.image, 1, "rows and columns of an image", net);
+  number("--classes", o.classes, 1, "classes of images", net);
+  app.add_option("--widths", o.widths, "of mlp: features in, of every hidden layer, and classes")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str()
+      ->group(net);
+  app.add_option("--type", o.type, "of activations and parameters")
+      ->check(CLI::IsMember({"bfloat16", "float", "double"}))
+      ->capture_default_str()
+      ->group(net);
+  number("--optimizer-states", o.optimizer_states, 0, "values kept per parameter, of its type",
+         net);
+
+  char const* const where = "Where it runs";
+  app.add_option("--ranks", o.ranks, "named axes such as node=128,gpu=8")
+      ->capture_default_str()
+      ->group(where);
+  app.add_option("--machine", o.machine, "a machine file, or one of " + machine_names())
+      ->capture_default_str()
+      ->group(where);
+  app.add_option("--memory", o.memory,
+                 "bytes per rank, such as 140GB or 80GiB; none: no limit "
+                 "(default: the machine's)")
+      ->group(where);
+
+  char const* const how = "How it is searched";
+  app.add_option("--algorithm", o.algorithm, "one of " + algorithm_names())
+      ->capture_default_str()
+      ->group(how);
+  app.add_option("--seed", o.seed, "of the algorithms that draw")->group(how);
+  app.add_option("--evaluations", o.evaluations, "at most so many plans priced")
+      ->check(CLI::PositiveNumber)
+      ->group(how);
+  app.add_option("--seconds", o.seconds, "at most about so long")
+      ->check(CLI::PositiveNumber)
+      ->group(how);
+  app.add_option("--pin", o.pins, "a placement that is given; may come several times")
+      ->group(how)
+      ->take_all();
+
+  char const* const what = "What comes out";
+  app.add_flag("--explain", o.explain, "every placement and collective")->group(what);
+  app.add_option("--diff", o.diff, "compare with a plan file, or with data or tensor")->group(what);
+  app.add_option("--pareto", o.pareto, "what memory buys: so many limits are searched")
+      ->check(CLI::Range(2, 1000))
+      ->expected(0, 1)
+      ->default_str("12")
+      ->group(what);
+  app.add_option("--out", o.out, "write the plan as JSON")->group(what);
+  app.add_option("--html", o.html, "write a page that shows it")->group(what);
+  app.add_option("--header", o.header, "write it as a constexpr variable in a C++ header")
+      ->group(what);
+  app.add_option("--name", o.name, "of that variable")->capture_default_str()->group(what);
+  app.add_flag("--quiet", o.quiet, "no progress on the standard error")->group(what);
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    exit_code = app.exit(e) == 0 ? 0 : 2;
+  }
+  return o;
+}
+
+}  // namespace example

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What plan can be told on its command line.
+
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace example {
+
+struct options {
+  std::string model;
+  int layers = 12, micro_batches = 1, optimizer_states = 2;
+  std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
+  std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< of mlp
+  std::int64_t image = 224, classes = 1000;                  ///< of nets for images
+  std::string type = "float";
+
+  std::string ranks = "node=1,gpu=8", machine = "h200_server", memory;
+  std::string algorithm = "exact";
+  std::uint64_t seed = 0;
+  std::int64_t evaluations = 0;
+  double seconds = 0;
+  std::vector<std::string> pins;
+
+  std::string out, html, header, name = "plan", diff;
+  bool explain = false, quiet = false;
+  int pareto = 0;
+};
+
+/// Reads the command line. Fills `exit_code` instead if the program has nothing more to do: help was
+/// asked for, or an option is wrong.
+options parse_options(int argc, char** argv, std::optional<int>& exit_code);
+
+}  // namespace example

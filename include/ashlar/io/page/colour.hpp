@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The colour of ranks on a page, so that a shard shows who owns it:
+//
+//   hue         the position along the axes between nodes (without any: along the first axis)
+//   lightness   the position along the others
+//   grey        every position of the hue's axes: all nodes have a copy
+//
+// An owner is one coordinate per axis, or `everyone` along an axis. Positions along several axes
+// count row-major over those that are fixed.
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string>
+
+#include <ashlar/mesh/topology.hpp>
+
+namespace ashlar::io::page {
+
+inline constexpr int everyone = -1;
+
+/// Per axis a coordinate or `everyone`.
+using owner = std::array<int, max_axes>;
+
+/// Whether an axis decides the hue.
+constexpr bool gives_hue(topology const& t, int a) {
+  bool any = false;
+  for (auto const& axis : t.axis)
+    any = any || (axis.tier == link_tier::inter_node && axis.extent > 1);
+  return any ? t.axis[a].tier == link_tier::inter_node : a == 0;
+}
+
+/// "#rrggbb" of an owner.
+inline std::string colour(topology const& t, owner const& who) {
+  double index[2]{}, count[2]{1, 1};
+  bool fixed[2]{};
+  for (int a = 0; a < t.axes(); ++a) {
+    int const at = who[static_cast<std::size_t>(a)], kind = gives_hue(t, a) ? 0 : 1;
+    if (at == everyone || t.extent(a) == 1) continue;
+    index[kind] = index[kind] * t.extent(a) + at;
+    count[kind] *= t.extent(a);
+    fixed[kind] = true;
+  }
+  double const hue = 360 * index[0] / count[0] + 205;
+  double const light = fixed[1] ? 0.80 - 0.42 * index[1] / std::max(1.0, count[1] - 1) : 0.60;
+  double const saturation = fixed[0] ? 0.62 : 0.06;
+  auto const channel = [&](double n) {  // the conversion of HSL as CSS defines it
+    double k = n + hue / 30;
+    while (k >= 12) k -= 12;
+    double const a = saturation * std::min(light, 1 - light);
+    double const value = light - a * std::max(-1.0, std::min({k - 3, 9 - k, 1.0}));
+    return static_cast<unsigned>(value * 255 + 0.5);
+  };
+  char text[16];
+  std::snprintf(text, sizeof text, "#%02x%02x%02x", channel(0), channel(8), channel(4));
+  return text;
+}
+
+/// Whether light text is the readable one on "#rrggbb".
+inline bool is_dark(std::string const& colour) {
+  unsigned const rgb = static_cast<unsigned>(std::stoul(colour.substr(1), nullptr, 16));
+  return 299 * (rgb >> 16) + 587 * (rgb >> 8 & 255u) + 114 * (rgb & 255u) < 115'000;
+}
+
+}  // namespace ashlar::io::page

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A tensor as a rectangle cut into its shards, each in the colour of its owner (colour.hpp), hatched
+// where it is an addend of a sum. Two dims are drawn:
+//
+//   split dims    vertical          horizontal
+//   none          0                 last
+//   one           it, unless last   it if last, else last
+//   more          the first         the last of them
+//
+// A tensor of one dim is a strip. At most 12 parts a dim are drawn, evenly chosen from all.
+
+#include <string>
+
+#include <ashlar/io/page/colour.hpp>
+#include <ashlar/layout/shape.hpp>
+#include <ashlar/placement/text.hpp>
+
+namespace ashlar::io::page {
+
+/// The parts of one dim that are drawn, and who owns them.
+class drawn_dim {
+ public:
+  static constexpr int most = 12;
+
+  drawn_dim(topology const& t, placement const& p, int dim) : topology_(t) {
+    if (dim < 0) return;
+    for (auto const a : p.axes_of(dim))
+      if (t.extent(a) > 1) axes_.push_back(a);
+    for (auto const a : axes_) parts_ *= t.extent(a);
+  }
+
+  int count() const { return static_cast<int>(std::min<std::int64_t>(parts_, most)); }
+
+  /// Fixes the coordinates of cell `i` along this dim's axes.
+  void own(int i, owner& who) const {
+    std::int64_t part = i * parts_ / count();
+    for (int k = axes_.size() - 1; k >= 0; --k) {
+      int const extent = topology_.extent(axes_[k]);
+      who[static_cast<std::size_t>(axes_[k])] = static_cast<int>(part % extent);
+      part /= extent;
+    }
+  }
+
+ private:
+  topology const& topology_;
+  axis_list axes_;
+  std::int64_t parts_ = 1;
+};
+
+/// The dims drawn vertically and horizontally; -1 for none.
+inline std::array<int, 2> drawn_dims(shape const& s, placement const& p, topology const& t) {
+  int first = -1, last = -1;
+  for (int a = 0; a < p.axes(); ++a) {
+    if (!p[a].is_split() || t.extent(a) == 1) continue;
+    first = first < 0 || p[a].dim < first ? p[a].dim : first;
+    last = std::max<int>(last, p[a].dim);
+  }
+  int const end = s.rank() - 1;
+  if (end < 1) return {-1, end};
+  if (first < 0) return {0, end};
+  if (first < last) return {first, last};
+  return first == end ? std::array{0, end} : std::array{first, end};
+}
+
+inline std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+/// An SVG of the tensor's shards. `label`: what the pointer shows, escaped already.
+inline std::string shards_svg(shape const& s, placement const& p, topology const& t,
+                              std::string const& label) {
+  auto const [v, h] = drawn_dims(s, p, t);
+  double const width = 92, height = v < 0 ? 16 : 52;
+  drawn_dim const rows(t, p, v), columns(t, p, h);
+  std::string text = "<svg class='t' width='94' height='" + number(height + 2) +
+                     "' role='img'><title>" + label + "</title>";
+  double const w = width / columns.count(), d = height / rows.count();
+  for (int r = 0; r < rows.count(); ++r)
+    for (int c = 0; c < columns.count(); ++c) {
+      owner who;
+      who.fill(everyone);
+      rows.own(r, who);
+      columns.own(c, who);
+      text += "<rect x='" + number(1 + c * w) + "' y='" + number(1 + r * d) + "' width='" +
+              number(w) + "' height='" + number(d) + "' fill='" + colour(t, who) + "'/>";
+    }
+  if (p.has_partial())
+    text += "<rect x='1' y='1' width='92' height='" + number(height) + "' fill='url(#hatch)'/>";
+  return text + "<rect class='f' x='1' y='1' width='92' height='" + number(height) + "'/></svg>";
+}
+
+}  // namespace ashlar::io::page

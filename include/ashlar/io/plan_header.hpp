@@ -1,0 +1,142 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A plan as a C++ header: a constexpr variable, so that a program is typed by a plan that was found
+// elsewhere and does not search again.
+//
+//   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
+//
+//   #include "my_plan.hpp"
+//   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
+//
+// The header includes ashlar/search/plan.hpp and nothing else. Placements are written once and
+// named by number, with their text form beside them.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <ashlar/io/whole_file.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/plan.hpp>
+
+namespace ashlar::io {
+namespace detail {
+
+/// Names placements l0, l1, ... in the order in which they come.
+class placement_names {
+ public:
+  std::string operator()(placement const& p) {
+    std::size_t i = 0;
+    while (i < known_.size() && !(known_[i] == p)) ++i;
+    if (i == known_.size()) known_.push_back(p);
+    return "l" + std::to_string(i);
+  }
+
+  std::string declarations() const {
+    std::string text;
+    for (std::size_t i = 0; i < known_.size(); ++i) {
+      text += "  constexpr placement l" + std::to_string(i) + "{";
+      for (int a = 0; a < known_[i].axes(); ++a)
+        text += (a > 0 ? ", " : "") + expression(known_[i][a]);
+      text += "};  // " + to_string(known_[i]) + "\n";
+    }
+    return text;
+  }
+
+ private:
+  static std::string expression(axis_placement const& a) {
+    if (a.is_broadcast()) return "broadcast()";
+    if (a.is_partial())
+      return a.op == reduction::sum ? "partial()"
+                                    : std::string("partial(reduction::") + to_string(a.op) + ")";
+    return "split(" + std::to_string(a.dim) + ", " + std::to_string(a.depth) + ")";
+  }
+
+  std::vector<placement> known_;
+};
+
+inline std::string exact_text(double value) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+
+inline bool is_identifier(std::string const& name) {
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    char const c = name[i];
+    bool const letter = c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (!letter && !(i > 0 && c >= '0' && c <= '9')) return false;
+  }
+  return !name.empty();
+}
+
+}  // namespace detail
+
+/// The text of a header that defines `name`, a search::basic_plan whose capacity is its length.
+/// Throws ashlar::error if `name` is no identifier or the plan is not one of `net`.
+template <int N>
+std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
+                             std::string const& name) {
+  if (!detail::is_identifier(name))
+    throw error("plan_header", "\"" + name +
+                                   "\" is no name of a C++ variable. Use letters, digits "
+                                   "and '_', not a digit first.");
+  if (plan.size() != net.size())
+    throw error("plan_header", "the plan has " + std::to_string(plan.size()) +
+                                   " elements, but the net has " + std::to_string(net.size()) +
+                                   ".");
+  detail::placement_names lies;
+  std::string body;
+  for (int i = 0; i < plan.size(); ++i) {
+    auto const& c = plan[i];
+    body += "  add({" + lies(c.x) + ", " + lies(c.y) + ", " + lies(c.dy) + ", " + lies(c.dx) +
+            ", {";
+    for (int k = 0; k < c.parameters.size(); ++k) {
+      auto const& p = c.parameters[k];
+      body += (k > 0 ? ", {" : "{") + lies(p.use) + ", " + lies(p.grad) + ", " + lies(p.store) +
+              "}";
+    }
+    body += "}, {";
+    for (int k = 0; k < c.statistics.size(); ++k)
+      body += (k > 0 ? ", {" : "{") + lies(c.statistics[k].from) + ", " + lies(c.statistics[k].to) +
+              "}";
+    body += "}});  // " + std::to_string(i) + " " + net.spec(i).name.text + "\n";
+  }
+  std::string mesh, input;
+  for (auto const& a : plan.mesh.axis)
+    mesh += std::string(mesh.empty() ? "" : ", ") + "{\"" + std::string(a.name.view()) + "\", " +
+            std::to_string(a.extent) +
+            ", link_tier::" + (a.tier == link_tier::inter_node ? "inter_node" : "intra_node") + "}";
+  for (auto const n : plan.input.extent) input += (input.empty() ? "" : ", ") + std::to_string(n);
+  return "// A plan for " + to_string(plan.mesh) +
+         ", written by ashlar::io::save_plan_header. Use it as\n"
+         "//   ashlar::nn::place<float>(net, mesh, ashlar::nn::constant<" +
+         name +
+         ">)\n\n#pragma once\n\n#include <ashlar/search/plan.hpp>\n\n"
+         "inline constexpr auto " +
+         name + " = [] {\n  using namespace ashlar;\n" + lies.declarations() +
+         "  search::basic_plan<" + std::to_string(plan.size()) +
+         "> plan;\n  plan.mesh = topology{" + mesh + "};\n  plan.input = shape{" + input +
+         "};\n  plan.micro_batches = " + std::to_string(plan.micro_batches) +
+         ";\n  plan.seconds = " + detail::exact_text(plan.seconds) +
+         ";\n  plan.communication_seconds = " + detail::exact_text(plan.communication_seconds) +
+         ";\n  plan.memory = " + std::to_string(plan.memory) +
+         ";\n  plan.gap = " + detail::exact_text(plan.gap) +
+         ";\n  plan.problem_hash = " + std::to_string(plan.problem_hash) +
+         "u;\n  auto const add = [&plan](search::layer_choice const& c) { "
+         "plan.choices.push_back(c); };\n  // x, y, dy, dx, parameters {use, grad, store}, "
+         "statistics {from, to}\n" +
+         body + "  return plan;\n}();\n";
+}
+
+/// Writes that header. Throws ashlar::error, also if the file cannot be written.
+template <int N>
+void save_plan_header(std::string const& path, search::basic_problem<N> const& net,
+                      search::basic_plan<N> const& plan, std::string const& name) {
+  write_whole(path, plan_header_text(net, plan, name), "save_plan_header");
+}
+
+}  // namespace ashlar::io

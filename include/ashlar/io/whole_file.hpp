@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A file is written whole or not at all: to a temporary beside it, which is then renamed.
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::io {
+
+/// Writes a text. Throws ashlar::error(operation) naming the file if that fails; what was there
+/// before then stays.
+inline void write_whole(std::string const& path, std::string const& text,
+                        std::string const& operation) {
+  std::string const temporary = path + ".tmp";
+  {
+    std::ofstream out(temporary, std::ios::trunc | std::ios::binary);
+    out << text;
+    out.flush();
+    if (!out) {
+      std::remove(temporary.c_str());
+      throw error(operation, temporary + " cannot be written.");
+    }
+  }
+  std::error_code failed;
+  std::filesystem::rename(temporary, path, failed);
+  if (failed) {
+    std::remove(temporary.c_str());
+    throw error(operation, path + " cannot be written: " + failed.message() + ".");
+  }
+}
+
+}  // namespace ashlar::io

@@ -1,0 +1,186 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A plan as lines, for any report of it: names indented by residuals, one line per collective, and
+// which stretches of elements repeat (fold.hpp).
+//
+//   enter    the move of x into an element       back   the move of dy into it
+//   inside   its parameters and statistics,      rest   its parameters, backward and at the end
+//            forward                                    of the step
+//
+// Moves of several parameters of an element that take the same steps are one line. Seconds and bytes
+// are of one step, all micro-batches.
+
+#include <ashlar/search/breakdown.hpp>
+#include <ashlar/search/fold.hpp>
+#include <ashlar/search/text.hpp>
+
+namespace ashlar::search {
+
+constexpr char const* to_string(phase p) {
+  constexpr char const* names[] = {"forward", "backward", "synchronize"};
+  return names[static_cast<int>(p)];
+}
+
+/// One collective of a step.
+struct move_line {
+  phase when = phase::forward;
+  std::string what;  ///< "x", "d weight, bias"
+  collective kind = collective::all_gather;
+  std::string axes;
+  double bytes = 0, seconds = 0;
+  friend bool operator==(move_line const&, move_line const&) = default;
+};
+
+struct outlined_element {
+  std::string name;  ///< indented by residuals, "+ " before the end of one
+  std::vector<move_line> enter, inside, back, rest;
+};
+
+struct outline {
+  std::vector<outlined_element> elements;
+  std::vector<fold> folds;
+};
+
+namespace detail {
+
+/// "weight", "x", "dy", "statistic 1": the tensor that a move is about.
+inline std::string moved_name(scheduled_move const& move, layer_spec const& spec) {
+  switch (move.what) {
+    case moved::activation: return "x";
+    case moved::gradient: return "dy";
+    case moved::statistic: return "statistic " + std::to_string(move.index);
+    default: break;
+  }
+  std::string const name = spec.parameters[move.index].name.text;
+  return move.phase == phase::synchronize ? "d " + name : name;
+}
+
+/// Where the tensors of an element lie, in pieces that belong on one line each if they must.
+inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_choice const& c) {
+  std::vector<std::string> pieces{"x " + to_string(c.x) + " -> y " + to_string(c.y)};
+  if (!(c.dy == c.y && c.dx == c.x))
+    pieces.push_back("dy " + to_string(c.dy) + " -> dx " + to_string(c.dx));
+  for (int k = 0, next = 0; k < c.parameters.size(); k = next) {
+    auto const& p = c.parameters[k];
+    std::string text = spec.parameters[k].name.text;
+    for (next = k + 1; next < c.parameters.size() && c.parameters[next] == p; ++next)
+      text += std::string(", ") + spec.parameters[next].name.text;
+    text += " " + to_string(p.store);
+    if (!(p.use == p.store)) text += ", used " + to_string(p.use);
+    if (!(p.grad == p.store)) text += ", grad " + to_string(p.grad);
+    pieces.push_back(text);
+  }
+  return pieces;
+}
+
+/// The collectives of moves of one element.
+template <int N>
+std::vector<move_line> lines_of(basic_problem<N> const& net,
+                                std::vector<scheduled_move const*> const& moves, topology const& t,
+                                machine const& m) {
+  std::vector<move_line> lines;
+  for (std::size_t i = 0, next = 0; i < moves.size(); i = next) {
+    auto const& path = moves[i]->plan;
+    auto const& spec = net.spec(moves[i]->element);
+    std::string name = moved_name(*moves[i], spec);
+    for (next = i + 1; next < moves.size() && moves[next]->phase == moves[i]->phase &&
+                       moves[next]->what == moved::parameter && moves[next]->plan == path;
+         ++next)
+      name += std::string(", ") + spec.parameters[moves[next]->index].name.text;
+    double const times = double(next - i) * times_per_step(net, *moves[i]);
+    for (auto const& s : path.steps)
+      if (communicates(s.kind))
+        lines.push_back({moves[i]->phase, name, s.kind, to_string(s.axes, t),
+                         times * double(received_bytes(path, s, t)),
+                         times * step_seconds(s, path.extents, path.element_size, t, m)});
+  }
+  return lines;
+}
+
+/// Numbers an item among those seen before.
+template <class Item>
+int number_of(std::vector<Item>& seen, Item const& item) {
+  std::size_t i = 0;
+  while (i < seen.size() && !(seen[i] == item)) ++i;
+  if (i == seen.size()) seen.push_back(item);
+  return static_cast<int>(i);
+}
+
+}  // namespace detail
+
+/// The outline of a plan whose breakdown on machine `m` is `parts`.
+template <int N>
+outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                   plan_breakdown const& parts, machine const& m) {
+  struct moves_of {
+    std::vector<scheduled_move const*> enter, inside, back, rest;
+  };
+  struct inner {
+    std::string name;
+    int layer;
+    layer_choice choice;
+    std::vector<move_line> inside, rest;
+    bool operator==(inner const&) const = default;
+  };
+  auto const size = static_cast<std::size_t>(net.size());
+  std::vector<moves_of> moves(size);
+  for (auto const& move : parts.moves) {
+    auto& own = moves[static_cast<std::size_t>(move.element)];
+    (move.what == moved::gradient     ? own.back
+     : move.what == moved::activation ? own.enter
+     : move.phase == phase::forward   ? own.inside
+                                      : own.rest)
+        .push_back(&move);
+  }
+  outline o;
+  std::vector<foldable> list(size);
+  std::vector<inner> inners;
+  std::vector<std::vector<move_line>> boundaries;
+  for (int i = 0, level = 0; i < net.size(); ++i) {
+    auto const at = static_cast<std::size_t>(i);
+    bool const end = net[i].kind == element_kind::residual_end;
+    list[at].level = level;
+    level -= end;
+    auto const lines = [&](auto const& some) {
+      return detail::lines_of(net, some, chosen.mesh, m);
+    };
+    o.elements.push_back({std::string(static_cast<std::size_t>(2 * level), ' ') +
+                              (end ? "+ " : "") + net.spec(i).name.text,
+                          lines(moves[at].enter), lines(moves[at].inside), lines(moves[at].back),
+                          lines(moves[at].rest)});
+    level += net[i].kind == element_kind::residual_begin;
+    auto const& e = o.elements.back();
+    list[at].own = detail::number_of(inners,
+                                     inner{e.name, net[i].layer, chosen[i], e.inside, e.rest});
+    list[at].enter = detail::number_of(boundaries, e.enter);
+    list[at].back = detail::number_of(boundaries, e.back);
+  }
+  o.folds = folds(list);
+  return o;
+}
+
+/// An element of the first copy of a fold, and what its other copies do at their ends: what enters
+/// all but the first, what comes back to all but the last.
+struct folded_element {
+  outline const& in;
+  std::size_t at, typical, final;
+  bool begins = false;  ///< something else enters the first copy than the others
+  bool ends = false;    ///< something else comes back to the last copy
+
+  folded_element(outline const& o, fold const& f, int i)
+      : in(o), at(static_cast<std::size_t>(i)), typical(at),
+        final(static_cast<std::size_t>(i + f.period * (f.times - 1))) {
+    bool const first = f.times > 1 && i == f.first;
+    if (first) typical = static_cast<std::size_t>(i + f.period);
+    begins = first && own().enter != usual().enter;
+    ends = f.times > 1 && i + 1 == f.first + f.period && own().back != end().back;
+  }
+  outlined_element const& own() const { return in.elements[at]; }
+  outlined_element const& usual() const { return in.elements[typical]; }
+  outlined_element const& end() const { return in.elements[final]; }
+};
+
+}  // namespace ashlar::search
