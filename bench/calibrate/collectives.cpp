@@ -10,13 +10,6 @@
 namespace ashlar_bench {
 namespace {
 
-ashlar::machine counting(reach where, ashlar::link const& unit) {
-  ashlar::machine m;
-  m.intra = where == reach::intra ? unit : ashlar::link{};
-  m.inter = where == reach::inter ? unit : ashlar::link{};
-  return m;
-}
-
 /// Buffers in the mesh's memory, as tensors are, so that neighbours of a node can read them; `slots`
 /// of them in turn, so that no cache holds the next one: a training step comes back to a tensor only
 /// after all the others.
@@ -95,13 +88,8 @@ std::vector<collective_sample> measure_collectives(MPI_Comm world, std::vector<g
       }
       check(world, all, std::to_string(g.members) + " ranks, " + size_text(bytes));
       auto const times = measure(world, all, how);
-      for (std::size_t i = 0; i < steps.size(); ++i) {
-        collective_sample s{g, steps[i], {}};
-        s.sample.messages = predicted_seconds(s, counting(g.where, {1, 0}));
-        s.sample.bytes = predicted_seconds(s, counting(g.where, {0, 1}));
-        s.sample.seconds = times[i].median;
-        samples.push_back(s);
-      }
+      for (std::size_t i = 0; i < steps.size(); ++i)
+        samples.push_back({g, steps[i], sample_of(g, steps[i], times[i].median)});
     }
   }
   return samples;

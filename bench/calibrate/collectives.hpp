@@ -2,16 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measured steps as samples for a fit: how long, and how many messages and bytes the cost model
-// charges. Those come out of the cost model itself, asked on machines where one message, or one byte,
-// takes a second and all else nothing.
+// Steps of plans, measured: medians of the time of the slowest rank, all groups of a mesh at once, out
+// of buffers that no cache holds. What the fits are made from (groups.hpp: sample_of).
 
 #include <cstdint>
 #include <vector>
 
 #include <mpi.h>
-
-#include <ashlar/machine/fit_link.hpp>
 
 #include "../support/trials.hpp"
 #include "groups.hpp"

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <ashlar/machine/fit_link.hpp>
 #include <ashlar/plan/step.hpp>
 
 namespace ashlar_bench {
@@ -118,6 +119,19 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   }
   add(collective::all_reduce, sums, whole);
   return all;
+}
+
+/// What the cost model charges for a step in units of the α and the β of the tier that the group is
+/// of, with the seconds it took: the model itself is asked, on machines where one message, or one
+/// byte, takes a second and all else nothing.
+inline ashlar::link_sample sample_of(group const& g, measured_step const& s, double seconds) {
+  auto const counted = [&](ashlar::link const& unit) {
+    ashlar::machine m;
+    m.intra = g.where == reach::intra ? unit : ashlar::link{};
+    m.inter = g.where == reach::inter ? unit : ashlar::link{};
+    return step_seconds(s.step, s.extents, int(sizeof(float)), g.mesh, m);
+  };
+  return {counted({1, 0}), counted({0, 1}), seconds};
 }
 
 }  // namespace ashlar_bench
