@@ -61,7 +61,7 @@ TEST_CASE("a reduce-scatter receives every other rank's addends of its block") {
 
 TEST_CASE("an all-reduce is a reduce-scatter and a gather of balanced blocks") {
   for (int p = 2; p <= 5; ++p)
-    for (std::int64_t n = 0; n <= 11; ++n)
+    for (std::int64_t const n : {0, 1, 2, 3, 4, 5, 7, 11, 32768, 32769})
       for (int i = 0; i < p; ++i) {
         auto const block = part(n, p, i);
         auto const scatter = ashlar::collective_traffic(collective::reduce_scatter, p, n, block, 0,
@@ -69,7 +69,7 @@ TEST_CASE("an all-reduce is a reduce-scatter and a gather of balanced blocks") {
         auto const gather = ashlar::collective_traffic(collective::all_gather, p, block, n, block,
                                                        i);
         CHECK(ashlar::collective_traffic(collective::all_reduce, p, n, n, n, i) ==
-              traffic{p == 2 ? 1 : scatter.messages + gather.messages,
+              traffic{p == 2 && n <= 32768 ? 1 : scatter.messages + gather.messages,
                       scatter.elements + gather.elements});
       }
 }

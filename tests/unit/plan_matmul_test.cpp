@@ -62,7 +62,10 @@ std::int64_t buffers(redistribution_plan const& plan, ashlar::step const& s,
       return s.from[s.axes[0]].dim == 0 || whole[0].size == 1 ? 0 : rounds(before);
     }
     case collective::reduce_scatter: return rounds(after);
-    case collective::all_reduce: return rounds(p > 2 ? (before + p - 1) / p : before);
+    case collective::all_reduce: {
+      bool const whole = p == 2 && before <= 32768 * plan.element_size;
+      return rounds(whole ? before : (before + p - 1) / p);
+    }
     case collective::permute:
       if (is_pairwise(s, t)) return 0;
       [[fallthrough]];

@@ -13,7 +13,7 @@
 //   all_gather      p - 1      to - from                    every shard of the others
 //   reduce_scatter  p - 1      (p - 1) to                   the others' addends of its shard
 //   all_reduce      2 (p - 1)  (p - 1) b + (from - b)       both of the above; b: its block of from;
-//                                                           1 message if p = 2: the whole arrays cross
+//                                                           1 message if the arrays cross (below)
 //   all_to_all      p - 1      to - kept
 //   permute         1          to                           between pairs of ranks; p - 1 messages and
 //                                                           to - kept where shards do not map one to
@@ -54,6 +54,12 @@ struct traffic {
   friend constexpr bool operator==(traffic const&, traffic const&) = default;
 };
 
+/// Whether the whole arrays of an all-reduce cross, and each rank reduces all: between two ranks, while
+/// a message less is worth more than half of the additions.
+constexpr bool arrays_cross(int p, std::int64_t elements) {
+  return p == 2 && elements <= 32 * 1024;
+}
+
 /// The table above. `index` is the rank's position in its group (its block of an all-reduce).
 constexpr traffic collective_traffic(collective kind, int p, std::int64_t from, std::int64_t to,
                                      std::int64_t kept, int index) {
@@ -63,7 +69,7 @@ constexpr traffic collective_traffic(collective kind, int p, std::int64_t from, 
     case collective::reduce_scatter: return {p - 1, (p - 1) * to};
     case collective::all_reduce: {
       std::int64_t const block = from / p + (index < from % p ? 1 : 0);
-      return {p == 2 ? 1 : 2 * (p - 1), (p - 1) * block + (from - block)};
+      return {arrays_cross(p, from) ? 1 : 2 * (p - 1), (p - 1) * block + (from - block)};
     }
     case collective::all_to_all: return {p - 1, to - kept};
     case collective::permute: return {1, to - kept};

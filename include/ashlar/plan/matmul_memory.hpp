@@ -38,7 +38,7 @@ constexpr std::int64_t packing_bytes(step const& s, shape const& extents, int el
                                      topology const& t) {
   if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
   box const from = local_box(extents, t, s.from, {}), to = local_box(extents, t, s.to, {});
-  std::int64_t const p = t.group_size(s.axes);
+  int const p = t.group_size(s.axes);
   if (s.kind == collective::all_gather) {
     bool runs = true;
     for (int d = 0; d < s.from[s.axes[0]].dim; ++d) runs = runs && to[d].size == 1;
@@ -47,7 +47,8 @@ constexpr std::int64_t packing_bytes(step const& s, shape const& extents, int el
   std::int64_t block = element_size;
   for (int d = 0; d < from.rank(); ++d)
     block *= from[d].size < to[d].size ? from[d].size : to[d].size;
-  if (s.kind == collective::all_reduce && p > 2) block = (block + p - 1) / p;
+  if (s.kind == collective::all_reduce && !arrays_cross(p, from.elements()))
+    block = (block + p - 1) / p;
   return 2 * p * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 

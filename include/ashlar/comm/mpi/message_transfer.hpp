@@ -7,17 +7,19 @@
 //
 //                                       pairwise          ring                      library
 //   all_gather                          one exchange      ring all-gather           one call
-//   reduce_scatter                      one exchange      ring reduce-scatter       one call
+//   reduce_scatter                      one exchange      ring reduce-scatter of    one call
+//                                                         what all blocks have,
+//                                                         one exchange of the rest
 //   all_reduce                          two exchanges:    ring reduce-scatter,      one call
-//                                       reduce my part,   ring all-gather
-//                                       gather all parts
-//   all_reduce of two members, up to    one exchange: the whole arrays cross
-//     `crossing_bytes`, any order
+//                                       reduce my part,   the rest as above,
+//                                       gather all parts  ring all-gather
+//   all_reduce where arrays_cross       one exchange of the whole arrays            one call
 //   all_to_all, permute                 one exchange
 //
-// Each of them receives the same bytes. One that is dropped before its end, by an exception, does not
+// Each of them receives the same bytes, those of the plan, on every rank. One that is dropped before its end, by an exception, does not
 // wait for members that may never come: it leaves its messages to MPI and retires the arena.
 
+#include <utility>
 #include <variant>
 
 #include <ashlar/comm/mpi/choice.hpp>
@@ -28,21 +30,17 @@
 
 namespace ashlar::mpi {
 
-/// Up to here two members reduce a whole all-reduce both: one message less to wait for is worth
-/// more than half of the additions.
-inline constexpr std::int64_t crossing_bytes = 128 * 1024;
-
 class message_transfer {
  public:
   /// Begins to send and to receive. `what` must outlive the transfer. All members give the same
   /// `take`, one that may carry it.
   message_transfer(transfer const& what, element_pointer source, element_pointer target,
                    MPI_Comm comm, arena& memory, algorithm take = algorithm::pairwise)
-      : what_(&what), target_(target), comm_(comm), memory_(&memory), take_(take) {
+      : what_(&what), source_(source), target_(target), comm_(comm), memory_(&memory), take_(take) {
     if (take == algorithm::library) {
       phase_.emplace<library_collective>(what, source, target, comm, memory);
     } else if (what.reduces()) {
-      begin_reducing(source);
+      begin_reducing();
     } else if (take == algorithm::ring) {
       phase_.emplace<ring_all_gather>(what.receives, what.index, source, target, comm, memory);
     } else {
@@ -54,16 +52,13 @@ class message_transfer {
   }
 
   bool advance() {
-    if (!phase_ended()) return false;
-    if (!gathers_) return true;
-    begin_gathering();
-    return phase_ended();
+    while (phase_ended())
+      if (!begin_next()) return true;
+    return false;
   }
   void wait() {
-    wait_for_phase();
-    if (!gathers_) return;
-    begin_gathering();
-    wait_for_phase();
+    do wait_for_phase();
+    while (begin_next());
   }
 
  private:
@@ -71,39 +66,55 @@ class message_transfer {
     return what_->receives[static_cast<std::size_t>(what_->index)];
   }
 
-  void begin_reducing(element_pointer source) {
+  void begin_reducing() {
     transfer const& x = *what_;
-    gathers_ = x.kind == collective::all_reduce;
-    if (take_ == algorithm::ring) {
-      phase_.emplace<ring_reduce_scatter>(x.sends, mine(), x.index, x.op, source, target_, comm_,
-                                          *memory_);
+    if (x.kind == collective::all_reduce && arrays_cross(x.members, x.from.elements())) {
+      std::int64_t const elements = x.from.elements();
+      whole_ = ashlar::detail::flat_block({0, elements}, elements);
+      pairwise_task task = reduction_task({&whole_, 1}, whole_);
+      task.parts = x.receives;
+      phase_.emplace<pairwise_exchange>(task, source_, target_, comm_, *memory_);
       return;
     }
-    pairwise_task task{x.sends, {&mine(), 1}, x.members};
-    task.index = x.index;
-    task.reduces = true;
-    task.op = x.op;
-    std::int64_t const elements = x.from.elements();
-    if (gathers_ && x.members == 2 && elements * source.size() <= crossing_bytes &&
-        order_is_free(source.type(), x.op, 2)) {
-      gathers_ = false;
-      whole_ = ashlar::detail::flat_block({0, elements}, elements);
-      task.sends = task.receives = {&whole_, 1};
+    gathers_ = x.kind == collective::all_reduce;
+    if (take_ == algorithm::ring) {
+      leaves_rest_ = shortest_of(x.sends) < longest_of(x.sends);
+      phase_.emplace<ring_reduce_scatter>(x.sends, mine(), x.index, x.op, source_, target_, comm_,
+                                          *memory_);
+    } else {
+      phase_.emplace<pairwise_exchange>(reduction_task(x.sends, mine()), source_, target_, comm_,
+                                        *memory_);
     }
-    phase_.emplace<pairwise_exchange>(task, source, target_, comm_, *memory_);
   }
 
-  void begin_gathering() {
+  pairwise_task reduction_task(std::span<strided_block const> sends,
+                               strided_block const& result) const {
+    pairwise_task task{sends, {&result, 1}, what_->members};
+    task.index = what_->index;
+    task.reduces = true;
+    task.op = what_->op;
+    return task;
+  }
+
+  /// False: there is nothing more to do.
+  bool begin_next() {
+    if (std::exchange(leaves_rest_, false)) {
+      pairwise_task task = reduction_task(what_->sends, mine());
+      task.first = shortest_of(what_->sends);
+      phase_.emplace<pairwise_exchange>(task, source_, target_, comm_, *memory_);
+      return true;
+    }
+    if (!std::exchange(gathers_, false)) return false;
     transfer const& x = *what_;
-    gathers_ = false;
     if (take_ == algorithm::ring) {
       phase_.emplace<ring_all_gather>(x.receives, x.index, element_pointer(), target_, comm_,
                                       *memory_);
-      return;
+    } else {
+      pairwise_task task{{&mine(), 1}, x.receives, x.members};
+      task.index = x.index;
+      phase_.emplace<pairwise_exchange>(task, target_, target_, comm_, *memory_);
     }
-    pairwise_task task{{&mine(), 1}, x.receives, x.members};
-    task.index = x.index;
-    phase_.emplace<pairwise_exchange>(task, target_, target_, comm_, *memory_);
+    return true;
   }
 
   bool phase_ended() {
@@ -123,10 +134,11 @@ class message_transfer {
   }
 
   transfer const* what_;
-  element_pointer target_;
+  element_pointer source_, target_;
   MPI_Comm comm_;
   arena* memory_;
   algorithm take_;
+  bool leaves_rest_ = false;  // by a ring, of uneven blocks
   bool gathers_ = false;
   strided_block whole_;
   std::variant<std::monostate, pairwise_exchange, ring_reduce_scatter, ring_all_gather,

@@ -12,7 +12,7 @@
 //   on both sides
 //   others                           packed and unpacked chunk by chunk
 //   reductions                       chunks of all members reduced in one pass, in the order of
-//                                    comm/transfer.hpp
+//                                    comm/transfer.hpp: my part or, of arrays that cross, all parts
 //
 // It is the all-gather, the all-to-all, the permute and the (pairwise) reduce-scatter; an all-reduce
 // is one or two of them (message_transfer.hpp). advance() never waits. Blocks of different sizes are
@@ -40,7 +40,7 @@ constexpr std::int64_t pairwise_chunk_of(int members) {
 
 /// What a pairwise exchange does: block sends[j] of `source` goes to member j (a single one goes to
 /// all); that of member j arrives as receives[j] in `target` or, with `reduces`, all of them are
-/// reduced into receives[0].
+/// reduced into receives[0], from element `first` of each block on.
 struct pairwise_task {
   std::span<strided_block const> sends;
   std::span<strided_block const> receives;
@@ -49,6 +49,9 @@ struct pairwise_task {
   int index = 0;
   bool reduces = false;
   reduction op = reduction::sum;
+  std::int64_t first = 0;
+  std::span<strided_block const>
+      parts{};  ///< of whole arrays that are reduced: whose part is where
 };
 
 class pairwise_exchange {
@@ -116,8 +119,8 @@ class pairwise_exchange {
     std::int64_t most = 0, most_cut = 0;
     for (auto const blocks : {task_.sends, task_.receives})
       for (auto const& b : blocks) {
-        most = std::max(most, b.elements);
-        if (is_cut(b)) most_cut = std::max(most_cut, b.elements);
+        most = std::max(most, b.elements - task_.first);
+        if (is_cut(b)) most_cut = std::max(most_cut, b.elements - task_.first);
       }
     chunk_ = pairwise_chunk_of(members()) / source_.size();
     rounds_ = std::max<std::int64_t>(most > 0 ? 1 : 0, (most_cut + chunk_ - 1) / chunk_);
@@ -155,7 +158,7 @@ class pairwise_exchange {
   }
   interval part(std::int64_t round, strided_block const& b) const {
     if (!is_cut(b)) return {0, round == 0 ? b.elements : 0};
-    return intersect(interval{round * chunk_, chunk_}, interval{0, b.elements});
+    return intersect(interval{task_.first + round * chunk_, chunk_}, interval{0, b.elements});
   }
 
   void post(std::int64_t round) {
@@ -210,10 +213,19 @@ class pairwise_exchange {
       copy_range(own, piece.begin, piece.end(), source_, arrival(round, task_.index), false, true);
       own_chunk = arrival(round, task_.index);
     }
-    for (int i = 1; i < p; ++i)
-      addends_[static_cast<std::size_t>(i - 1)] = arrival(round, (task_.index + i) % p).at;
-    addends_.back() = own_chunk.at;
-    reduce_runs(task_.op, piece.size, addends_, target_ + mine.target_offset + piece.begin);
+    auto const reduce_part = [&](int owner, interval const& part) {
+      if (part.size == 0) return;
+      for (int i = 1; i <= p; ++i) {
+        int const j = (owner + i) % p;
+        auto const addend = j == task_.index ? own_chunk : arrival(round, j);
+        addends_[static_cast<std::size_t>(i - 1)] = (addend + (part.begin - piece.begin)).at;
+      }
+      reduce_runs(task_.op, part.size, addends_, target_ + mine.target_offset + part.begin);
+    };
+    if (task_.parts.empty()) return reduce_part(task_.index, piece);
+    int owner = 0;
+    for (auto const& b : task_.parts)
+      reduce_part(owner++, intersect(piece, interval{b.source_offset, b.elements}));
   }
 
   pairwise_task task_;

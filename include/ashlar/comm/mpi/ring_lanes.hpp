@@ -144,7 +144,13 @@ class ring_lanes {
   lane lanes_[lane_count];
 };
 
-/// The longest of some blocks.
+/// The elements of the shortest and of the longest of some blocks.
+template <class Blocks>
+std::int64_t shortest_of(Blocks const& blocks) {
+  std::int64_t least = blocks[0].elements;
+  for (auto const& b : blocks) least = std::min(least, b.elements);
+  return least;
+}
 template <class Blocks>
 std::int64_t longest_of(Blocks const& blocks) {
   std::int64_t most = 0;

@@ -11,9 +11,10 @@
 //   t = p - 1            that is block r, complete: into the target
 //
 // Each member sends to one other only: a group that lies node behind node crosses each node's link
-// once, where pairs cross it for every member elsewhere. Of uneven blocks a member receives those that
-// pass it, p - 1 of its own size only on the average. A hop rounds to T, so that bfloat16, whose
-// sums are rounded once, cannot go this way.
+// once, where pairs cross it for every member elsewhere. It carries as many elements of each block as
+// all blocks have: of longer ones a member would receive others than its own, while the rest of its own
+// goes by pairs (message_transfer.hpp). A hop rounds to T, so that bfloat16, whose sums are rounded
+// once, cannot go this way.
 
 #include <span>
 
@@ -27,14 +28,16 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   friend base;
 
  public:
-  /// Expects several members. sends[j] of `source` is my addend of member j's block; mine arrives
-  /// as `result` in `target`, which may be `source` if every block lies there as in the source.
+  /// Expects several members. The first elements of sends[j] of `source` are my addend of member j's
+  /// block; mine arrive as `result` in `target`, which may be `source` if every block lies there as
+  /// in the source.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)
-      : base(static_cast<int>(sends.size()), index, source.type(), longest_of(sends), 3, comm,
+      : base(static_cast<int>(sends.size()), index, source.type(), shortest_of(sends), 3, comm,
              memory),
-        sends_(sends), result_(&result), op_(op), source_(source), target_(target) {
+        sends_(sends), elements_(shortest_of(sends)), result_(&result), op_(op), source_(source),
+        target_(target) {
     base::begin();
   }
 
@@ -50,18 +53,16 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   }
 
   void post(lane& l) {
-    int const t = l.step, out = base::behind(t), in = base::behind(t + 1);
-    base::receive(l, l.buffers[t % 2], base::part(l, block(in).elements).size);
-    auto const piece = base::part(l, block(out).elements);
-    if (piece.size == 0) return;
-    element_pointer const held = l.buffers[(t - 1) % 2];
-    base::send(l, t == 1 ? addend(out, piece, held) : held, piece.size);
+    int const t = l.step;
+    auto const piece = base::part(l, elements_);
+    base::receive(l, l.buffers[t % 2], piece.size);
+    base::send(l, t == 1 ? addend(base::behind(1), piece, l.buffers[0]) : l.buffers[(t - 1) % 2],
+               piece.size);
   }
 
   void finish(lane& l) {
     int const in = base::behind(l.step + 1);
-    auto const piece = base::part(l, block(in).elements);
-    if (piece.size == 0) return;
+    auto const piece = base::part(l, elements_);
     element_pointer const arrived = l.buffers[l.step % 2];
     bool const is_last = l.step == base::members_ - 1;
     void const* const addends[] = {arrived.at, addend(in, piece, l.buffers[2]).at};
@@ -70,6 +71,7 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   }
 
   std::span<strided_block const> sends_;
+  std::int64_t elements_;  // of each block
   strided_block const* result_;
   reduction op_;
   element_pointer source_, target_;
