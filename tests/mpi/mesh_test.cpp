@@ -15,7 +15,7 @@
 #include <support/transport.hpp>
 
 #include <ashlar/tensor/factory.hpp>
-#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -99,13 +99,28 @@ TEST_CASE("plans are kept, and made again for another machine") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
   auto const from = ashlar::parse_placement("S(0)"), to = ashlar::parse_placement("S(1)");
-  auto const* plan = &m.plan({5, 6}, 4, from, to);
-  CHECK(&m.plan({5, 6}, 4, from, to) == plan);
-  CHECK_FALSE(m.plan({6, 5}, 4, from, to).extents == plan->extents);
+  auto const kept = m.prepared({5, 6}, 4, from, to);
+  CHECK(m.prepared({5, 6}, 4, from, to) == kept);
+  CHECK_FALSE(m.plan({6, 5}, 4, from, to).extents == kept->plan.extents);
   CHECK(m.plan({5, 6}, 8, from, to).element_size == 8);
-  double const seconds = plan->seconds;
+  double const seconds = kept->plan.seconds;
   m.set_machine(bandwidth_bound);
   if (n > 1) CHECK(m.plan({5, 6}, 4, from, to).seconds != seconds);
+}
+
+TEST_CASE("of ever new plans a bounded number is kept, and what is in use as long as it is") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const from = ashlar::parse_placement("S(0)"), to = ashlar::parse_placement("S(1)");
+  std::weak_ptr<ashlar::prepared_plan const> const first = m.prepared({5, 6}, 4, from, to);
+  auto const values = dense({9, 7}, 2);
+  auto moving = redistribute_async(placed<float, 2>(m, values, from), to);
+  int const most = ashlar::plan_cache::most_plans;
+  for (int i = 0; i < most + 1; ++i) {
+    if (i < most - 2) CHECK_FALSE(first.expired());
+    m.prepared({i + 10, 3}, 4, from, to);
+  }
+  CHECK(first.expired());
+  CHECK(wrong_with(moving.wait(), values) == "");
 }
 
 TEST_CASE("a repeated redistribution allocates nothing new, and tensors outlive their mesh") {

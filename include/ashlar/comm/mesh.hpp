@@ -135,13 +135,15 @@ class mesh {
   double communication_seconds() const { return state_->seconds; }
 
   /// The plan of a redistribution, from the cache.
-  redistribution_plan const& plan(shape const& extents, int element_size, placement const& from,
-                                  placement const& to) const {
-    return prepared(extents, element_size, from, to).plan;
+  redistribution_plan plan(shape const& extents, int element_size, placement const& from,
+                           placement const& to) const {
+    return prepared(extents, element_size, from, to)->plan;
   }
-  /// The same with what this rank does in each step.
-  prepared_plan const& prepared(shape const& extents, int element_size, placement const& from,
-                                placement const& to) const {
+  /// The same with what this rank does in each step. The reference is good until the next plan is
+  /// asked for; a copy of the pointer for as long as it lives.
+  std::shared_ptr<prepared_plan const> const& prepared(shape const& extents, int element_size,
+                                                       placement const& from,
+                                                       placement const& to) const {
     return state_->plans.redistribution(extents, element_size, from, to, topology(), machine(),
                                         here());
   }

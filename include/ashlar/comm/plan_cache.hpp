@@ -5,9 +5,12 @@
 
 // Plans that a mesh has made, so that each is made once: redistributions by (extents, element size,
 // both ends), matrix products by (both operands, transpositions, result). Plans depend on nothing
-// else but the mesh and the machine; the mesh clears the cache when its machine changes.
+// else but the mesh and the machine; the mesh clears the cache when its machine changes. Of each sort
+// at most `most_plans` are kept: when one more is asked for, all are forgotten. Who keeps a plan for
+// longer than until the next is asked for, as what is under way does, keeps the pointer.
 
 #include <bit>
+#include <memory>
 #include <unordered_map>
 #include <vector>
 
@@ -62,34 +65,36 @@ inline prepared_product prepare(matmul_plan const& plan, topology const& t, mach
 
 class plan_cache {
  public:
-  prepared_plan const& redistribution(shape const& extents, int element_size, placement const& from,
-                                      placement const& to, topology const& t, machine const& m,
-                                      coordinates const& here) {
+  static constexpr std::size_t most_plans = 1024;
+
+  template <class Prepared>
+  using pointer = std::shared_ptr<Prepared const>;
+
+  pointer<prepared_plan> const& redistribution(shape const& extents, int element_size,
+                                               placement const& from, placement const& to,
+                                               topology const& t, machine const& m,
+                                               coordinates const& here) {
     key k;
     k.add(element_size).add(extents).add(from).add(to);
-    auto const found = redistributions_.find(k);
-    if (found != redistributions_.end()) return found->second;
-    return redistributions_
-        .emplace(k, prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here))
-        .first->second;
+    return found_or_made(redistributions_, k, [&] {
+      return prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here);
+    });
   }
 
-  prepared_product const& product(shape const& a_extents, placement const& a,
-                                  shape const& b_extents, placement const& b, bool transpose_a,
-                                  bool transpose_b, placement const& c, int element_size,
-                                  topology const& t, machine const& m, matmul_options const& wanted,
-                                  coordinates const& here) {
+  pointer<prepared_product> const& product(shape const& a_extents, placement const& a,
+                                           shape const& b_extents, placement const& b,
+                                           bool transpose_a, bool transpose_b, placement const& c,
+                                           int element_size, topology const& t, machine const& m,
+                                           matmul_options const& wanted, coordinates const& here) {
     key k;
     k.add(element_size).add(transpose_a).add(transpose_b);
     k.add(wanted.memory).add(wanted.stream).add(wanted.panels);
     k.add(a_extents).add(a).add(b_extents).add(b).add(c);
-    auto const found = products_.find(k);
-    if (found != products_.end()) return found->second;
-    return products_
-        .emplace(k, prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
-                                        element_size, t, m, wanted),
-                            t, m, here))
-        .first->second;
+    return found_or_made(products_, k, [&] {
+      return prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
+                                 element_size, t, m, wanted),
+                     t, m, here);
+    });
   }
 
   void clear() {
@@ -124,8 +129,20 @@ class plan_cache {
     }
   };
 
-  std::unordered_map<key, prepared_plan, hash> redistributions_;
-  std::unordered_map<key, prepared_product, hash> products_;
+  template <class Prepared>
+  using plans = std::unordered_map<key, pointer<Prepared>, hash>;
+
+  template <class Prepared, class Make>
+  static pointer<Prepared> const& found_or_made(plans<Prepared>& in, key const& k, Make make) {
+    auto const found = in.find(k);
+    if (found != in.end()) return found->second;
+    auto made = std::make_shared<Prepared const>(make());
+    if (in.size() == most_plans) in.clear();
+    return in.emplace(k, std::move(made)).first->second;
+  }
+
+  plans<prepared_plan> redistributions_;
+  plans<prepared_product> products_;
 };
 
 }  // namespace ashlar

@@ -170,8 +170,8 @@ namespace detail {
 
 /// The plan of a product, in the mesh's cache.
 template <class A, class B, placement_argument Result>
-prepared_product const& product_plan(A const& a, B const& b, Result const& p,
-                                     matmul_options const& wanted) {
+std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const& b, Result const& p,
+                                                            matmul_options const& wanted) {
   auto const& x = detail::matmul_operand<A>::get(a);
   auto const& w = detail::matmul_operand<B>::get(b);
   detail::same_mesh("matmul", x, w);
@@ -195,7 +195,7 @@ requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B c
                                                                  Result const& p,
                                                                  matmul_options const& wanted) {
   auto const& m = detail::matmul_operand<A>::get(a).mesh();
-  return {detail::product_plan(a, b, p, wanted).plan, m.topology(), m.machine()};
+  return {detail::product_plan(a, b, p, wanted)->plan, m.topology(), m.machine()};
 }
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
@@ -216,7 +216,8 @@ matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t 
 template <class A, class B, placement_argument Result>
 requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
-  auto const& plan = detail::product_plan(a, b, p, wanted);
+  auto const product = detail::product_plan(a, b, p, wanted);
+  auto const& plan = *product;
   auto const given_a = detail::matmul_operand<A>::get(a).as_dynamic();
   auto const given_b = detail::matmul_operand<B>::get(b).as_dynamic();
   auto const whole = [&] {
@@ -227,8 +228,9 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
     }();
     return detail::run_plan(std::move(local), plan.c);
   };
-  auto const result = plan.plan.panels.letter == 0 ? whole()
-                                                   : detail::run_streamed(given_a, given_b, plan);
+  auto const result = plan.plan.panels.letter == 0
+                          ? whole()
+                          : detail::run_streamed(given_a, given_b, product);
   if constexpr (static_placement<Result>) return result.template as_static<Result>();
   else return result;
 }

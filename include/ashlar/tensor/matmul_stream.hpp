@@ -74,9 +74,10 @@ class panel_tensor {
  public:
   /// `moves`: which of the plans of a panel is this tensor's.
   panel_tensor(tensor<T, Rank> const& x, prepared_plan prepared_panels::*moves,
-               prepared_product const& product, redistribution_plan const& whole, int dim)
-      : x_(x), moves_(moves), product_(product), whole_(whole), panels_(product.plan.panels),
-        dim_(dim), in_place_(dim >= 0 && panels_in_place(product.plan, whole, x.placement(), dim,
+               std::shared_ptr<prepared_product const> const& product,
+               redistribution_plan const& whole, int dim)
+      : x_(x), moves_(moves), product_(product), whole_(whole), panels_(product->plan.panels),
+        dim_(dim), in_place_(dim >= 0 && panels_in_place(product->plan, whole, x.placement(), dim,
                                                          x.mesh().topology())) {}
 
   using moving = moving_tensor<tensor<T, Rank>>;
@@ -85,12 +86,12 @@ class panel_tensor {
   std::optional<moving> start(int i) const {
     if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
-      return moving(viewed(i), moves(i));
+      return moving(viewed(i), shared_moves(i));
     auto panel = made(i);
     for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
       copy_region(region, x_.local_box(), static_cast<T const*>(x_.data()), packed, panel.data());
     });
-    return moving(std::exchange(panel, {}), moves(i));
+    return moving(std::exchange(panel, {}), shared_moves(i));
   }
   /// Panel `i` of an operand, begun as `panel`, where the local product wants it.
   matmul_block<T, Rank> arrived(int i, std::optional<moving> panel) const {
@@ -106,7 +107,7 @@ class panel_tensor {
   /// Begins to move panel `i` of the result, if it has to.
   std::optional<moving> start_result(int i, matmul_block<T, Rank> block) const {
     if (dim_ < 0 || in_place_) return {};
-    return moving(std::exchange(block.owner, {}), moves(i));
+    return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
   /// Brings panel `i` of the result, begun as `panel`, to its slices.
   void put(int i, std::optional<moving> panel) const {
@@ -119,11 +120,13 @@ class panel_tensor {
 
  private:
   prepared_plan const& moves(int i) const {
-    auto const* at = &product_.panels.front();
-    for (auto const& group : product_.panels)
+    auto const* at = &product_->panels.front();
+    for (auto const& group : product_->panels)
       if (group.first <= i) at = &group;
     return at->*moves_;
   }
+  /// The same as a part of the product's plan, which lives as long.
+  std::shared_ptr<prepared_plan const> shared_moves(int i) const { return {product_, &moves(i)}; }
   /// Panel `i`, not filled, where its moves begin.
   tensor<T, Rank> made(int i) const {
     auto const& plan = moves(i).plan;
@@ -141,7 +144,7 @@ class panel_tensor {
 
   tensor<T, Rank> x_;
   prepared_plan prepared_panels::*moves_;
-  prepared_product const& product_;
+  std::shared_ptr<prepared_product const> const& product_;
   redistribution_plan const& whole_;
   panel_stream const& panels_;
   int dim_;
@@ -162,17 +165,17 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
 /// Runs a plan that streams on operands that lie as it says.
 template <class T, int Rank>
 tensor<T, Rank> run_streamed(tensor<T, Rank> const& a, tensor<T, Rank> const& b,
-                             prepared_product const& product) {
-  auto const& plan = product.plan;
+                             std::shared_ptr<prepared_product const> const& product) {
+  auto const& plan = product->plan;
   auto const names = plan.letters();
   char const letter = plan.panels.letter;
   int const in_a = names.dim_of(names.a, letter), in_b = names.dim_of(names.b, letter),
             in_c = names.dim_of(names.c, letter);
   tensor<T, Rank> c;
   {
-    panel_tensor<T, Rank> const x(in_a < 0 ? run_plan(a, product.a) : a, &prepared_panels::a,
+    panel_tensor<T, Rank> const x(in_a < 0 ? run_plan(a, product->a) : a, &prepared_panels::a,
                                   product, plan.a, in_a);
-    panel_tensor<T, Rank> const w(in_b < 0 ? run_plan(b, product.b) : b, &prepared_panels::b,
+    panel_tensor<T, Rank> const w(in_b < 0 ? run_plan(b, product->b) : b, &prepared_panels::b,
                                   product, plan.b, in_b);
     c = {a.mesh(), plan.c.extents, in_c < 0 ? plan.c.from : plan.c.to};
     panel_tensor<T, Rank> const y(c, &prepared_panels::c, product, plan.c, in_c);
@@ -190,7 +193,7 @@ tensor<T, Rank> run_streamed(tensor<T, Rank> const& a, tensor<T, Rank> const& b,
     }
     y.put(plan.panels.count - 1, std::move(last_y));
   }
-  return in_c < 0 ? run_plan(std::move(c), product.c) : c;
+  return in_c < 0 ? run_plan(std::move(c), product->c) : c;
 }
 
 }  // namespace ashlar::detail

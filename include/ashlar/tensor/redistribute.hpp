@@ -21,7 +21,7 @@ namespace detail {
 
 /// The plan of `x` to `target`, from the mesh's cache. Throws if the placement does not fit.
 template <distributed Tensor>
-prepared_plan const& plan_to(Tensor const& x, placement const& target) {
+std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();
   if (char const* const wrong = check(target, Tensor::rank, m.axes()))
     throw error("redistribute", describe(x) + " to " + to_string(target) + ": " + wrong);
@@ -63,11 +63,11 @@ auto redistribute(Tensor const& x, Target const& target) {
     return x;
   } else if constexpr (static_placement<Target>) {
     if constexpr (detail::target_fits<Tensor, Target>())
-      return detail::run_plan(x.as_dynamic(), detail::plan_to(x, value_of<Target>))
+      return detail::run_plan(x.as_dynamic(), *detail::plan_to(x, value_of<Target>))
           .template as_static<Target>();
   } else {
     if (x.placement() == target) return x.as_dynamic();
-    return detail::run_plan(x.as_dynamic(), detail::plan_to(x, target));
+    return detail::run_plan(x.as_dynamic(), *detail::plan_to(x, target));
   }
 }
 
@@ -86,7 +86,7 @@ auto operator|(Tensor const& x, to_placement<Tags...>) {
 /// Throws ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 plan_report plan_redistribution(Tensor const& x, Target const& target) {
-  return {detail::plan_to(x, as_value(target)).plan, x.mesh().topology(), x.mesh().machine()};
+  return {detail::plan_to(x, as_value(target))->plan, x.mesh().topology(), x.mesh().machine()};
 }
 
 }  // namespace ashlar

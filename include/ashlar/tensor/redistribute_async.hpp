@@ -17,7 +17,6 @@
 
 #include <memory>
 #include <utility>
-#include <vector>
 
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -30,8 +29,9 @@ template <class T, int Rank>
 class plan_run final : public progressing {
  public:
   /// Takes a turn for each step, now and in program order, and begins the first.
-  plan_run(tensor<T, Rank> x, prepared_plan const& p) : x_(std::move(x)), plan_(p) {
-    for (auto const& what : p.transfers)
+  plan_run(tensor<T, Rank> x, std::shared_ptr<prepared_plan const> p)
+      : x_(std::move(x)), plan_(std::move(p)) {
+    for (auto const& what : plan_->transfers)
       tickets_.push_back(communicates(what.kind) ? x_.mesh().take_ticket(what) : 0);
     x_.mesh().order().add(*this);
     try {
@@ -59,11 +59,11 @@ class plan_run final : public progressing {
         x_ = std::move(next_);
         ++at_;
       }
-      if (at_ == plan_.transfers.size()) {
+      if (at_ == plan_->transfers.size()) {
         done_ = true;
         x_.mesh().order().remove(*this);
       } else {
-        begin(plan_.transfers[at_]);
+        begin(plan_->transfers[at_]);
       }
     }
     return true;
@@ -73,11 +73,11 @@ class plan_run final : public progressing {
 
  private:
   void begin(transfer const& what) {
-    tensor<T, Rank> next(x_.mesh(), x_.extents(), plan_.plan.steps[static_cast<int>(at_)].to);
+    tensor<T, Rank> next(x_.mesh(), x_.extents(), plan_->plan.steps[static_cast<int>(at_)].to);
     if (communicates(what.kind)) {
       next_ = std::move(next);
       under_way_ = x_.mesh().start(
-          {&what, element_type_of<T>, x_.data(), next_.data(), tickets_[at_]});
+          {&what, element_type_of<T>, x_.data(), next_.data(), tickets_[static_cast<int>(at_)]});
     } else {
       run_local(what, static_cast<T const*>(x_.data()), next.data());
       x_ = std::move(next);
@@ -86,8 +86,8 @@ class plan_run final : public progressing {
   }
 
   tensor<T, Rank> x_, next_;
-  prepared_plan plan_;  // its own: the mesh may forget its plans meanwhile
-  std::vector<std::uint64_t> tickets_;
+  std::shared_ptr<prepared_plan const> plan_;  // the mesh may forget it meanwhile
+  inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
   std::size_t at_ = 0;
   bool done_ = false;
   exception_watch watch_;
@@ -103,8 +103,9 @@ class moving_tensor {
   using value_type = typename Tensor::value_type;
 
   explicit moving_tensor(Tensor const& arrived) : arrived_(arrived) {}
-  moving_tensor(tensor<value_type, Tensor::rank> const& x, prepared_plan const& plan)
-      : run_(std::make_unique<detail::plan_run<value_type, Tensor::rank>>(x, plan)) {}
+  moving_tensor(tensor<value_type, Tensor::rank> x, std::shared_ptr<prepared_plan const> plan)
+      : run_(std::make_unique<detail::plan_run<value_type, Tensor::rank>>(std::move(x),
+                                                                          std::move(plan))) {}
 
   /// Does what can be done now. True when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->result().mesh().test(*run_); }

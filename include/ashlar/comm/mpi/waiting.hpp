@@ -27,10 +27,11 @@ class waiting {
   template <class Condition>
   void until(Condition ended) const {
     for (unsigned asked = 0; !ended(); ++asked) {
-      order_->refuse_if_abandoned();
       order_->poll();
       bool const is_patient = asked < patience_;
-      if (!is_patient || asked % 128 == 127) let_messages_go_on();
+      if (is_patient && asked % 128 != 127) continue;
+      order_->refuse_if_abandoned();
+      let_messages_go_on();
       if (!is_patient) std::this_thread::yield();
     }
   }
