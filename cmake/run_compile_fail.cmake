@@ -1,16 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DCOMPILER=… -DSOURCE=… [-DINCLUDES=a|b] [-DDEFINITIONS=a|b] -P run_compile_fail.cmake
+# cmake -DCOMPILER=… -DPREFIX=… -DSOURCE=… [-DINCLUDES=a|b] [-DDEFINITIONS=a|b] -P run_compile_fail.cmake
 #
-# One file, compiled twice:
+# Without SOURCE: the header PREFIX is precompiled, for the tests with one. Each of them is one file,
+# compiled twice after that header:
 #   with -DASHLAR_CONTROL   must compile: shows that only what we forbid is wrong with the file
 #   without                 must fail, and its output must hold every `// expect: TEXT` of the file
 # A TEXT matches literally or, if it does not occur literally, as a regular expression of CMake.
 
 cmake_minimum_required(VERSION 3.25)
 
-set(command "${COMPILER}" -std=c++20 -fsyntax-only -fdiagnostics-color=never)
+set(command "${COMPILER}" -std=c++20 -fdiagnostics-color=never)
 string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
 foreach(directory IN LISTS INCLUDES)
   if(directory)
@@ -24,8 +25,16 @@ foreach(definition IN LISTS DEFINITIONS)
   endif()
 endforeach()
 
-message(NOTICE "${COMPILER} ${SOURCE}")
 set(ENV{LC_ALL} C) # plain quotes, English
+
+if(NOT SOURCE) # both compilers look for PREFIX.gch
+  execute_process(COMMAND ${command} -x c++-header "${PREFIX}" -o "${PREFIX}.gch"
+    COMMAND_ERROR_IS_FATAL ANY)
+  return()
+endif()
+
+message(NOTICE "${COMPILER} ${SOURCE}")
+list(APPEND command -fsyntax-only -include "${PREFIX}")
 
 # compile(<extra>...): sets `status` and `output` (both streams).
 macro(compile)
