@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes the page bench/results/search.md anew: builds bench/search, runs it, writes tables and plots.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bench/run_search.sh [--quick] [--report] [-h]
+About three minutes on one core; leave the machine alone meanwhile.
+  --quick    shorter and fewer runs, half a minute; into the build folder, not into the page
+  --report   only tables, plots and page, from the figures that are there
+TEXT
+}
+
+quick=no report_only=no
+for option in "$@"; do
+  case "$option" in
+    --quick) quick=yes ;;
+    --report) report_only=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) printf 'bench/run_search.sh: unknown option %s\n' "$option" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+build=build/default
+page=bench/results/search.md
+figures=bench/results/search
+runs=10 seconds=0.5
+if [ "$quick" = yes ]; then figures="$build/bench/search_figures" runs=3 seconds=0.1; fi
+mkdir -p "$figures"
+
+if [ "$report_only" = no ]; then
+  cmake --preset default
+  cmake --build --preset default --target bench_search
+  rm -f "$figures"/{table,curves}.csv
+  for mesh in rack=8,node=8 rack=4,node=4,host=4; do
+    "$build/bench/search" --meshes "$mesh" --runs "$runs" --seconds "$seconds" \
+      --csv "$figures/table.csv" --curves "$figures/curves.csv"
+  done
+  printf '%s, one of %s cores of %s, %s; %s runs of %s s.\n' "$(LC_ALL=C date '+%d %B %Y')" \
+    "$(nproc)" "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
+    "$(g++ --version | head -n 1)" "$runs" "$seconds" >"$figures/machine.txt"
+fi
+
+# table <mesh>: as Markdown. Rows of one net follow each other; the first has its name.
+table() {
+  awk -F, -v mesh="$1" '
+    NR == 1 {
+      for (i = 1; i <= NF; ++i) c[$i] = i
+      print "| net | layers, plans | algorithm | within 3 % | optimum | reached | gap | worst |"
+      print "| --- | --- | --- | --- | --- | --- | --- | --- |"
+      next
+    }
+    $c["mesh"] == mesh {
+      first = $c["net"] != net
+      net = $c["net"]
+      name = $c["algorithm"]
+      gsub("_", " ", name)
+      if (name == "exhaustive") name = name ($c["ended"] == "yes" ? ", all in " $c["time"] : ", unfinished")
+      printf "| %s | %s | %s | %s | %s | %s | %s %% | %s %% |\n", first ? net : "",
+        first ? $c["layers"] ", 10^" $c["plans_log10"] : "", name, $c["time_to_3_percent"],
+        $c["time_to_optimum"], $c["reached"], $c["gap_percent"], $c["worst_gap_percent"]
+    }' "$figures/table.csv"
+}
+
+# Replaces what is between the markers of the page.
+write_page() {
+  local line name
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    case "$line" in
+      '<!-- begin '*)
+        name="${line#<!-- begin }"
+        name="${name% -->}"
+        if [ "$name" = machine ]; then cat "$figures/machine.txt"; else table "$name"; fi
+        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
+        printf '%s\n' "$line"
+        ;;
+    esac
+  done <"$page" >"$figures/page.md"
+}
+
+write_page
+if command -v gnuplot >/dev/null 2>&1; then
+  gnuplot -e "folder='$figures'" bench/results/search.gp
+else
+  echo "gnuplot not found: no plots"
+fi
+if [ "$quick" = no ]; then mv "$figures/page.md" "$page"; else page="$figures/page.md"; fi
+printf 'Tables: %s, plots beside the figures in %s\n' "$page" "$figures"

@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The search algorithms of AutoDDL's figure 7 beside the exact one, on the same costs: how close to the
+// optimum each is after what time. One process, one core.
+//
+//   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
+//   bench/search --curves curves.csv --csv table.csv
+//
+// Time is counted from the description of the net, tables of costs included, in units of what the
+// exact search takes from description to plan (median of several, spread over the run). The four
+// algorithms search the whole space, as the paper's do; --reduced leaves them only the choices that
+// none makes needless, as the exact search has them. They are told the optimum, and stop there.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+
+#include <CLI/CLI.hpp>
+
+#include <ashlar/machine/presets.hpp>
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/algorithms.hpp>
+
+#include "../support/csv.hpp"
+#include "nets.hpp"
+
+namespace {
+
+using namespace ashlar_bench;
+namespace search = ashlar::search;
+
+constexpr double near = 1.03;  // of the optimum: the gap that the paper reports
+
+struct arguments {
+  std::vector<std::string> nets{"alexnet", "vgg13", "gpt", "dlrm", "dense"};
+  std::vector<std::string> meshes{"rack=8,node=8"};
+  std::string machine = "piz_daint", csv, curves;
+  double seconds = 0.5;
+  int runs = 10;
+  std::uint64_t seed = 1;
+  bool reduced = false;
+};
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+/// A better plan, and when it was found.
+struct point {
+  double seconds, best;
+};
+
+struct trial {
+  std::vector<point> points;
+  search::search_result result;
+
+  /// When the plan cost at most that; infinite if never.
+  double time_to(double cost) const {
+    for (auto const& p : points)
+      if (p.best > 0 && p.best <= cost * (1 + 1e-9)) return p.seconds;
+    return HUGE_VAL;
+  }
+
+  /// Of the best plan at that time.
+  double cost_at(double seconds) const {
+    double cost = HUGE_VAL;
+    for (auto const& p : points)
+      if (p.best > 0 && p.seconds <= seconds) cost = p.best;
+    return cost;
+  }
+};
+
+trial run(search::algorithm const& a, search::problem const& net, ashlar::topology const& t,
+          ashlar::machine const& m, search::options o) {
+  trial it;
+  o.on_progress = [&](search::progress const& p) { it.points.push_back({p.seconds, p.best}); };
+  it.result = a.run(net, t, m, o);
+  return it;
+}
+
+/// Over time, for a plot: the cost at that time, median of the runs, and what nine in ten lie within.
+/// Times from which every run has a plan, 24 a decade.
+void write_curve(csv_file& curves, std::vector<std::string> const& key,
+                 std::vector<trial> const& trials, double unit, double optimum, double last) {
+  double from = 0;
+  for (auto const& it : trials) from = std::max(from, it.time_to(HUGE_VAL));
+  for (int k = 0;; ++k) {
+    double const now = std::min(last, from * std::pow(10, k / 24.0));
+    std::vector<double> costs;
+    for (auto const& it : trials) costs.push_back(it.cost_at(now) / optimum);
+    std::sort(costs.begin(), costs.end());
+    auto const share = [&](double part) {
+      return number(costs[static_cast<std::size_t>(part * double(costs.size() - 1) + 0.5)], "%.6g");
+    };
+    auto row = key;
+    row.insert(row.end(), {number(now / unit, "%.5g"), share(0.5), share(0.05), share(0.95)});
+    curves.row(row);
+    if (now >= last) return;
+  }
+}
+
+/// Variables, and the decimal logarithm of the number of plans.
+std::pair<int, double> space(search::problem const& net, ashlar::topology const& t) {
+  std::pair<int, double> size{};
+  for (int i = 0; i < net.size(); ++i) {
+    if (net[i].kind == search::element_kind::residual_end) continue;
+    ++size.first;
+    size.second += std::log10(double(search::layer_choices(net.spec(i), t).size()));
+  }
+  return size;
+}
+
+std::string at_most(double value) { return std::isfinite(value) ? number(value, "%.3g") : "-"; }
+
+void compare(named_net const& net, std::string const& mesh, ashlar::machine const& m,
+             arguments const& args, csv_file& table, csv_file& curves) {
+  auto const t = ashlar::parse_topology(mesh);
+  auto const exactly = search::algorithm_named("exact");
+  std::vector<double> exact_seconds;
+  search::search_result best;
+  auto const time_exact = [&](int times) {
+    for (int i = 0; i < times; ++i) {
+      best = exactly.run(net.problem, t, m, {});
+      exact_seconds.push_back(best.seconds);
+    }
+  };
+  time_exact(3);
+  double const optimum = best.plan.seconds;
+  std::vector<std::vector<trial>> trials;
+  for (auto const& a : search::algorithms()) {
+    trials.emplace_back();
+    if (std::string(a.name) == "exact") continue;
+    for (int r = 0; r < (a.endless ? args.runs : 1); ++r)
+      trials.back().push_back(run(a, net.problem, t, m,
+                                  {.seed = args.seed + static_cast<std::uint64_t>(r),
+                                   .seconds = args.seconds,
+                                   .lower_bound = a.endless ? optimum : 0,
+                                   .whole_space = !args.reduced}));
+    time_exact(2);
+  }
+  double const unit = median(exact_seconds);
+  auto const [variables, plans] = space(net.problem, t);
+  std::printf("\n%s on %s: %d layers that choose, 10^%.0f plans; exact: %.3g ms\n",
+              net.name.c_str(), mesh.c_str(), variables, plans, unit * 1e3);
+  std::printf("%-20s %12s %12s %12s %10s %10s\n", "", "to 3 %", "to optimum", "reached", "gap",
+              "worst gap");
+  std::string const place = without_commas(to_string(t));
+  for (std::size_t k = 0; k < trials.size(); ++k) {
+    search::algorithm const a = search::algorithms()[k];
+    std::vector<double> close, there, gap;
+    int reached = 0;
+    bool ended = true;
+    for (auto const& it : trials[k]) {
+      close.push_back(it.time_to(near * optimum) / unit);
+      there.push_back(it.time_to(optimum) / unit);
+      gap.push_back(100 * (it.result.plan.seconds / optimum - 1));
+      reached += std::isfinite(there.back());
+      ended = ended && it.result.how == search::ending::finished;
+    }
+    bool const is_exact = trials[k].empty();
+    int const n = is_exact ? 1 : static_cast<int>(trials[k].size());
+    if (is_exact) {
+      close = there = {1};
+      gap = {0};
+      reached = 1;
+      for (double const time : {1.0, args.seconds / unit})
+        curves.row({net.name, place, a.name, number(time, "%.5g"), "1", "1", "1"});
+    }
+    if (!is_exact)
+      write_curve(curves, {net.name, place, a.name}, trials[k], unit, optimum, args.seconds);
+    double const worst = *std::max_element(gap.begin(), gap.end());
+    auto const percent = [](double g) {
+      return g < 5e-8 ? "0" : number(g, g < 10 ? "%.2g" : "%.0f");
+    };
+    std::vector<std::string> const cells{at_most(median(close)), at_most(median(there)),
+                                         std::to_string(reached) + " of " + std::to_string(n),
+                                         percent(median(gap)), percent(worst)};
+    std::printf("%-20s %12s %12s %12s %10s %10s%s\n", a.name, cells[0].c_str(), cells[1].c_str(),
+                cells[2].c_str(), cells[3].c_str(), cells[4].c_str(),
+                std::string(a.name) == "exhaustive" && ended ? "   tried all" : "");
+    table.row({net.name, place, std::to_string(variables), number(plans, "%.0f"),
+               number(unit * 1e3, "%.3g"), a.name, cells[0], cells[1], cells[2], cells[3], cells[4],
+               ended ? "yes" : "no",
+               is_exact ? "1"
+                        : number(median([&] {
+                                   std::vector<double> took;
+                                   for (auto const& it : trials[k])
+                                     took.push_back(it.result.seconds / unit);
+                                   return took;
+                                 }()),
+                                 "%.4g")});
+  }
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  arguments args;
+  CLI::App app{"Search algorithms beside the exact one"};
+  app.add_option("--nets", args.nets, "of alexnet, vgg13, gpt, dlrm, dense")->delimiter(',');
+  app.add_option("--meshes", args.meshes, "such as rack=8,node=8; several after one another");
+  app.add_option("--machine", args.machine, "the name of a preset");
+  app.add_option("--seconds", args.seconds, "of each run of an algorithm")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--runs", args.runs, "of each random algorithm, with seeds one after another")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--seed", args.seed, "of the first run");
+  app.add_flag("--reduced", args.reduced, "the exact search's choices for all");
+  app.add_option("--csv", args.csv, "append the table to this file");
+  app.add_option("--curves", args.curves, "append the best costs over time to this file");
+  CLI11_PARSE(app, argc, argv);
+  try {
+    auto const* const preset = ashlar::find_machine(args.machine);
+    if (preset == nullptr)
+      throw std::runtime_error("--machine: there is no preset \"" + args.machine + "\".");
+    auto m = *preset;
+    m.memory = 0;
+    auto const nets = all_nets();
+    csv_file table(
+        args.csv,
+        "net,mesh,layers,plans_log10,exact_ms,algorithm,time_to_3_percent,time_to_optimum,"
+        "reached,gap_percent,worst_gap_percent,ended,time");
+    csv_file curves(args.curves, "net,mesh,algorithm,time,cost,low,high");
+    for (auto const& mesh : args.meshes)
+      for (auto const& name : args.nets)
+        compare(net_named(nets, name), mesh, m, args, table, curves);
+  } catch (std::exception const& e) {
+    std::cerr << "bench/search: " << e.what() << '\n';
+    return 1;
+  }
+  return 0;
+}

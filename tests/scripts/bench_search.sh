@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The benchmark of the search runs briefly, writes its tables, and finds by enumeration what the
+# exact search finds. Nothing is asked of the times.
+set -euo pipefail
+
+program="$ASHLAR_BINARY_DIR/bench/search"
+[ -x "$program" ] || { echo "no bench/search was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+"$program" --nets alexnet,gpt,dlrm --meshes rack=2,node=2 --runs 2 --seconds 0.02 \
+  --csv "$work/table.csv" --curves "$work/curves.csv" >"$work/output"
+[ "$(wc -l <"$work/table.csv")" -eq 16 ] || { cat "$work/table.csv"; exit 1; }
+[ "$(wc -l <"$work/curves.csv")" -ge 16 ] || { cat "$work/curves.csv"; exit 1; }
+# Never below the optimum.
+awk -F, 'NR > 1 && ($5 < 1 - 1e-9 || $6 < 1 - 1e-9) {print; bad = 1} END {exit bad}' "$work/curves.csv"
+
+"$program" --nets dense --meshes node=4 --runs 1 --seconds 60 >"$work/output"
+grep 'exhaustive.* 1 of 1 .*tried all' "$work/output" >/dev/null || { cat "$work/output"; exit 1; }
+
+# refuses <text> <argument>...: demands a failure that says the text.
+refuses() {
+  local text="$1"
+  shift
+  if "$program" "$@" >"$work/output" 2>&1; then
+    echo "$*: did not fail"
+    exit 1
+  fi
+  grep -q "$text" "$work/output" || { cat "$work/output"; echo "not in the output: $text"; exit 1; }
+}
+refuses 'no net "resnet". Use: alexnet' --nets resnet
+refuses 'no preset "abacus"' --machine abacus
+refuses 'runs: ' --runs 0
+echo "bench/search runs, enumeration agrees"
