@@ -3,7 +3,6 @@
 
 #include "models.hpp"
 
-#include <filesystem>
 
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/machine/presets.hpp>
@@ -106,11 +105,7 @@ search::problem choose_model(options const& o) {
 }
 
 ashlar::machine choose_machine(options const& o) {
-  auto const* const known = ashlar::find_machine(o.machine);
-  if (known == nullptr && !std::filesystem::exists(o.machine))
-    throw ashlar::error("--machine", "\"" + o.machine + "\" is neither a file nor one of " +
-                                         machine_names() + ".");
-  auto machine = known != nullptr ? *known : ashlar::io::load_machine(o.machine);
+  auto machine = ashlar::io::machine_from(o.machine);
   if (o.memory.empty()) return machine;
   auto const bytes = o.memory == "none" ? std::optional<std::int64_t>(0)
                                         : ashlar::parse_bytes(o.memory);

@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/linear.hpp>
@@ -74,6 +75,20 @@ TEST_CASE("an attention's products are one for each sequence and head, whatever 
       CHECK(search::work_seconds(spec, c, t, on, 4) ==
             doctest::Approx((spec.forward_flops + spec.backward_flops) / on.flops * stretch *
                             search::work_fraction(spec, c, t)));
+}
+
+TEST_CASE("a convolution's products are one for each image, by the channels of its busiest rank") {
+  ashlar::topology const t{{"node", 2}, {"gpu", 2}};
+  auto on = slow_small_products(50);
+  on.memory_bandwidth = 1e30;
+  auto const spec = ashlar::nn::convolution(8, 12, 3, {.padding = 1}).spec({4, 8, 10, 10});
+  for (auto const& c : search::layer_choices(spec, t)) {
+    auto const x = local_box(spec.x, t, c.x, {}), y = local_box(spec.y, t, c.y, {});
+    double const stretch = ashlar::gemm_stretch(on, 100, y[1].size, 9 * x[1].size);
+    CHECK(search::work_seconds(spec, c, t, on, 4) ==
+          doctest::Approx((spec.forward_flops + spec.backward_flops) / on.flops * stretch *
+                          search::work_fraction(spec, c, t)));
+  }
 }
 
 TEST_CASE("a matmul's plan is priced by its local product, whole and in panels") {
