@@ -22,7 +22,8 @@ ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary
   ashlar::train::batch_data<Input> data;
   auto const extents = batch.extents();
   auto const inputs = extents.elements() * batch.micro_batches;
-  auto const rows = std::same_as<Input, std::int32_t> ? inputs : extents[0] * batch.micro_batches;
+  auto const rows = std::same_as<Batch, ashlar::nn::token_batch> ? inputs
+                                                                 : extents[0] * batch.micro_batches;
   for (std::int64_t i = 0; i < inputs; ++i) {
     if constexpr (std::same_as<Input, std::int32_t>)
       data.inputs.push_back(static_cast<Input>(random() % static_cast<unsigned>(vocabulary)));

@@ -8,6 +8,7 @@
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/vgg.hpp>
 
 namespace nn = ashlar::nn;
@@ -62,4 +63,11 @@ TEST_CASE("AutoDDL's Transformers, whose last matrix is the embedding's") {
   for (auto const& o :
        {nn::gpt_sizes::a100_small, nn::gpt_sizes::a100_large, nn::gpt_sizes::pipeline_deep})
     CHECK(o.features % o.heads == 0);
+}
+
+TEST_CASE("DLRM with MLPerf's layers; all but the tables are few") {
+  std::int64_t const bottom = 14 * 512 + 513 * 256 + 257 * 128;
+  std::int64_t const top = 480 * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257 * 2;
+  CHECK(nn::parameter_count(nn::describe(nn::dlrm_described(), nn::category_batch{1, 26})) ==
+        26 * 128 * 1'000'000LL + bottom + top);
 }

@@ -37,6 +37,16 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
+/// Ids of categories, one class per sample. Every rank passes in the whole batch.
+struct category_batch {
+  static constexpr bool holds_tokens = true;
+  std::int64_t samples = 1;  ///< in one micro-batch
+  std::int64_t categories = 1;
+  int micro_batches = 1;
+
+  constexpr shape extents() const { return {samples, categories}; }
+};
+
 /// Images, one class each. Every rank passes in the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;

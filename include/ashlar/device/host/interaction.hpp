@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The products of all pairs of a sample's vectors, and look-ups in several tables.
+//
+//   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
+//                 y = first vector (if kept > 0), then x_i · x_j for i = 1 .. n - 1, j < i
+//   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
+//
+// A rank may hold columns [first, first + d) of vectors of `kept`: y then has its part of every
+// product and, of the first vector, these columns and zeros. Of the tables a rank may hold rows [first,
+// first + rows): ids elsewhere give zero.
+
+#include <algorithm>
+#include <cstdint>
+
+#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/device/host/map.hpp>
+
+namespace ashlar::device::host {
+
+struct interaction_extents {
+  std::int64_t batch;
+  std::int64_t vectors;
+  std::int64_t columns;  ///< that are here
+  std::int64_t kept;     ///< of the first vector, whole; 0: it is not passed on
+  std::int64_t first;    ///< of the columns that are here
+
+  constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }
+  constexpr std::int64_t outputs() const { return kept + pairs(); }
+};
+
+/// Elements of workspace that each of the passes needs.
+constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
+  return e.vectors * e.vectors;
+}
+
+template <class T>
+void interaction_forward(T const* x, interaction_extents const& e, T* workspace, T* y) {
+  std::int64_t const n = e.vectors, d = e.columns;
+  for (std::int64_t b = 0; b < e.batch; ++b, x += n * d) {
+    if (e.kept > 0) {
+      std::fill_n(y, e.kept, T(0));
+      std::copy_n(x, d, y + e.first);
+      y += e.kept;
+    }
+    gemm(false, true, n, n, d, T(1), x, d, x, d, T(0), workspace, n);
+    for (std::int64_t i = 1; i < n; ++i) y = std::copy_n(workspace + i * n, i, y);
+  }
+}
+
+/// dx (overwritten) from dy and x.
+template <class T>
+void interaction_backward(T const* dy, T const* x, interaction_extents const& e, T* workspace,
+                          T* dx) {
+  std::int64_t const n = e.vectors, d = e.columns;
+  for (std::int64_t b = 0; b < e.batch; ++b, x += n * d, dx += n * d, dy += e.outputs()) {
+    T const* pair = dy + e.kept;
+    for (std::int64_t i = 0; i < n; ++i) {
+      workspace[i * n + i] = T(0);
+      for (std::int64_t j = 0; j < i; ++j) workspace[i * n + j] = workspace[j * n + i] = *pair++;
+    }
+    gemm(false, false, n, d, n, T(1), workspace, n, x, d, T(0), dx, d);
+    if (e.kept > 0) add_inplace(dy + e.first, d, dx);
+  }
+}
+
+struct table_extents {
+  std::int64_t batch;
+  std::int64_t tables;
+  std::int64_t rows;   ///< of each table, that are here
+  std::int64_t first;  ///< of them
+  std::int64_t columns;
+};
+
+namespace detail {
+
+/// Calls visit(place in ids, row of `values`, -1 if it is elsewhere).
+template <class Visit>
+void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit visit) {
+  for (std::int64_t i = 0; i < e.batch * e.tables; ++i) {
+    std::int64_t const row = ids[i] - e.first;
+    visit(i, row < 0 || row >= e.rows ? -1 : i % e.tables * e.rows + row);
+  }
+}
+
+}  // namespace detail
+
+template <class T>
+void embedding_tables_forward(T const* values, std::int32_t const* ids, table_extents const& e,
+                              T* y) {
+  detail::for_each_look_up(ids, e, [=](std::int64_t i, std::int64_t row) {
+    if (row < 0) std::fill_n(y + i * e.columns, e.columns, T(0));
+    else std::copy_n(values + row * e.columns, e.columns, y + i * e.columns);
+  });
+}
+
+/// dvalues += the gradient of the values.
+template <class T>
+void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
+                               T* dvalues) {
+  detail::for_each_look_up(ids, e, [=](std::int64_t i, std::int64_t row) {
+    if (row >= 0) add_inplace(dy + i * e.columns, e.columns, dvalues + row * e.columns);
+  });
+}
+
+}  // namespace ashlar::device::host

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The bottom MLP of DLRM, a DESCRIPTION for the search only: x [batch, n, d] -> [batch, 1 + n, d], one
+// vector per sample put before the others. An MLP makes it of numeric features, which are with
+// the batch on every rank, so that they cost no communication.
+//
+//   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
+//
+// A weight's last row is its bias, so that four layers fit one element of a plan. Rows: samples, or
+// columns of the vectors, with those of the last weight (signature/recommendation.hpp).
+//
+// The features would be a second input of the net, which a model does not have: to place it is an
+// error of compilation.
+
+#include <initializer_list>
+
+#include <ashlar/nn/layer.hpp>
+#include <ashlar/signature/recommendation.hpp>
+
+namespace ashlar::nn {
+
+class bottom_mlp {
+ public:
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+
+  /// Throws ashlar::error unless there are one to max_parameters layers.
+  constexpr bottom_mlp(std::int64_t features, std::initializer_list<std::int64_t> widths) {
+    if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
+      throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) + " layers; 1 to " +
+                                        std::to_string(max_parameters) + " are possible.");
+    for (auto const n : widths) {
+      weights_.push_back({features + 1, n});
+      features = n;
+    }
+  }
+
+  constexpr search::layer_spec spec(shape const& x) const {
+    if (x.rank() != 3 || x[2] != weights_[weights_.size() - 1][1])
+      throw error("nn::bottom_mlp",
+                  "the input is " + to_string(x) + " but must be [batch, vectors, " +
+                      std::to_string(weights_[weights_.size() - 1][1]) + " features].");
+    search::layer_spec s;
+    s.name = "bottom_mlp";
+    s.x = x;
+    s.y = {x[0], 1 + x[1], x[2]};
+    s.rows = bottom_mlp_training_rows(weights_.size());
+    double inner = 0;  // features between the layers
+    for (auto const& w : weights_) {
+      s.parameters.push_back({"weight", w, true});
+      s.forward_flops += 2 * static_cast<double>(x[0] * w.elements());
+      inner += static_cast<double>(x[0] * w[0]);
+    }
+    s.backward_flops = 2 * s.forward_flops;
+    s.forward_values = s.backward_values = 2 * inner + 2 * static_cast<double>(s.y.elements());
+    s.saved_values = inner;
+    return s;
+  }
+
+  template <class T, int XRank, class At>
+  auto place(mesh const&, shape const&, At const&, stream_counter&) const {
+    static_assert(XRank < 0,
+                  "nn::bottom_mlp: only described, for the search: a model has no second "
+                  "input. Place a net without it, such as nn::dlrm.");
+  }
+
+ private:
+  inplace_vector<shape, max_parameters> weights_;
+};
+
+}  // namespace ashlar::nn

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Layers of recommendation models (DLRM, Naumov et al. 2019), per axis:
+//
+//   embedding tables   ids [batch, tables], values [tables, rows, d] -> [batch, tables, d]
+//                        S(0), B -> S(0)   samples       S(1), S(0) -> S(1)   whole tables
+//                        B, S(1) -> P      rows          B, S(2) -> S(2)      columns
+//                        B, P -> P                       B, B -> B
+//   interaction        [batch, n, d] -> [batch, (d) + n (n - 1) / 2]: the products of all pairs
+//                        S(0) -> S(0)      S(2) -> P     B -> B
+//   bottom MLP         [batch, n, d], weights [in + 1, out].. -> [batch, 1 + n, d]: one vector before
+//                      the others, made of features that every rank has
+//                        S(0), B.. -> S(0)     B, B.. -> B     S(2), B.., S(1) -> S(2)
+//
+// Ids outside a shard of rows give zero. A rank with columns of the vectors adds its part of the
+// products, and its columns of the first vector, which the interaction may pass on.
+
+#include <ashlar/signature/training_row.hpp>
+
+namespace ashlar {
+
+constexpr signature_table embedding_tables_signatures() {
+  signature_table table;
+  table.push_back({{broadcast(), broadcast()}, broadcast()});
+  table.push_back({{split(0, 0), broadcast()}, split(0, 0)});
+  table.push_back({{split(1, 0), split(0, 0)}, split(1, 0)});
+  table.push_back({{broadcast(), split(1, 0)}, partial()});
+  table.push_back({{broadcast(), split(2, 0)}, split(2, 0)});
+  table.push_back({{broadcast(), partial()}, partial()});
+  return table;
+}
+
+constexpr signature_table interaction_signatures() {
+  signature_table table;
+  table.push_back({{broadcast()}, broadcast()});
+  table.push_back({{split(0, 0)}, split(0, 0)});
+  table.push_back({{split(2, 0)}, partial()});
+  return table;
+}
+
+/// dy, x -> dx.
+constexpr signature_table interaction_gradient_signatures() {
+  signature_table table;
+  table.push_back({{broadcast(), broadcast()}, broadcast()});
+  table.push_back({{partial(), broadcast()}, partial()});
+  table.push_back({{split(0, 0), split(0, 0)}, split(0, 0)});
+  table.push_back({{broadcast(), split(2, 0)}, split(2, 0)});
+  return table;
+}
+
+/// Ids have no gradient (dx is B).
+constexpr training_table embedding_tables_training_rows() {
+  training_table table;
+  for (auto const& f : embedding_tables_signatures()) {
+    auto const ids = f.in[0], values = f.in[1];
+    if (values.is_partial()) continue;
+    auto const push = [&](axis_placement dy, axis_placement grad) {
+      table.push_back({ids, f.out, dy, broadcast(), {values}, {grad}, {}});
+    };
+    if (ids.is_split_of(0)) {
+      push(f.out, partial());
+    } else if (values.is_split()) {
+      push(f.out.is_partial() ? broadcast() : f.out, values);
+    } else {
+      push(broadcast(), broadcast());
+      push(partial(), partial());
+    }
+  }
+  return table;
+}
+
+constexpr training_table interaction_training_rows() {
+  return join_map(interaction_signatures(), interaction_gradient_signatures());
+}
+
+/// `layers`: weights of the MLP. Its gradient reads no vector but its own.
+constexpr training_table bottom_mlp_training_rows(int layers) {
+  training_table table;
+  auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,
+                        axis_placement grad, axis_placement last_grad) {
+    training_row row{x, x, dy, dy, {}, {}, {}};
+    for (int i = 0; i < layers; ++i) {
+      row.use.push_back(i + 1 < layers ? broadcast() : last);
+      row.grad.push_back(i + 1 < layers ? grad : last_grad);
+    }
+    table.push_back(row);
+  };
+  push(broadcast(), broadcast(), broadcast(), broadcast(), broadcast());
+  push(broadcast(), partial(), broadcast(), partial(), partial());
+  push(split(0, 0), split(0, 0), broadcast(), partial(), partial());
+  push(split(2, 0), split(2, 0), split(1, 0), partial(), split(1, 0));
+  return table;
+}
+
+}  // namespace ashlar

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Training a small DLRM under the plans that people use equals training on one process, and each
+// step sends what the plan's schedule says.
+
+#include <doctest/doctest.h>
+#include <support/placed.hpp>
+#include <support/training_trial.hpp>
+
+#include <ashlar/nn/dlrm.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_test {
+namespace {
+namespace nn = ashlar::nn;
+}  // namespace
+
+TEST_CASE("a small DLRM under searched, data and tensor parallel plans") {
+  auto const net = nn::dlrm({.tables = 3, .rows = 7, .features = 4, .top = {5, 4, 3, 3}});
+  nn::category_batch const batch{5, 3, 2};
+  for (auto const& t : topologies(world_size()))
+    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      training_trial<std::remove_const_t<decltype(net)>, nn::category_batch> it(net, batch, m, 7,
+                                                                                2);
+      for (auto const& plan : {search::optimal(it.problem(), t, machine),
+                               search::data_parallel(it.problem(), t, machine),
+                               search::tensor_parallel(it.problem(), t, machine)}) {
+        auto const wrong = it.wrong_with(plan);
+        CHECK_MESSAGE(wrong == "", wrong);
+      }
+    }
+}
+
+}  // namespace ashlar_test
