@@ -156,7 +156,9 @@ TEST_CASE("on nodes of several ranks the factors of both kinds are tried, and na
   for (auto const* mesh : {"node=2,gpu=4", "node=3,gpu=2", "node=1,gpu=1", "gpu=5", "node=4"}) {
     CAPTURE(mesh);
     auto const t = parse_topology(mesh);
-    for (auto const& plan : {megatron(net, t, m), summa(net, t, m)}) {
+    for (auto const& named : search::baselines()) {
+      CAPTURE(named.name);
+      auto const plan = named.make(net, t, m);
       check_plan(net, plan, m);
       CHECK(plan.mesh.ranks() == t.ranks());
       CHECK(plan.mesh.ranks_per_node() == t.ranks_per_node());

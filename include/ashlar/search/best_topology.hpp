@@ -18,6 +18,7 @@
 // The cheapest that fits the machine's memory wins. Rows of the same kind are ordered alike in all
 // tensors, so that step 3 keeps a plan legal; uneven shards may be balanced differently by it.
 
+#include <array>
 #include <string>
 #include <utility>
 #include <vector>
@@ -172,6 +173,20 @@ basic_plan<N> megatron(basic_problem<N> const& net, topology const& t, machine c
 template <int N>
 basic_plan<N> summa(basic_problem<N> const& net, topology const& t, machine const& m) {
   return best_topology(net, t, m, summa_parallel<N>, "search::summa");
+}
+
+/// A baseline by name, for programs: data_parallel and zero_3 on the mesh as it is, megatron and
+/// summa on their best topologies.
+struct baseline {
+  char const* name;
+  plan (*make)(problem const&, topology const&, machine const&);
+};
+
+inline std::array<baseline, 4> baselines() {
+  return {{{"data_parallel", data_parallel<dynamic_size>},
+           {"zero_3", zero_3<dynamic_size>},
+           {"megatron", megatron<dynamic_size>},
+           {"summa", summa<dynamic_size>}}};
 }
 
 }  // namespace ashlar::search

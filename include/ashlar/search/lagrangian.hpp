@@ -5,12 +5,13 @@
 
 // A lower bound of the weight of all plans within a memory limit, by one price of kept memory:
 //
-//   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (kept - limit) )
+//   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (kept + gathered - limit) )
 //
 // Each inner minimum is one run of chain_solver. The best λ is found from two plans, one too heavy
 // and one that fits: the next λ makes both cost the same, the plan it finds replaces one of them,
 // and there is an end when it is no better than they are. Plans on the way that fit are good ones.
-// The maximum (gathered) is left out, which can only lower the bound.
+// Of the maximum (gathered) only what every plan has is in it: the most, over the elements, of the
+// least that one of its choices gathers. That can only lower the bound.
 
 #include <algorithm>
 
@@ -97,11 +98,25 @@ struct memory_dual {
   scratch<int> light, heavy;  ///< paths on both sides of the limit, of one cost at this price
 };
 
+/// Bytes that every plan gathers, at least.
+template <int N>
+constexpr std::int64_t least_gathered(chain_model<N> const& model) {
+  std::int64_t most = 0;
+  for (int k = 0; k < model.classes(); ++k) {
+    std::int64_t least = -1;
+    for (auto const& bytes : model.class_at(k).memory)
+      least = least < 0 || bytes.gathered < least ? bytes.gathered : least;
+    most = least > most ? least : most;
+  }
+  return most;
+}
+
 /// Expects `lean` to fit the limit. `offer(path)` looks at every plan on the way and returns its
 /// path_cost; `more()`: whether to go on.
 template <int N, class Offer, class More>
 constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit,
                                  scratch<int> const& lean, Offer const& offer, More const& more) {
+  limit -= least_gathered(model);  // what is kept must do with the rest
   memory_dual dual;
   dual.light = lean;
   dual.heavy = chain_solver<N>(model).path();
