@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ashlar/ashlar.hpp>
+#include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/nn/vgg.hpp>
 
 #include "shapes.hpp"
@@ -23,7 +24,7 @@ namespace train = ashlar::train;
 namespace {
 
 struct options {
-  std::string mesh, layout = "auto";
+  std::string mesh, layout = "auto", machine = "workstation";
   int image = 32, width = 8, hidden = 64, batch = 32, steps = 300, every = 10, samples = 512;
   double lr = 2e-3, noise = 0.1;
   std::uint64_t seed = 1;
@@ -37,6 +38,9 @@ void add_options(CLI::App& app, options& o) {
   app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
   app.add_option("--layout", o.layout, "auto (searched), data or tensor")
       ->check(CLI::IsMember({"auto", "data", "tensor"}))
+      ->capture_default_str();
+  app.add_option("--machine", o.machine,
+                 "machine that plans are priced with: a file (bench/calibrate) or h200_server, ...")
       ->capture_default_str();
   number("--image", o.image, 32, "rows and columns of an image");
   number("--width", o.width, 1, "channels of the first stage; 64 in the published net");
@@ -72,7 +76,7 @@ double accuracy(Model& model, options const& o) {
 void run(options const& o, ashlar::mpi::environment const& env) {
   auto const topology = ashlar::parse_topology(o.mesh.empty() ? "gpu=" + std::to_string(env.size())
                                                               : o.mesh);
-  auto const& machine = ashlar::machines::workstation;
+  auto const machine = ashlar::io::machine_from(o.machine);
   ashlar::mesh const mesh(env.world(), topology, machine);
   bool const speaks = mesh.rank() == 0;
 
