@@ -3,9 +3,7 @@
 
 #include "models.hpp"
 
-
 #include <ashlar/io/json/machine_file.hpp>
-#include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>

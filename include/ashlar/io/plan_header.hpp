@@ -18,9 +18,9 @@
 #include <string>
 #include <vector>
 
-#include <ashlar/io/whole_file.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/plan.hpp>
+#include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::io {
 namespace detail {

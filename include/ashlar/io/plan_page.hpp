@@ -13,8 +13,8 @@
 #include <ashlar/io/page/front_svg.hpp>
 #include <ashlar/io/page/mesh_svg.hpp>
 #include <ashlar/io/page/style.hpp>
-#include <ashlar/io/whole_file.hpp>
 #include <ashlar/search/explain.hpp>
+#include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::io {
 namespace page {

@@ -6,12 +6,15 @@
 // Reading and writing a JSON file safely: what is wrong with a file is one ashlar::error that names
 // it, and a file is written whole or not at all.
 
+#include <algorithm>
 #include <fstream>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
-#include <ashlar/io/whole_file.hpp>
+#include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::io {
 namespace detail {
@@ -50,6 +53,18 @@ inline void check_format(nlohmann::json const& j, std::string const& format, int
   if (number != version)
     throw error("version", std::to_string(number) + " is unknown; this program reads version " +
                                std::to_string(version) + ".");
+}
+
+/// Throws ashlar::error naming the first key of `j` that is not among `known`.
+inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
+                                std::initializer_list<std::string_view> known) {
+  if (!j.is_object()) throw error(where, "must be an object.");
+  for (auto const& [key, value] : j.items()) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    std::string list;
+    for (auto const k : known) list += (list.empty() ? "" : ", ") + std::string(k);
+    throw error(where, "\"" + key + "\" is unknown here. Known are " + list + ".");
+  }
 }
 
 inline void write_json(std::string const& path, nlohmann::json const& j,

@@ -13,11 +13,8 @@
 // note and the collectives of a tier may be missing. Version 1 had neither them nor gemm_half. A key
 // that the version does not know is an error, so that no misspelt one is passed over.
 
-#include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <limits>
-#include <string_view>
 
 #include <ashlar/io/json/json_file.hpp>
 #include <ashlar/machine/presets.hpp>
@@ -27,18 +24,6 @@ namespace ashlar::io {
 inline constexpr int machine_version = 2;
 
 namespace detail {
-
-/// Throws ashlar::error naming the first key of `j` that is not among `known`.
-inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
-                                std::initializer_list<std::string_view> known) {
-  if (!j.is_object()) throw error(where, "must be an object.");
-  for (auto const& [key, value] : j.items()) {
-    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    std::string list;
-    for (auto const k : known) list += (list.empty() ? "" : ", ") + std::string(k);
-    throw error(where, "\"" + key + "\" is unknown here. Known are " + list + ".");
-  }
-}
 
 inline double number_at(nlohmann::json const& j, char const* key, bool may_be_zero) {
   double const value = j.at(key).get<double>();
@@ -99,35 +84,42 @@ inline void save_machine(std::string const& path, machine const& m, std::string 
   detail::write_json(path, j, "save_machine");
 }
 
+namespace detail {
+
+/// The machine in a file's content.
+inline machine machine_of(nlohmann::json const& j) {
+  bool const first = j.at("version") == 1;
+  check_format(j, "ashlar machine", first ? 1 : machine_version);
+  if (!j.at("version").is_number_integer()) throw error("version", "must be a whole number.");
+  if (first)
+    refuse_unknown_keys(
+        j, "machine",
+        {"format", "version", "intra", "inter", "flops", "memory_bandwidth", "memory"});
+  else
+    refuse_unknown_keys(j, "machine",
+                        {"format", "version", "note", "intra", "inter", "flops", "gemm_half",
+                         "memory_bandwidth", "memory"});
+  machine m;
+  int const version = first ? 1 : machine_version;
+  read_tier(j, "intra", version, m.intra, m.intra_of);
+  read_tier(j, "inter", version, m.inter, m.inter_of);
+  m.flops = number_at(j, "flops", false);
+  if (!first) m.gemm_half = number_at(j, "gemm_half", true);
+  m.memory_bandwidth = number_at(j, "memory_bandwidth", false);
+  auto const& memory = j.at("memory");
+  if (!memory.is_number_integer() || memory < 0 ||
+      memory > std::numeric_limits<std::int64_t>::max())
+    throw error("memory", "must be a whole number of bytes, or 0 for no limit.");
+  m.memory = memory.get<std::int64_t>();
+  return m;
+}
+
+}  // namespace detail
+
 /// Reads a machine. Throws ashlar::error naming the file and what is wrong with it.
 inline machine load_machine(std::string const& path) {
   auto const j = detail::read_json(path, "load_machine");
-  return detail::interpret(path, "load_machine", [&] {
-    bool const first = j.at("version") == 1;
-    detail::check_format(j, "ashlar machine", first ? 1 : machine_version);
-    if (!j.at("version").is_number_integer()) throw error("version", "must be a whole number.");
-    if (first)
-      detail::refuse_unknown_keys(
-          j, "machine",
-          {"format", "version", "intra", "inter", "flops", "memory_bandwidth", "memory"});
-    else
-      detail::refuse_unknown_keys(j, "machine",
-                                  {"format", "version", "note", "intra", "inter", "flops",
-                                   "gemm_half", "memory_bandwidth", "memory"});
-    machine m;
-    int const version = first ? 1 : machine_version;
-    detail::read_tier(j, "intra", version, m.intra, m.intra_of);
-    detail::read_tier(j, "inter", version, m.inter, m.inter_of);
-    m.flops = detail::number_at(j, "flops", false);
-    if (!first) m.gemm_half = detail::number_at(j, "gemm_half", true);
-    m.memory_bandwidth = detail::number_at(j, "memory_bandwidth", false);
-    auto const& memory = j.at("memory");
-    if (!memory.is_number_integer() || memory < 0 ||
-        memory > std::numeric_limits<std::int64_t>::max())
-      throw error("memory", "must be a whole number of bytes, or 0 for no limit.");
-    m.memory = memory.get<std::int64_t>();
-    return m;
-  });
+  return detail::interpret(path, "load_machine", [&] { return detail::machine_of(j); });
 }
 
 /// The machine that a command line names: one of machine/presets.hpp, or a file. Throws ashlar::error.

@@ -68,6 +68,7 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       topology const& t) {
   int const axes = t.axes();
+  refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
     throw error("name", "is \"" + name + "\" where the net has \"" + spec.name.text +
                             "\": the plan is for another net.");
@@ -88,6 +89,10 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                                   " and " + std::to_string(statistics.size()) + ".");
   for (int k = 0; k < spec.parameters.size(); ++k) {
     auto const& p = parameters[static_cast<std::size_t>(k)];
+    refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
+    if (auto const name = p.at("name").get<std::string>(); name != spec.parameters[k].name.text)
+      throw error("name", "is \"" + name + "\" where the layer has \"" +
+                              spec.parameters[k].name.text + "\".");
     int const rank = spec.parameters[k].extents.rank();
     search::parameter_choice choice{placement_of(p, "use", rank, axes),
                                     placement_of(p, "grad", rank, axes),
@@ -97,6 +102,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
   }
   for (int k = 0; k < spec.statistics.size(); ++k) {
     auto const& s = statistics[static_cast<std::size_t>(k)];
+    refuse_unknown_keys(s, "statistic", {"from", "to"});
     int const rank = spec.statistics[k].rank();
     c.statistics.push_back(
         {placement_of(s, "from", rank, axes), placement_of(s, "to", rank, axes)});
@@ -107,6 +113,46 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                              ", dx " + to_string(c.dx) + ".");
 }
 
+/// The plan in a file's content, checked against net and mesh.
+template <int N>
+search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
+                              topology const& t, machine const& m) {
+  check_format(j, "ashlar plan", plan_version);
+  refuse_unknown_keys(j, "plan",
+                      {"format", "version", "mesh", "input", "micro_batches", "elements"});
+  if (auto const mesh = parse_topology(j.at("mesh").get<std::string>()); !(mesh == t))
+    throw error("mesh",
+                "the plan is for " + to_string(mesh) + ", but the mesh is " + to_string(t) + ".");
+  auto const& elements = j.at("elements");
+  if (static_cast<int>(elements.size()) != net.size())
+    throw error("elements", "the plan has " + std::to_string(elements.size()) +
+                                ", but the net has " + std::to_string(net.size()) +
+                                ": it is for another net.");
+  shape input;
+  for (auto const& n : j.at("input")) input.extent.push_back(n.get<std::int64_t>());
+  if (!(input == net.spec(0).x))
+    throw error("input", "the plan is for batches of " + to_string(input) + ", but they are " +
+                             to_string(net.spec(0).x) + ".");
+  if (int const n = j.at("micro_batches").get<int>(); n != net.micro_batches)
+    throw error("micro_batches", "the plan is for " + std::to_string(n) + ", but a step has " +
+                                     std::to_string(net.micro_batches) + ".");
+  search::basic_plan<N> plan;
+  plan.mesh = t;
+  for (int i = 0; i < net.size(); ++i) {
+    try {
+      plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t));
+    } catch (error const& e) {
+      throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
+    }
+    if (net[i].kind == search::element_kind::residual_end && !(plan[i] == plan[net[i].partner]))
+      throw error("element " + std::to_string(i),
+                  "a residual must end with the placements it begins with, those of element " +
+                      std::to_string(net[i].partner) + ".");
+  }
+  search::predict(plan, net, m);
+  return plan;
+}
+
 }  // namespace detail
 
 /// Reads a plan for `net` on mesh `t`, with predictions for machine `m`. Throws ashlar::error naming
@@ -115,41 +161,7 @@ template <int N>
 search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N> const& net,
                                 topology const& t, machine const& m) {
   auto const j = detail::read_json(path, "load_plan");
-  return detail::interpret(path, "load_plan", [&] {
-    detail::check_format(j, "ashlar plan", plan_version);
-    if (auto const mesh = parse_topology(j.at("mesh").get<std::string>()); !(mesh == t))
-      throw error("mesh",
-                  "the plan is for " + to_string(mesh) + ", but the mesh is " + to_string(t) + ".");
-    auto const& elements = j.at("elements");
-    if (static_cast<int>(elements.size()) != net.size())
-      throw error("elements", "the plan has " + std::to_string(elements.size()) +
-                                  ", but the net has " + std::to_string(net.size()) +
-                                  ": it is for another net.");
-    shape input;
-    for (auto const& n : j.at("input")) input.extent.push_back(n.get<std::int64_t>());
-    if (!(input == net.spec(0).x))
-      throw error("input", "the plan is for batches of " + to_string(input) + ", but they are " +
-                               to_string(net.spec(0).x) + ".");
-    if (int const n = j.at("micro_batches").get<int>(); n != net.micro_batches)
-      throw error("micro_batches", "the plan is for " + std::to_string(n) + ", but a step has " +
-                                       std::to_string(net.micro_batches) + ".");
-    search::basic_plan<N> plan;
-    plan.mesh = t;
-    for (int i = 0; i < net.size(); ++i) {
-      try {
-        plan.choices.push_back(
-            detail::choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t));
-      } catch (error const& e) {
-        throw error("element " + std::to_string(i) + " (" + net.spec(i).name.text + ")", e.what());
-      }
-      if (net[i].kind == search::element_kind::residual_end && !(plan[i] == plan[net[i].partner]))
-        throw error("element " + std::to_string(i),
-                    "a residual must end with the placements it begins with, those of element " +
-                        std::to_string(net[i].partner) + ".");
-    }
-    search::predict(plan, net, m);
-    return plan;
-  });
+  return detail::interpret(path, "load_plan", [&] { return detail::plan_of(j, net, t, m); });
 }
 
 }  // namespace ashlar::io

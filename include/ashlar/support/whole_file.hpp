@@ -13,7 +13,7 @@
 
 #include <ashlar/support/error.hpp>
 
-namespace ashlar::io {
+namespace ashlar {
 
 /// Writes a text. Throws ashlar::error(operation) naming the file if that fails; what was there
 /// before then stays.
@@ -37,4 +37,4 @@ inline void write_whole(std::string const& path, std::string const& text,
   }
 }
 
-}  // namespace ashlar::io
+}  // namespace ashlar

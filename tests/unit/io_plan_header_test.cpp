@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A plan written as a C++ header: what the compiler reads there is the plan that was written.
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <plans/mlp_2x2.inc>
+#include <support/message_of.hpp>
+#include <support/plan_header_case.hpp>
+
+#include <ashlar/io/plan_header.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::io::plan_header_text;
+
+TEST_CASE("the committed header is the plan that the search finds") {
+  auto const found = header_plan();
+  CHECK(mlp_2x2.mesh == found.mesh);
+  CHECK(mlp_2x2.input == found.input);
+  CHECK(mlp_2x2.choices == found.choices);
+  CHECK(mlp_2x2.micro_batches == found.micro_batches);
+  CHECK(mlp_2x2.seconds == doctest::Approx(found.seconds));
+  CHECK(mlp_2x2.communication_seconds == doctest::Approx(found.communication_seconds));
+  CHECK(mlp_2x2.memory == found.memory);
+  CHECK(mlp_2x2.gap == found.gap);
+  CHECK(mlp_2x2.problem_hash == found.problem_hash);
+  CHECK(fingerprint(mlp_2x2) == fingerprint(found));
+}
+
+/// A text without its lines of seconds, whose last digits are the compiler's.
+std::string without_seconds(std::istream& in) {
+  std::string text;
+  for (std::string line; std::getline(in, line);)
+    if (!has(line, "seconds =")) text += line + "\n";
+  return text;
+}
+
+TEST_CASE("it is written to the letter as it is committed") {
+  auto const problem = ashlar::nn::describe(header_net, header_batch);
+  auto const here = std::filesystem::path(__FILE__).parent_path();
+  std::ifstream committed(here / ".." / "plans" / "mlp_2x2.inc");
+  std::istringstream written(plan_header_text(problem, header_plan(), "mlp_2x2"));
+  auto const text = without_seconds(written);
+  CHECK(has(text, "constexpr placement l0{split(0, 1), split(0, 0)};  // [S(0,1),S(0,0)]"));
+  CHECK(text == without_seconds(committed));
+}
+
+TEST_CASE("names that are none and plans of other nets are refused") {
+  auto const problem = ashlar::nn::describe(header_net, header_batch);
+  auto plan = header_plan();
+  for (auto const* name : {"", "2x2", "a b", "a-b", "a::b"})
+    CHECK(has(message_of([&] { plan_header_text(problem, plan, name); }),
+              "is no name of a C++ variable"));
+  plan.choices.pop_back();
+  CHECK(has(message_of([&] { plan_header_text(problem, plan, "p"); }), "but the net has 4"));
+}
+
+}  // namespace
+}  // namespace ashlar_test
