@@ -2,13 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The nets of AutoDDL's figure 7 (its section 4.4 names them and no sizes; batches here are those of
-// its section 5 on 64 nodes, of DLRM the open-source benchmark's), and one that enumeration can
-// finish:
+// The nets of AutoDDL's figure 7 (its section 4.4 names them and no sizes: here those of its section 5
+// on 64 nodes, and MLPerf's of DLRM), and one that enumeration can finish:
 //
 //   alexnet, vgg13   512 images of 3 x 224 x 224
-//   gpt              8 blocks, d-model 8192, micro-batches of 64 sequences of 1,024 tokens
-//   dlrm             26 tables of 1,000,000 x 64, two perceptrons, 2,048 samples
+//   gpt              8 blocks, d-model 8192, 16 micro-batches of 64 sequences of 1,024 tokens
+//   dlrm             26 tables of 1,000,000 x 128, 2,048 samples
 //   dense            the three dense layers of VGG13, 512 samples
 
 #include <string>

@@ -8,6 +8,7 @@
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/algorithms.hpp>
+#include <ashlar/search/appraise.hpp>
 #include <ashlar/search/baselines.hpp>
 
 #include "search_nets.hpp"
@@ -299,6 +300,34 @@ TEST_CASE("a filter narrows every algorithm alike") {
                }),
                "layer 1 (gelu)"));
   }
+}
+
+TEST_CASE("a plan from elsewhere is appraised: its gap; and refused where it is none") {
+  auto const net = block_net(2, {8, 64}, 64);
+  auto const t = parse_topology("node=2,gpu=2");
+  auto m = ashlar::machines::gpu_cluster;
+  auto const best = optimal(net, t, m), data = data_parallel(net, t, m);
+  auto const good = appraise(net, best, m), poor = appraise(net, data, m);
+  check_claims(net, good, m);
+  check_claims(net, poor, m);
+  CHECK(good.gap <= 1e-9);
+  CHECK(poor.lower_bound == Approx(best.seconds).epsilon(1e-9));
+  CHECK(poor.gap == Approx(1 - best.seconds / data.seconds));
+  CHECK(fingerprint(poor.plan) == fingerprint(data));
+  auto wrong = data;
+  wrong.choices[2].y = wrong.choices[2].dy;
+  wrong.choices[2].y.axis[0] = ashlar::partial();
+  CHECK(says(message([&] { appraise(net, wrong, m); }), "element 2 (layer_norm) cannot be placed"));
+  wrong = data;
+  REQUIRE(net[1].kind == search::element_kind::residual_begin);
+  for (auto const& c : search::layer_choices(net.spec(1), t))
+    if (!(c == data[1])) wrong.choices[1] = c;
+  CHECK(says(message([&] { appraise(net, wrong, m); }), "begins its residual"));
+  wrong.choices.pop_back();
+  CHECK(says(message([&] { appraise(net, wrong, m); }), "Give the plan of this net"));
+  m.memory = data.memory - 1;
+  CHECK(says(message([&] { appraise(net, data, m); }), "more than the"));
+  check_claims(net, appraise(net, optimal(net, t, m), m), m);
 }
 
 TEST_CASE("a net without layers has a plan without choices; an unknown name lists the known") {
