@@ -61,7 +61,6 @@ class role_distances {
     settle(from);
   }
 
- private:
   /// The step that takes axes from one role to another; B and P do not become what they are.
   static constexpr collective kind_between(int from, int to) {
     bool const to_split = to >= axis_roles::first_split;
@@ -73,6 +72,7 @@ class role_distances {
                                        : collective::all_gather;
   }
 
+ private:
   constexpr axis_roles roles_of(int state) const {
     axis_roles r;
     for (int a = 0; a < topology_.axes(); ++a, state /= roles_) r.having[state % roles_] |= 1u << a;

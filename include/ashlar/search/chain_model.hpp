@@ -17,55 +17,35 @@
 // of which "equal boundaries, cheaper inside" is the simplest case. A residual's choice counts at
 // both of its ends, so the ways count twice.
 
+#include <algorithm>
 #include <vector>
 
-#include <ashlar/search/choices.hpp>
+#include <ashlar/search/choice_class.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
 
-/// A filter that permits every choice.
-struct any_choice {
-  constexpr bool operator()(int, layer_choice const&) const { return true; }
-};
-
-/// Whether memory is part of what is optimized, so that choices may only be dropped in favour of
-/// ones that need no more of it; `keep_all` drops none.
-enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
-
-/// Weight of one collective against seconds: 1e-12 of a lower bound of the step's seconds, so that
-/// all ties of a plan together cannot hide a relative difference of 1e-9.
-template <int N>
-constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
-  double work = 0;
-  for (int i = 0; i < net.size(); ++i) work += whole_work_seconds(net.spec(i), m, net.element_size);
-  double const bound = net.micro_batches * work / t.ranks();
-  return bound > 0 ? 1e-12 * bound : 1e-18;
-}
-
-/// The choices of one layer, priced.
-struct choice_class {
-  int layer = 0;               ///< of a residual: of its begin
-  int end = -1;                ///< of a residual: the layer of its end
-  shape x_extents, y_extents;  ///< as its boundaries see them
-  bool plain = true;           ///< false for a residual whose neighbours see other extents
-  std::vector<layer_choice> choices;
-  scratch<double> weight;  ///< per choice; of a residual: of its two ends
-  scratch<element_memory> memory;
-  scratch<int> x, y, dy, dx;  ///< states of the boundaries in the graphs of those extents
-
-  constexpr int size() const { return static_cast<int>(choices.size()); }
-};
-
-template <int N>
+template <int N, class Paths = planner>
 class chain_model {
  public:
+  /// `filter(i, choice)`: whether element i may take a choice; or `filter.choices(i)`: the list of
+  /// those that it may take.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
-                        Filter const& filter, pruning prune)
+                        Filter&& filter, pruning prune)
       : net_(net), paths_(t, m, net.element_size, tie_weight(net, t, m)),
         class_of_(static_cast<std::size_t>(net.size())), prune_(prune) {
+    if constexpr (Paths::orders == shard_orders::canonical) paths_.use(net);
+    scratch<std::vector<layer_choice>> of_layer;  // all choices, once asked for
+    if constexpr (!lists<Filter>)
+      of_layer = scratch<std::vector<layer_choice>>(static_cast<std::size_t>(length(net.layers)));
+    auto const all_choices = [&](int layer) -> std::vector<layer_choice> const& {
+      auto& list = of_layer.data()[layer];
+      if (list.empty())
+        list = layer_choices(net.layer(layer), t, trivial_axes::one_row, Paths::orders);
+      return list;
+    };
     for (int i = 0; i < net.size(); ++i) {
       element const& e = net[i];
       int& known = class_of_.data()[i];
@@ -82,16 +62,20 @@ class chain_model {
                c.y_extents == y;
       };
       known = -1;
-      if constexpr (std::is_same_v<Filter, any_choice>) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<Filter>, any_choice>) {
         for (int k = 0; k < classes() && known < 0; ++k)
           if (fits(class_at(k))) known = k;
         if (known < 0)
           known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}},
-                      layer_choices(net.layer(e.layer), t));
+                      all_choices(e.layer));
       } else {
         std::vector<layer_choice> permitted;
-        for (auto const& c : layer_choices(net.layer(e.layer), t))
-          if (filter(i, c)) permitted.push_back(c);
+        if constexpr (lists<Filter>) {
+          permitted = filter.choices(i);
+        } else {
+          for (auto const& c : all_choices(e.layer))
+            if (filter(i, c)) permitted.push_back(c);
+        }
         for (int k = 0; k < classes() && known < 0; ++k)
           if (fits(class_at(k)) && permitted_.data()[k] == permitted) known = k;
         if (known < 0) {
@@ -103,7 +87,7 @@ class chain_model {
   }
 
   constexpr basic_problem<N> const& net() const { return net_; }
-  constexpr planner& paths() { return paths_; }
+  constexpr Paths& paths() { return paths_; }
   constexpr int size() const { return net_.size(); }
   constexpr element_kind kind(int i) const { return net_[i].kind; }
   constexpr int partner(int i) const { return net_[i].partner; }
@@ -153,7 +137,27 @@ class chain_model {
     return it->transposed.data();
   }
 
+  /// Leaves out the choices of a class that are not to be kept.
+  constexpr void restrict(int k, scratch<char> const& keep) {
+    if (classes_.data()[k].restrict(keep)) forget_boundaries(k);
+  }
+
+  /// Gives a class other choices.
+  constexpr void replace(int k, choice_class&& c) {
+    classes_.data()[k] = static_cast<choice_class&&>(c);
+    forget_boundaries(k);
+  }
+
  private:
+  constexpr void forget_boundaries(int k) {
+    std::erase_if(boundaries_, [k](auto const& it) { return it.left == k || it.right == k; });
+  }
+
+  template <class Filter>
+  static constexpr bool lists = requires(std::remove_cvref_t<Filter>& filter) {
+    filter.choices(0);
+  };
+
   struct boundary_matrix {
     int left, right;
     shape extents;
@@ -233,7 +237,10 @@ class chain_model {
     int const n = static_cast<int>(size);
     scratch<char> alive_list(size);
     for (char& a : alive_list) a = 1;
-    if (prune_ == pruning::keep_all || !c.plain) return alive_list;
+    // Of residuals bounded_choices.hpp leaves fewer.
+    if (prune_ == pruning::keep_all || !c.plain ||
+        (Paths::orders == shard_orders::canonical && c.end >= 0))
+      return alive_list;
     scratch<double const*> from_y(size), from_dx(size);
     double const** const py = from_y.data();
     double const** const pdx = from_dx.data();
@@ -246,6 +253,28 @@ class chain_model {
     int const *const sx = x.data(), *const sdx = dx.data(), *const sy = y.data(),
                      *const sdy = dy.data();
     double const times = net_.micro_batches * (c.end >= 0 ? 2 : 1);
+    if constexpr (Paths::orders == shard_orders::canonical) {
+      // Many choices: the cheapest come first, and are all that can drop those after them.
+      std::vector<int> sorted(size), kept;
+      for (int j = 0; j < n; ++j) sorted.data()[j] = j;
+      std::sort(sorted.begin(), sorted.end(),
+                [w](int i, int j) { return w[i] != w[j] ? w[i] < w[j] : i < j; });
+      for (int const j : sorted) {
+        double const* const px = paths_.weight_from(x_table, sx[j]);
+        double const* const pdy = paths_.weight_from(y_table, sdy[j]);
+        double const spare = w[j] / times;
+        for (int const i : kept) {
+          double const of_i = spare - w[i] / times - px[sx[i]];
+          if (of_i < 0 || b[i].kept > b[j].kept || b[i].gathered > b[j].gathered) continue;
+          if (of_i - pdy[sdy[i]] < 0) continue;
+          alive[j] = w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]) >
+                     w[j];
+          if (!alive[j]) break;
+        }
+        if (alive[j]) kept.push_back(j);
+      }
+      return alive_list;
+    }
     for (int j = 0; j < n; ++j) {
       double const* const px = paths_.weight_from(x_table, sx[j]);
       double const* const pdy = paths_.weight_from(y_table, sdy[j]);
@@ -297,7 +326,7 @@ class chain_model {
   }
 
   basic_problem<N> const& net_;
-  planner paths_;
+  Paths paths_;
   scratch<int> class_of_;
   pruning prune_;
   std::vector<choice_class> classes_;

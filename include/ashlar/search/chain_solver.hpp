@@ -13,17 +13,19 @@
 // inside[] depends on the block alone, so equal blocks (repeat) are solved once. The optimum is
 // then traced back by values, from the end, solving again only the insides that it goes through.
 
+#include <algorithm>
+
 #include <ashlar/search/chain_model.hpp>
 
 namespace ashlar::search {
 
 inline constexpr double unreachable = 1e300;
 
-template <int N>
+template <int N, class Paths = planner>
 class chain_solver {
  public:
   /// Minimizes weight + price · kept memory; `price` in seconds per byte.
-  constexpr explicit chain_solver(chain_model<N>& model, double price = 0)
+  constexpr explicit chain_solver(chain_model<N, Paths>& model, double price = 0)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {
     for (int k = 0; k < model.classes(); ++k) {
@@ -41,8 +43,19 @@ class chain_solver {
   /// One choice per element that attains the minimum.
   constexpr scratch<int> path() {
     scratch<int> choice(static_cast<std::size_t>(model_.size()));
+    traced_.clear();
     trace(0, model_.size() - 1, start_, scratch<double>(), choice);
     return choice;
+  }
+
+  /// The weight of such choices, with the price of their memory.
+  constexpr double weight_of(scratch<int> const& choice) {
+    double sum = start_.data()[choice.data()[0]];
+    for (int i = 0; i < model_.size(); ++i) {
+      if (model_.kind(i) != element_kind::residual_end) sum += own(i, choice.data()[i]);
+      if (i + 1 < model_.size()) sum += between(i, choice.data()[i], choice.data()[i + 1]);
+    }
+    return sum;
   }
 
   /// Per choice r of the residual that begins at `begin`: the optimum between its two ends.
@@ -50,7 +63,7 @@ class chain_solver {
     int const end = model_.partner(begin);
     int const known = static_cast<int>(blocks_.size());
     for (int b = 0; b < known; ++b)
-      if (equal(blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
+      if (alike(model_, blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
     int const n = model_.choices(begin).size();
     scratch<double> value(static_cast<std::size_t>(n), unreachable);
     double* const out = value.data();
@@ -58,21 +71,67 @@ class chain_solver {
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
     // All r at once: both ways out of each choice of the element that has fewest.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
-    int const width = cut < 0 ? 0 : model_.choices(cut).size();
+    int width = cut < 0 ? 0 : model_.choices(cut).size();
+    if (n < width && !std::is_constant_evaluated()) {
+      for (int r = 0; r < n; ++r) out[r] = inside_of(begin, r);
+      width = 0;
+    }
     for (int k = 0; k < width; ++k) {
-      scratch<double> one(static_cast<std::size_t>(width), unreachable);
-      one.data()[k] = 0;
-      scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
-      backward(begin + 1, cut, one, rest);
-      add_own(begin + 1, rest.data()[begin + 1]);
-      auto const left = retreat(begin, rest.data()[begin + 1]);
-      one.data()[k] = -own(cut, k);  // counted on the left
-      auto const right = advance(end - 1, forward(cut, end - 1, one, nullptr));
+      auto const [left, right] = halves(begin, cut, k);
       double const *const l = left.data(), *const r = right.data();
       for (int j = 0; j < n; ++j) out[j] = l[j] + r[j] < out[j] ? l[j] + r[j] : out[j];
     }
     blocks_.push_back({begin, static_cast<scratch<double>&&>(value)});
     return blocks_.data()[blocks_.size() - 1].value.data();
+  }
+
+  /// Per choice of the residual no more than inside(begin): the optimum where its two ends need not
+  /// choose alike. `through`, at i - begin: the same per choice of each element i on the level within,
+  /// with the least own cost of the residual.
+  constexpr scratch<double> inside_bound(int begin, scratch<scratch<double>>& through) {
+    int const end = model_.partner(begin), n = model_.choices(begin).size();
+    scratch<double> bound(static_cast<std::size_t>(n));
+    if (end == begin + 1) {
+      for (int r = 0; r < n; ++r) bound.data()[r] = between(begin, r, r);
+      return bound;
+    }
+    scratch<double> const free(static_cast<std::size_t>(n));
+    auto const size = static_cast<std::size_t>(model_.size());
+    scratch<scratch<double>> before(size), after(size);
+    forward(begin + 1, end - 1, advance(begin, own_.data()[model_.class_index(begin)]), &before);
+    backward(begin + 1, end - 1, retreat(end - 1, free), after);
+    for (int i = begin + 1; i < end; i = skip_inside(i) + 1) {
+      auto& sum = through.data()[i - begin];
+      sum = before.data()[i];
+      for (std::size_t c = 0; c < sum.size(); ++c) sum.data()[c] += after.data()[i].data()[c];
+    }
+    for (int cut = begin + 1; cut < end; cut = skip_inside(cut) + 1) {
+      auto const [left, right] = halves(begin, cut, -1);
+      for (int r = 0; r < n; ++r)
+        bound.data()[r] = std::max(bound.data()[r], left.data()[r] + right.data()[r]);
+    }
+    return bound;
+  }
+
+  /// One of the values of inside(begin).
+  constexpr double inside_of(int begin, int r) {
+    int const end = model_.partner(begin);
+    if (end == begin + 1) return between(begin, r, r);
+    scratch<double> value = forward(begin + 1, end - 1, leaving(begin, r), nullptr);
+    auto const last = arriving(end, r);
+    for (std::size_t k = 0; k < value.size(); ++k) value.data()[k] += last.data()[k];
+    return minimum(value);
+  }
+
+  /// Whether the residuals that begin at a and b hold the same classes in the same structure.
+  static constexpr bool alike(chain_model<N, Paths> const& model, int a, int b) {
+    int const n = model.partner(a) - a;
+    if (model.partner(b) - b != n) return false;
+    for (int i = 0; i <= n; ++i)
+      if (model.class_index(a + i) != model.class_index(b + i) ||
+          model.kind(a + i) != model.kind(b + i))
+        return false;
+    return true;
   }
 
   constexpr double own(int i, int choice) const {
@@ -147,11 +206,41 @@ class chain_solver {
     }
   }
 
+  /// The step of the recurrence from element i to i + 1, without own costs.
+  constexpr scratch<double> advance(int i, scratch<double> const& value) {
+    return product(value, model_.boundary(i), model_.choices(i + 1).size());
+  }
+
+  /// The same from element i + 1 to i.
+  constexpr scratch<double> retreat(int i, scratch<double> const& value) {
+    return product(value, model_.boundary_from_right(i), model_.choices(i).size());
+  }
+
  private:
   struct block {
     int begin;
     scratch<double> value;
   };
+
+  struct two_halves {
+    scratch<double> left, right;
+  };
+
+  /// Per choice of a residual: the optimum from its begin to choice k of element `cut`, and from
+  /// there, without its own cost, to the end; k = -1: to and from any choice.
+  constexpr two_halves halves(int begin, int cut, int k) {
+    int const end = model_.partner(begin), width = model_.choices(cut).size();
+    scratch<double> one(static_cast<std::size_t>(width), k < 0 ? 0 : unreachable);
+    if (k >= 0) one.data()[k] = 0;
+    scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
+    backward(begin + 1, cut, one, rest);
+    add_own(begin + 1, rest.data()[begin + 1]);
+    auto left = retreat(begin, rest.data()[begin + 1]);
+    for (int j = 0; j < width; ++j)
+      if (k < 0 || j == k) one.data()[j] = -own(cut, j);  // counted on the left
+    return {static_cast<scratch<double>&&>(left),
+            advance(end - 1, forward(cut, end - 1, one, nullptr))};
+  }
 
   static constexpr double minimum(scratch<double> const& value) {
     double least = unreachable;
@@ -176,16 +265,6 @@ class chain_solver {
     for (int k = 0; k < n; ++k) v[k] += own[k];
   }
 
-  /// The step of the recurrence from element i to i + 1, without own costs.
-  constexpr scratch<double> advance(int i, scratch<double> const& value) {
-    return product(value, model_.boundary(i), model_.choices(i + 1).size());
-  }
-
-  /// The same from element i + 1 to i.
-  constexpr scratch<double> retreat(int i, scratch<double> const& value) {
-    return product(value, model_.boundary_from_right(i), model_.choices(i).size());
-  }
-
   /// result[k] = min_j ( value[j] + way[j][k] )
   static constexpr scratch<double> product(scratch<double> const& value, double const* way,
                                            int width) {
@@ -198,17 +277,6 @@ class chain_solver {
       for (int k = 0; k < width; ++k) out[k] = v + way[k] < out[k] ? v + way[k] : out[k];
     }
     return result;
-  }
-
-  /// Whether the residuals that begin at a and b hold the same classes in the same structure.
-  constexpr bool equal(int a, int b) const {
-    int const n = model_.partner(a) - a;
-    if (model_.partner(b) - b != n) return false;
-    for (int i = 0; i <= n; ++i)
-      if (model_.class_index(a + i) != model_.class_index(b + i) ||
-          model_.kind(a + i) != model_.kind(b + i))
-        return false;
-    return true;
   }
 
   /// Writes the optimal choices of first .. last; `end`: what follows each choice of `last`.
@@ -227,7 +295,7 @@ class chain_solver {
       if (model_.kind(i) == element_kind::residual_end) {
         int const begin = model_.partner(i);
         choice.data()[begin] = best;
-        if (begin + 1 < i) trace(begin + 1, i - 1, leaving(begin, best), arriving(i, best), choice);
+        if (begin + 1 < i) trace_inside(begin, best, choice);
         i = begin;
       }
       if (i <= first) return;
@@ -245,10 +313,27 @@ class chain_solver {
     }
   }
 
-  chain_model<N>& model_;
+  /// The same inside of a residual in choice r; as inside of one alike, if that was done.
+  constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
+    int const end = model_.partner(begin);
+    for (traced const& it : traced_) {
+      if (it.choice != r || !alike(model_, it.begin, begin)) continue;
+      for (int i = begin + 1; i < end; ++i) choice.data()[i] = choice.data()[i - begin + it.begin];
+      return;
+    }
+    trace(begin + 1, end - 1, leaving(begin, r), arriving(end, r), choice);
+    traced_.push_back({begin, r});
+  }
+
+  struct traced {
+    int begin, choice;
+  };
+
+  chain_model<N, Paths>& model_;
   scratch<double> start_;
   scratch<scratch<double>> own_;
   std::vector<block> blocks_;
+  std::vector<traced> traced_;  ///< of the path at hand
 };
 
 }  // namespace ashlar::search

@@ -23,6 +23,7 @@
 namespace ashlar::search {
 
 enum class trivial_axes : signed char { one_row, all_rows };
+enum class shard_orders : signed char { all, canonical };
 
 namespace detail {
 
@@ -189,7 +190,8 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 /// All choices of a layer on a mesh, each once; replicated storage before sharded.
 /// Expects: every row has an entry for each parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
-                                                  trivial_axes trivial = trivial_axes::one_row) {
+                                                  trivial_axes trivial = trivial_axes::one_row,
+                                                  shard_orders orders = shard_orders::all) {
   std::vector<layer_choice> choices;
   choices.reserve(64);
   int const axes = t.axes();
@@ -226,7 +228,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
         choices.push_back(choice);
         if (detail::shard_storage(choice, spec, t, order)) choices.push_back(choice);
       }
-      more = detail::nests(choice) && detail::next_order(order);
+      more = orders == shard_orders::all && detail::nests(choice) && detail::next_order(order);
     }
     int a = axes - 1;
     while (a >= 0 && at[a] + 1 == rows.items[a].count) at[a] = 0, --a;

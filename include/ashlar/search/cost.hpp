@@ -54,15 +54,16 @@ struct element_cost {
 /// The planner's tables of a layer's parameters.
 using parameter_tables = inplace_vector<int, max_parameters>;
 
-constexpr parameter_tables tables_of(layer_spec const& spec, planner& paths) {
+template <class Paths>
+constexpr parameter_tables tables_of(layer_spec const& spec, Paths& paths) {
   parameter_tables tables;
   for (auto const& p : spec.parameters) tables.push_back(paths.table(p.extents));
   return tables;
 }
 
-template <int N>
+template <int N, class Paths>
 constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, planner& paths,
+                               layer_choice const& c, Paths& paths,
                                parameter_tables const& tables) {
   double const batches = net.micro_batches;
   element_cost cost;
@@ -85,9 +86,9 @@ constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& sp
   return cost;
 }
 
-template <int N>
+template <int N, class Paths>
 constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, planner& paths) {
+                               layer_choice const& c, Paths& paths) {
   return cost_of(net, spec, c, paths, tables_of(spec, paths));
 }
 

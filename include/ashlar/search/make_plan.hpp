@@ -3,8 +3,8 @@
 
 #pragma once
 
-// From choice numbers to a plan with its predictions, read off the tables that the search has
-// anyway. (predict in cost.hpp gives the same from the schedule, which costs more.)
+// From choices to a plan with its predictions, read off the tables that the search has anyway.
+// (predict in cost.hpp gives the same from the schedule, which costs more.)
 
 #include <ashlar/search/chain_model.hpp>
 
@@ -21,18 +21,17 @@ constexpr basic_plan<N> empty_plan(basic_problem<N> const& net, topology const& 
   return chosen;
 }
 
-/// The plan that takes choice[i] of element i.
-template <int N>
-constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
-  basic_problem<N> const& net = model.net();
-  planner& paths = model.paths();
+/// The plan with choice(i) of element i. `paths` prices its redistributions.
+template <int N, class Paths, class Choice>
+constexpr basic_plan<N> assemble_plan(basic_problem<N> const& net, Paths& paths,
+                                      Choice const& choice) {
   basic_plan<N> chosen = empty_plan(net, paths.mesh());
   std::int64_t kept = 0, gathered = 0;
   double const batches = net.micro_batches;
   double work = 0, communication = 0;
   layer_choice const* before = nullptr;
   for (int i = 0; i < net.size(); ++i) {
-    layer_choice const& c = model.choices(i).choices.data()[choice.data()[i]];
+    layer_choice const& c = choice(i);
     auto const& spec = net.spec(i);
     chosen.choices.push_back(c);
     auto const own = cost_of(net, spec, c, paths);
@@ -55,6 +54,14 @@ constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& cho
   chosen.seconds = work + communication;
   chosen.memory = kept + gathered;
   return chosen;
+}
+
+/// The plan that takes choice[i] of element i.
+template <int N>
+constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
+  return assemble_plan(model.net(), model.paths(), [&](int i) -> layer_choice const& {
+    return model.choices(i).choices.data()[choice.data()[i]];
+  });
 }
 
 }  // namespace ashlar::search

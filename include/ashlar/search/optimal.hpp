@@ -8,9 +8,11 @@
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
-// Without a memory limit, or where the optimum stays below it: chain_solver. With one:
-// within_memory. Ties go to fewer collectives, then to the choice that layer_choices names first.
+// Without a memory limit, or where the optimum stays below it: chain_solver, on more than two axes
+// by_roles. With one: within_memory. Ties go to fewer collectives, then to the choice that
+// layer_choices names first.
 
+#include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
@@ -23,8 +25,13 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
     throw error("search::optimal", "a mesh of more than 4 axes is not searched: the choices of a "
                                    "layer grow with their power. Merge axes of one tier.");
   if (net.size() == 0) return empty_plan(net, t);
-  chain_model<N> model(net, t, m, filter, pruning::by_time);
-  basic_plan<N> const fastest = make_plan(model, chain_solver<N>(model).path());
+  auto const find_fastest = [&] {
+    if constexpr (std::is_same_v<Filter, any_choice>)
+      if (t.axes() > 2 && !std::is_constant_evaluated()) return optimal_by_roles(net, t, m);
+    chain_model<N> model(net, t, m, filter, pruning::by_time);
+    return make_plan(model, chain_solver<N>(model).path());
+  };
+  basic_plan<N> const fastest = find_fastest();
   watch.raise_bound(fastest.seconds);
   if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
   watch.improves(fastest.seconds);

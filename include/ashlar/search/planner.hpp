@@ -20,12 +20,15 @@
 
 #include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/redistribution.hpp>
+#include <ashlar/search/choices.hpp>
 #include <ashlar/search/state_index.hpp>
 
 namespace ashlar::search {
 
 class planner {
  public:
+  static constexpr shard_orders orders = shard_orders::all;  ///< what choices differ in
+
   constexpr planner(topology const& t, machine const& m, int element_size, double tie = 0)
       : topology_(t), machine_(m), element_size_(element_size), tie_(tie) {}
 

@@ -1,0 +1,204 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which choices can be part of an optimum at all, by bounds:
+//
+//   U        the cost of a plan that is known, or of the best one in which residuals take one of few
+//            choices
+//   F, B     no less is what comes before an element of the outer level, and after it, by choice;
+//            the way from one residual to the next is taken to cost nothing
+//   D        no residual costs less if a choice is taken at its ends, or inside of it; its two ends
+//            need not be alike
+//
+// A choice is dropped if F + D + B > U, F and B being those of the choice or (inside of a residual)
+// the least. What remains contains every optimum, and more: the exact solver goes on from there.
+//
+// D of the cheapest ends is replaced by their exact cost, in the order of D, until the next one is
+// no less than the least of them: then the optimum of a residual counts as often as it repeats.
+
+#include <algorithm>
+
+#include <ashlar/search/chain_solver.hpp>
+
+namespace ashlar::search {
+
+template <int N, class Paths>
+class bounded_choices {
+ public:
+  constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
+
+  /// Restricts the model to what may be part of a plan of no more than the given weight (0: of the
+  /// optimum).
+  constexpr void restrict(double upper = 0) {
+    chain_solver<N, Paths> solver(model_);
+    bool any = false;
+    for (int i = 0; i < model_.size(); ++i) {
+      if (model_.kind(i) != element_kind::residual_begin) continue;
+      bounds_of(solver, i);
+      i = model_.partner(i);
+      any = true;
+    }
+    if (upper == 0) {
+      if (!any) return;
+      upper = best_of_few();
+    }
+    upper *= 1 + 1e-9;
+    auto const size = static_cast<std::size_t>(model_.size());
+    scratch<scratch<double>> before(size), after(size);
+    come_and_go(solver, before, after);
+    auto const classes = static_cast<std::size_t>(model_.classes());
+    scratch<scratch<char>> keep(classes);
+    for (std::size_t k = 0; k < classes; ++k)
+      keep.data()[k] = scratch<char>(model_.class_at(static_cast<int>(k)).weight.size());
+    for (int i = 0; i < model_.size(); ++i) {
+      auto const &f = before.data()[i], &b = after.data()[i];
+      char* const kept = keep.data()[model_.class_index(i)].data();
+      for (std::size_t c = 0; c < f.size(); ++c) kept[c] |= f.data()[c] + b.data()[c] <= upper;
+      if (model_.kind(i) == element_kind::layer) continue;
+      block const& it = bounds_of(solver, i);
+      double const outside = least_outside(f, it.through.data()[0], b);
+      int const end = model_.partner(i);
+      for (int j = i + 1; j < end; ++j) {
+        auto const& through = it.through.data()[j - i];
+        char* const inner = keep.data()[model_.class_index(j)].data();
+        for (std::size_t c = 0; c < through.size(); ++c)
+          inner[c] |= outside + through.data()[c] <= upper;
+        if (through.size() == 0 && model_.kind(j) != element_kind::residual_end)
+          for (char& kept_inside : keep.data()[model_.class_index(j)]) kept_inside = 1;
+      }
+      i = end;
+    }
+    for (int k = 0; k < model_.classes(); ++k) model_.restrict(k, keep.data()[k]);
+  }
+
+  /// Per choice that the residual beginning there had before: no residual of that choice costs less.
+  constexpr scratch<double> const& ends(int begin) const {
+    for (block const& it : blocks_)
+      if (chain_solver<N, Paths>::alike(model_, it.begin, begin)) return it.through.data()[0];
+    throw error("search::optimal", "a residual without bounds.");
+  }
+
+ private:
+  static constexpr int few = 8;  ///< choices per residual from which U is made
+
+  struct block {
+    int begin;
+    double optimum;
+    scratch<scratch<double>> through;  ///< per element from the begin on; empty: not known
+  };
+
+  static constexpr double least(scratch<double> const& list) {
+    double best = unreachable;
+    for (double const v : list) best = v < best ? v : best;
+    return best;
+  }
+
+  /// The least F, and the least B, of a residual; `f` is with D of its ends.
+  static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
+                                        scratch<double> const& b) {
+    double to = unreachable, from = unreachable;
+    for (std::size_t r = 0; r < f.size(); ++r) {
+      to = std::min(to, f.data()[r] - d.data()[r]);
+      from = std::min(from, b.data()[r]);
+    }
+    return to + from;
+  }
+
+  /// Per element of the outer level F + D, and B; of residuals at their begin.
+  constexpr void come_and_go(chain_solver<N, Paths>& solver, scratch<scratch<double>>& before,
+                             scratch<scratch<double>>& after) {
+    auto const cost = [&](int i) -> scratch<double> const& {
+      return model_.kind(i) == element_kind::layer ? model_.choices(i).weight
+                                                   : bounds_of(solver, i).through.data()[0];
+    };
+    auto const add = [](scratch<double>& to, scratch<double> const& more) {
+      for (std::size_t c = 0; c < to.size(); ++c) to.data()[c] += more.data()[c];
+    };
+    auto const is_free = [&](int i) {
+      return model_.kind(i) == element_kind::residual_end &&
+             model_.kind(i + 1) == element_kind::residual_begin;
+    };
+    int const last = model_.size() - 1;
+    auto value = model_.from_source();
+    for (int i = 0;; ++i) {
+      add(value, cost(i));
+      before.data()[i] = value;
+      i = solver.skip_inside(i);
+      if (i == last) break;
+      value = is_free(i) ? scratch<double>(model_.choices(i + 1).weight.size(), least(value))
+                         : solver.advance(i, value);
+    }
+    value = scratch<double>(model_.choices(last).weight.size());
+    for (int i = last;; --i) {
+      if (model_.kind(i) == element_kind::residual_end) i = model_.partner(i);
+      after.data()[i] = value;
+      if (i == 0) break;
+      add(value, cost(i));
+      value = is_free(i - 1) ? scratch<double>(model_.choices(i - 1).weight.size(), least(value))
+                             : solver.retreat(i - 1, value);
+    }
+  }
+
+  constexpr block const& bounds_of(chain_solver<N, Paths>& solver, int begin) {
+    for (block const& it : blocks_)
+      if (chain_solver<N, Paths>::alike(model_, it.begin, begin)) return it;
+    int const end = model_.partner(begin);
+    block it{begin, unreachable, scratch<scratch<double>>(static_cast<std::size_t>(end - begin))};
+    scratch<double>& ends = it.through.data()[0];
+    ends = solver.inside_bound(begin, it.through);
+    auto const& own = model_.choices(begin).weight;
+    for (std::size_t r = 0; r < ends.size(); ++r) ends.data()[r] += own.data()[r];
+    std::vector<int> order(ends.size());
+    for (std::size_t r = 0; r < ends.size(); ++r) order.data()[r] = static_cast<int>(r);
+    auto const cheaper = [&ends](int a, int b) {
+      double const x = ends.data()[a], y = ends.data()[b];
+      return x != y ? x < y : a < b;
+    };
+    std::sort(order.begin(), order.end(), cheaper);
+    int exact = 0;
+    for (int const r : order) {
+      if (ends.data()[r] >= it.optimum && exact >= few) break;
+      ends.data()[r] = own.data()[r] + solver.inside_of(begin, r);
+      it.optimum = std::min(it.optimum, ends.data()[r]);
+      ++exact;
+    }
+    std::sort(order.begin(), order.begin() + exact, cheaper);
+    if (exact > few) exact = few;
+    for (int k = 0; k < exact; ++k) good_.push_back({model_.class_index(begin), order.data()[k]});
+    blocks_.push_back(static_cast<block&&>(it));
+    return blocks_.data()[blocks_.size() - 1];
+  }
+
+  /// The optimum where residuals take one of their few best choices.
+  constexpr double best_of_few() {
+    struct saved {
+      int index;
+      choice_class all;
+    };
+    std::vector<saved> narrowed;
+    for (int k = 0; k < model_.classes(); ++k) {
+      scratch<char> keep(model_.class_at(k).weight.size());
+      bool any = false;
+      for (auto const& it : good_)
+        if (it.of_class == k) keep.data()[it.choice] = 1, any = true;
+      if (!any) continue;
+      narrowed.push_back({k, model_.class_at(k)});
+      model_.restrict(k, keep);
+    }
+    double const found = chain_solver<N, Paths>(model_).solve();
+    for (auto& it : narrowed) model_.replace(it.index, static_cast<choice_class&&>(it.all));
+    return found;
+  }
+
+  struct good_choice {
+    int of_class, choice;
+  };
+
+  chain_model<N, Paths>& model_;
+  std::vector<block> blocks_;
+  std::vector<good_choice> good_;
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The optimum on meshes of many axes, exactly, in the whole space of choices.hpp:
+//
+//   1. a lower bound   the optimum where the order of shards does not count: choices are rows per
+//                      axis, moves the distances of role_planner.hpp. Of a layer on k axes there are
+//                      up to k! times fewer choices, and bounded_choices.hpp leaves few of them
+//   2. a plan          the rows found, shards nested in the order of the mesh's axes; if that costs
+//                      more than the bound, in the best orders (chain_solver on those alone)
+//   3. the proof       its cost is the bound: no plan of any rows or orders costs less; or else the
+//                      optimum of all rows that may be part of a plan between the bound and that
+//                      cost (row_bounds.hpp), in all orders
+//
+// The answer is always the optimum, to one part in 1e9.
+
+#include <ashlar/search/bounded_choices.hpp>
+#include <ashlar/search/make_plan.hpp>
+#include <ashlar/search/planned_moves.hpp>
+#include <ashlar/search/role_planner.hpp>
+#include <ashlar/search/row_bounds.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+/// A choice with its shards nested in the given order of the axes, storage included.
+constexpr layer_choice with_order(layer_choice c, axis_order const& order) {
+  placement const whole = placement::all_broadcast(order.size());
+  auto const nest = [&](placement& p) {
+    p = assemble(order, whole, [before = p](int a) { return before[a]; });
+  };
+  for (placement* p : {&c.x, &c.y, &c.dy, &c.dx}) nest(*p);
+  for (auto& p : c.parameters) {
+    placement const stored = p.store;
+    nest(p.use);
+    nest(p.grad);
+    p.store = ashlar::detail::reduced(p.use);
+    for (auto const a : order)
+      if (stored[a].is_split() && !p.store[a].is_split()) p.store = p.store.with_split(a, 0);
+  }
+  for (auto& s : c.statistics) nest(s.from), nest(s.to);
+  return c;
+}
+
+/// Choices without order, in all orders.
+template <int N>
+class ordered_choices {
+ public:
+  /// `kept(k, choice)`: whether a choice of the model's class k is one of them.
+  template <class Kept>
+  constexpr ordered_choices(chain_model<N, role_planner> const& model, Kept const& kept)
+      : model_(model), of_class_(static_cast<std::size_t>(model.classes())) {
+    for (int k = 0; k < model.classes(); ++k)
+      for (int c = 0; c < model.class_at(k).size(); ++c)
+        if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
+  }
+
+  /// Those of element i, each once; the mesh's own order first.
+  constexpr std::vector<layer_choice> const& choices(int i) const {
+    return of_class_.data()[model_.class_index(i)];
+  }
+
+ private:
+  static constexpr void add(layer_choice const& canonical, std::vector<layer_choice>& list) {
+    auto const begin = static_cast<std::ptrdiff_t>(list.size());
+    axis_order order;
+    for (int a = 0; a < canonical.x.axes(); ++a) order.push_back(static_cast<signed char>(a));
+    do {
+      layer_choice const nested = with_order(canonical, order);
+      if (std::find(list.begin() + begin, list.end(), nested) == list.end()) list.push_back(nested);
+    } while (next_order(order));
+  }
+
+  chain_model<N, role_planner> const& model_;
+  scratch<std::vector<layer_choice>> of_class_;
+};
+
+}  // namespace detail
+
+/// The plan of least predicted seconds, whatever its memory.
+template <int N>
+constexpr basic_plan<N> optimal_by_roles(basic_problem<N> const& net, topology const& t,
+                                         machine const& m) {
+  chain_model<N, role_planner> rows(net, t, m, any_choice{}, pruning::by_time);
+  bounded_choices<N, role_planner>(rows).restrict();
+  chain_solver<N, role_planner> solver(rows);
+  auto const path = solver.path();
+  double const bound = solver.weight_of(path) * (1 + 1e-10);
+  planned_moves moves(t, m, net.element_size);
+  auto nested = assemble_plan(net, moves, [&](int i) -> layer_choice const& {
+    return rows.choices(i).choices.data()[path.data()[i]];
+  });
+  if (nested.seconds <= bound) return nested;
+  // Each class' rows of that path, in all orders.
+  scratch<scratch<char>> used(static_cast<std::size_t>(rows.classes()));
+  for (int k = 0; k < rows.classes(); ++k)
+    used.data()[k] = scratch<char>(rows.class_at(k).weight.size());
+  for (int i = 0; i < net.size(); ++i) used.data()[rows.class_index(i)].data()[path.data()[i]] = 1;
+  auto const solve = [&](detail::ordered_choices<N> const& orders) {
+    chain_model<N> ordered(net, t, m, orders, pruning::by_time);
+    return make_plan(ordered, chain_solver<N>(ordered).path());
+  };
+  nested = solve(detail::ordered_choices<N>(
+      rows, [&](int k, int c) { return used.data()[k].data()[c] != 0; }));
+  if (nested.seconds <= bound) return nested;
+  chain_model<N, role_planner> all(net, t, m, any_choice{}, pruning::keep_all);
+  row_bounds<N> const near(all, net, t, m, nested.seconds);
+  return solve(
+      detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }));
+}
+
+}  // namespace ashlar::search

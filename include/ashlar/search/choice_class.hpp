@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The choices of one layer as numbers: what each costs and keeps, and the states of its boundaries.
+// Elements of a chain that have the same layer and the same permitted choices share one class.
+
+#include <ashlar/search/choices.hpp>
+#include <ashlar/search/cost.hpp>
+
+namespace ashlar::search {
+
+/// A filter that permits every choice.
+struct any_choice {
+  constexpr bool operator()(int, layer_choice const&) const { return true; }
+};
+
+/// Whether memory is part of what is optimized, so that choices may only be dropped in favour of
+/// ones that need no more of it; `keep_all` drops none.
+enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
+
+/// Weight of one collective against seconds: 1e-12 of a lower bound of the step's seconds, so that
+/// all ties of a plan together cannot hide a relative difference of 1e-9.
+template <int N>
+constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
+  double work = 0;
+  for (int i = 0; i < net.size(); ++i) work += whole_work_seconds(net.spec(i), m, net.element_size);
+  double const bound = net.micro_batches * work / t.ranks();
+  return bound > 0 ? 1e-12 * bound : 1e-18;
+}
+
+/// The choices of one layer, priced.
+struct choice_class {
+  int layer = 0;               ///< of a residual: of its begin
+  int end = -1;                ///< of a residual: the layer of its end
+  shape x_extents, y_extents;  ///< as its boundaries see them
+  bool plain = true;           ///< false for a residual whose neighbours see other extents
+  std::vector<layer_choice> choices;
+  scratch<double> weight;  ///< per choice; of a residual: of its two ends
+  scratch<element_memory> memory;
+  scratch<int> x, y, dy, dx;  ///< states of the boundaries in the graphs of those extents
+
+  constexpr int size() const { return static_cast<int>(choices.size()); }
+
+  /// Leaves out what is not to be kept; whether that is anything.
+  constexpr bool restrict(scratch<char> const& keep) {
+    int n = 0;
+    for (int j = 0; j < size(); ++j) {
+      if (!keep.data()[j]) continue;
+      choices.data()[n] = choices.data()[j];
+      weight.data()[n] = weight.data()[j];
+      memory.data()[n] = memory.data()[j];
+      for (auto* states : {&x, &y, &dy, &dx}) states->data()[n] = states->data()[j];
+      ++n;
+    }
+    if (n == size()) return false;
+    auto const kept = static_cast<std::size_t>(n);
+    choices.resize(kept);
+    weight = first_of(weight, kept);
+    memory = first_of(memory, kept);
+    for (auto* states : {&x, &y, &dy, &dx}) *states = first_of(*states, kept);
+    return true;
+  }
+
+ private:
+  template <class T>
+  static constexpr scratch<T> first_of(scratch<T> const& list, std::size_t n) {
+    scratch<T> result(n);
+    for (std::size_t i = 0; i < n; ++i) result.data()[i] = list.data()[i];
+    return result;
+  }
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,187 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The ways between all placements of one tensor, the order of shards not counting (axis_roles):
+//
+//   state    a number with a digit per axis, its role (B, P, and the dims that count)
+//   steps    any axes of one role to another one, not only the innermost of a dim; slices and pads
+//            one axis at a time; two axes of one extent exchange their roles
+//   price    that of the step, which does not depend on the order (plan/step_prices.hpp)
+//
+// Every plan of a redistribution is a path of these steps, so its weight is no less than the
+// distance here. role_distances finds those to one target; this, all of them at once.
+
+#include <vector>
+
+#include <ashlar/plan/role_distances.hpp>
+
+namespace ashlar::search {
+
+class role_graph {
+ public:
+  /// `dims`: the dims that count, bit d for dim d. `tie`: what a collective weighs beside its seconds.
+  constexpr role_graph(shape const& extents, unsigned dims, int element_size, topology const& t,
+                       machine const& m, double tie)
+      : extents_(extents), axes_(t.axes()) {
+    int const axes = axes_;
+    int role_of[2 + max_rank]{};  // per digit
+    for (int role = 0; role < 2 + extents.rank(); ++role)
+      if (role < axis_roles::first_split || (dims >> (role - axis_roles::first_split) & 1u) != 0) {
+        role_of[roles_] = role;
+        digit_[role] = roles_++;
+      }
+    int const roles = roles_;
+    step_prices const price(extents, element_size, t, m);
+    int place[max_axes]{}, states = 1;
+    scratch<int> moved(std::size_t{1} << axes);  // per set of axes: the sum of their places
+    for (int a = 0; a < axes; ++a, states *= roles) {
+      place[a] = states;
+      for (int set = 0; set < 1 << a; ++set)
+        moved.data()[set | 1 << a] = moved.data()[set] + states;
+    }
+    states_ = states;
+    first_ = scratch<int>(static_cast<std::size_t>(states) + 1);
+    auto const add = [&](int to, double seconds) {
+      edges_.push_back({to, seconds > 0 ? seconds + tie : 0});
+    };
+    for (int state = 0; state < states; ++state) {
+      first_.data()[state] = static_cast<int>(edges_.size());
+      axis_roles from;
+      for (int a = 0; a < axes; ++a) from.having[role_of[state / place[a] % roles]] |= 1u << a;
+      for (int x = 0; x < roles; ++x) {
+        axis_set const all = from.having[role_of[x]];
+        for (int y = 0; y < roles && all != 0; ++y) {
+          if (x == y) continue;
+          collective const kind = role_distances::kind_between(role_of[x], role_of[y]);
+          for (axis_set moving = all; moving != 0; moving = (moving - 1) & all) {
+            if (!communicates(kind) && (moving & (moving - 1)) != 0) continue;
+            axis_roles to = from;
+            to.having[role_of[x]] = all ^ moving;
+            to.having[role_of[y]] |= moving;
+            add(state + (y - x) * moved.data()[moving], price(kind, moving, from, to));
+          }
+        }
+      }
+      for (int a = 0; a < axes; ++a)
+        for (int b = a + 1; b < axes; ++b) {
+          int const x = state / place[a] % roles, y = state / place[b] % roles;
+          if (x == y || t.extent(a) != t.extent(b)) continue;
+          axis_set const both = 1u << a | 1u << b;
+          axis_roles to = from;
+          to.having[role_of[x]] ^= both;
+          to.having[role_of[y]] ^= both;
+          add(state + (y - x) * (place[a] - place[b]),
+              price(collective::permute, both, from, to, true));
+        }
+    }
+    first_.data()[states] = static_cast<int>(edges_.size());
+    leave_detours();
+  }
+
+  constexpr shape const& extents() const { return extents_; }
+  constexpr int states() const { return states_; }
+
+  constexpr int state(placement const& p) const {
+    int state = 0;
+    for (int a = axes_ - 1; a >= 0; --a)
+      state = state * roles_ + digit_[axis_roles::role(p.axis.items[a])];
+    return state;
+  }
+
+  /// From every state to every state, some targets at a time: each state's distances improve by
+  /// those of the states behind its edges, in sweeps, until none does.
+  constexpr scratch<double> all_distances() const {
+    constexpr int lanes = 16;
+    int const n = states_;
+    auto const size = static_cast<std::size_t>(n);
+    scratch<double> weight(size * size), some(size * lanes);
+    scratch<int> improved(size), looked(size);  // when
+    edge const* const edges = edges_.data();
+    int const* const first = first_.data();
+    double* const to = some.data();
+    for (int target = 0; target < n; target += lanes) {
+      int const width = n - target < lanes ? n - target : lanes;
+      for (double& w : some) w = 1e300;
+      for (int l = 0; l < width; ++l) to[(target + l) * lanes + l] = 0;
+      for (int u = 0; u < n; ++u) improved.data()[u] = 1, looked.data()[u] = 0;
+      int now = 1;
+      bool any = true;
+      for (int sweep = 0; any; ++sweep) {
+        any = false;
+        for (int k = 0; k < n; ++k) {
+          int const u = sweep % 2 == 0 ? k : n - 1 - k;
+          double row[lanes];
+          for (int l = 0; l < lanes; ++l) row[l] = to[u * lanes + l];
+          int const before = looked.data()[u];
+          looked.data()[u] = ++now;
+          for (int e = first[u]; e < first[u + 1]; ++e) {
+            if (improved.data()[edges[e].to] < before) continue;
+            double const* const other = to + edges[e].to * lanes;
+            double const w = edges[e].weight;
+            for (int l = 0; l < lanes; ++l) row[l] = w + other[l] < row[l] ? w + other[l] : row[l];
+          }
+          bool better = false;
+          for (int l = 0; l < lanes; ++l) better |= row[l] < to[u * lanes + l];
+          if (!better) continue;
+          for (int l = 0; l < lanes; ++l) to[u * lanes + l] = row[l];
+          improved.data()[u] = now;
+          any = true;
+        }
+      }
+      for (int u = 0; u < n; ++u)
+        for (int l = 0; l < width; ++l) weight.data()[u * n + target + l] = to[u * lanes + l];
+    }
+    return weight;
+  }
+
+ private:
+  struct edge {
+    int to;
+    double weight;
+  };
+
+  /// Leaves out the edges that two others replace for less.
+  constexpr void leave_detours() {
+    scratch<double> direct(static_cast<std::size_t>(states_),
+                           1e300);  // from one state, at two edges' end
+    double* const d = direct.data();
+    edge const* const edges = edges_.data();
+    int* const first = first_.data();
+    std::vector<edge> kept;
+    scratch<int> kept_first(first_.size());
+    for (int u = 0; u < states_; ++u) {
+      double longest = 0;
+      for (int e = first[u]; e < first[u + 1]; ++e) {
+        if (edges[e].weight > longest) longest = edges[e].weight;
+        if (edges[e].weight < d[edges[e].to]) d[edges[e].to] = edges[e].weight;
+      }
+      for (int e = first[u]; e < first[u + 1]; ++e)
+        for (int f = first[edges[e].to]; f < first[edges[e].to + 1]; ++f) {
+          double const both = edges[e].weight + edges[f].weight;
+          if (both < d[edges[f].to] && both < longest) d[edges[f].to] = both;
+        }
+      kept_first.data()[u] = static_cast<int>(kept.size());
+      for (int e = first[u]; e < first[u + 1]; ++e)
+        if (edges[e].weight <= d[edges[e].to]) kept.push_back(edges[e]);
+      for (int e = first[u]; e < first[u + 1]; ++e) {
+        d[edges[e].to] = 1e300;
+        for (int f = first[edges[e].to]; f < first[edges[e].to + 1]; ++f) d[edges[f].to] = 1e300;
+      }
+    }
+    kept_first.data()[states_] = static_cast<int>(kept.size());
+    edges_ = kept;
+    first_ = kept_first;
+  }
+
+  shape extents_;
+  int axes_;
+  int roles_ = 0;              ///< B, P and the dims that count
+  int digit_[2 + max_rank]{};  ///< per role
+  int states_ = 0;
+  std::vector<edge> edges_;  ///< grouped by where they start
+  scratch<int> first_;       ///< per state: its first edge
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Lower bounds of what redistributions cost, tabulated: planner.hpp without the order of shards, on
+// the distances of role_graph.hpp. There are (rank + 2)^axes states: of rank 3 on four axes half of
+// the placements.
+//
+// A dim that no choice splits adds no states where another dim can take its place: paths may split
+// any dim on the way, but gain nothing from one more if one that counts is divisible by all ranks.
+//
+// The interface is that of planner; seconds and weight are one.
+
+#include <array>
+#include <vector>
+
+#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/search/choices.hpp>
+#include <ashlar/search/role_graph.hpp>
+#include <ashlar/search/schedule.hpp>
+
+namespace ashlar::search {
+
+class role_planner {
+ public:
+  static constexpr shard_orders orders = shard_orders::canonical;  ///< what choices differ in
+
+  constexpr role_planner(topology const& t, machine const& m, int element_size, double tie = 0)
+      : topology_(t), machine_(m), element_size_(element_size), tie_(tie) {}
+
+  constexpr topology const& mesh() const { return topology_; }
+  constexpr machine const& priced_on() const { return machine_; }
+  constexpr int element_size() const { return element_size_; }
+
+  /// Tells that choices split these dims (bit d is dim d) of tensors of these extents. To be called
+  /// for all tensors before the first table is asked for. Of `activations`, states are numbered
+  /// alike in all tables of one rank.
+  constexpr void use(shape const& extents, unsigned dims, bool activation) {
+    for (auto& it : used_)
+      if (it.extents == extents) {
+        it.dims |= dims;
+        it.activation = it.activation || activation;
+        return;
+      }
+    used_.push_back({extents, dims, activation});
+  }
+
+  /// The same for all tensors of a chain.
+  template <int N>
+  constexpr void use(basic_problem<N> const& net) {
+    auto const dims_of = [](layer_spec const& spec, auto const& roles_of_row) {
+      unsigned dims = 0;
+      for (auto const& row : spec.rows)
+        for (axis_placement const& role : roles_of_row(row))
+          if (role.is_split()) dims |= 1u << role.dim;
+      return dims;
+    };
+    using pair = std::array<axis_placement, 2>;
+    for (int i = 0; i < net.size(); ++i) {
+      layer_spec const& spec = net.spec(i);
+      unsigned const x = dims_of(spec, [](auto const& row) { return pair{row.x, row.dx}; });
+      unsigned const y = dims_of(spec, [](auto const& row) { return pair{row.y, row.dy}; });
+      use(spec.x, x, true);
+      use(spec.y, y, true);
+      if (i > 0) use(boundary_extents(net, i - 1), x, true);
+      if (i + 1 < net.size()) use(boundary_extents(net, i), y, true);
+      for (int k = 0; k < spec.parameters.size(); ++k)
+        use(spec.parameters[k].extents,
+            1u | dims_of(spec,
+                         [k](auto const& row) {
+                           return pair{row.use[k], row.grad[k]};
+                         }),
+            false);
+      for (int k = 0; k < spec.statistics.size(); ++k)
+        use(spec.statistics[k],
+            dims_of(spec,
+                    [k](auto const& row) {
+                      return pair{row.stat[k].from, row.stat[k].to};
+                    }),
+            false);
+    }
+  }
+
+  /// The index of the table of tensors of these extents, whatever their P axes stand for.
+  constexpr int table(shape const& extents) {
+    int const n = static_cast<int>(tables_.size());
+    for (int i = 0; i < n; ++i)
+      if (tables_.data()[i].graph.extents() == extents) return i;
+    tables_.push_back(
+        {role_graph(extents, dims_of(extents), element_size_, topology_, machine_, tie_), {}});
+    return n;
+  }
+
+  /// The index of a placement's roles; equal for all tables of one rank.
+  constexpr int state(int table, placement const& p) const {
+    return tables_.data()[table].graph.state(p);
+  }
+
+  /// Per target state: a lower bound of the weight of the move from a source state.
+  constexpr double const* weight_from(int table, int source) {
+    extents_table& it = tables_.data()[table];
+    if (it.weight.size() == 0) it.weight = it.graph.all_distances();
+    return it.weight.data() + source * it.graph.states();
+  }
+
+  struct cost {
+    double seconds = 0;
+    double weight = 0;
+  };
+
+  constexpr cost move(int table, placement const& from, placement const& to) {
+    if (from == to) return {};
+    double const w = weight_from(table, state(table, from))[state(table, to)];
+    return {w, w};
+  }
+  constexpr cost move(shape const& extents, placement const& from, placement const& to) {
+    if (from == to) return {};
+    if (from.has_partial() && to.has_partial() && from.op() != to.op()) return {};
+    return move(table(extents), from, to);
+  }
+
+ private:
+  struct tensor_use {
+    shape extents;
+    unsigned dims;
+    bool activation;
+  };
+  struct extents_table {
+    role_graph graph;
+    scratch<double> weight;  ///< [source][target]; empty until asked for
+  };
+  // Pointers to weights are handed out: growing the list of tables must not copy them.
+  static_assert(std::is_nothrow_move_constructible_v<extents_table>);
+
+  /// The dims that count: those that choices split, if one of them is divisible by all ranks.
+  constexpr unsigned dims_of(shape const& extents) const {
+    unsigned const all = (1u << extents.rank()) - 1;
+    unsigned dims = 0;
+    bool activation = false;
+    for (auto const& it : used_)
+      if (it.extents == extents) dims = it.dims, activation = it.activation;
+    if (dims == 0) return all;
+    if (activation)
+      for (auto const& it : used_)
+        if (it.activation && it.extents.rank() == extents.rank()) dims |= it.dims;
+    for (auto const& it : used_) {
+      if (!(activation ? it.activation && it.extents.rank() == extents.rank()
+                       : it.extents == extents))
+        continue;
+      bool even = false;
+      for (int d = 0; d < extents.rank(); ++d)
+        even = even || ((dims >> d & 1u) != 0 && it.extents[d] % topology_.ranks() == 0);
+      if (!even) return all;
+    }
+    return dims & all;
+  }
+
+  topology topology_;
+  machine machine_;
+  int element_size_;
+  double tie_;
+  std::vector<tensor_use> used_;
+  std::vector<extents_table> tables_;
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which rows of a layer can be part of a plan of no more than a given weight, the order of shards
+// not counting: F(c) + B(c) <= that weight, with
+//
+//   F(c)   the least weight of the elements up to the choice, B(c) of those after it
+//
+// within a residual with both ends in any choice. On the way to c and from there the choices that
+// dominance (chain_model.hpp) left are enough; c itself is any choice: one that others replace as
+// long as order does not count may be needed where it does.
+//
+// Of equal residuals at different places the least of both is taken, each relative to the least F of
+// its place.
+
+#include <ashlar/search/bounded_choices.hpp>
+#include <ashlar/search/role_planner.hpp>
+
+namespace ashlar::search {
+
+template <int N>
+class row_bounds {
+ public:
+  using model_type = chain_model<N, role_planner>;
+
+  /// `all`: a model that keeps all choices; `upper`: the weight.
+  constexpr row_bounds(model_type& all, basic_problem<N> const& net, topology const& t,
+                       machine const& m, double upper)
+      : all_(all), model_(net, t, m, any_choice{}, pruning::by_time), bounds_(model_),
+        upper_(upper * (1 + 1e-9)), keep_(static_cast<std::size_t>(all.classes())) {
+    bounds_.restrict(upper_);
+    for (int k = 0; k < all.classes(); ++k)
+      keep_.data()[k] = scratch<char>(all.class_at(k).weight.size());
+    find();
+  }
+
+  /// Per choice of a class of `all`: whether it can be part of such a plan.
+  constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
+
+ private:
+  using values = scratch<scratch<double>>;
+
+  /// A residual, or several alike between alike neighbours.
+  struct place {
+    int begin;
+    scratch<double> before, after;  ///< per choice of its ends
+    values around{2};            ///< per choice of the element before it, and of the one after it
+    double level = unreachable;  ///< the least `before`, taken off it and put on `after`
+  };
+
+  constexpr void find() {
+    chain_solver<N, role_planner> solver(model_);
+    int const last = model_.size() - 1;
+    auto const size = static_cast<std::size_t>(model_.size());
+    values before(size), after(size);
+    solver.forward(0, last, model_.from_source(), &before);
+    solver.backward(0, last, scratch<double>(model_.choices(last).weight.size()), after);
+    std::vector<place> places;
+    for (int i = 0; i <= last; ++i) {
+      if (model_.kind(i) == element_kind::layer) {
+        mark(i, before, after);
+        continue;
+      }
+      int const end = model_.partner(i);
+      place here{i, before.data()[i], after.data()[end]};
+      if (i > 0) here.around.data()[0] = before.data()[i - 1];
+      if (end < last) here.around.data()[1] = after.data()[end + 1];
+      for (double const v : here.before) here.level = std::min(here.level, v);
+      for (auto* list : {&here.before, &here.around.data()[0]})
+        for (double& v : *list) v -= here.level;
+      for (auto* list : {&here.after, &here.around.data()[1]})
+        for (double& v : *list) v += here.level;
+      add(places, here);
+      i = end;
+    }
+    for (place const& it : places) {
+      mark_ends(it);
+      mark_inside(solver, it);
+    }
+  }
+
+  /// Two places are one if their elements and neighbours are alike.
+  constexpr bool alike(int a, int b) const {
+    if (!chain_solver<N, role_planner>::alike(model_, a, b) || (a == 0) != (b == 0)) return false;
+    int const end_a = model_.partner(a) + 1, end_b = model_.partner(b) + 1;
+    if ((end_a == model_.size()) != (end_b == model_.size())) return false;
+    return (a == 0 || same(a - 1, b - 1)) && (end_a == model_.size() || same(end_a, end_b));
+  }
+  constexpr bool same(int i, int j) const {
+    return model_.class_index(i) == model_.class_index(j) && model_.kind(i) == model_.kind(j);
+  }
+
+  constexpr void add(std::vector<place>& places, place const& here) const {
+    auto const lower = [](scratch<double>& list, scratch<double> const& other) {
+      for (std::size_t c = 0; c < list.size(); ++c)
+        list.data()[c] = std::min(list.data()[c], other.data()[c]);
+    };
+    for (place& it : places) {
+      if (!alike(it.begin, here.begin)) continue;
+      lower(it.before, here.before);
+      lower(it.after, here.after);
+      for (int side : {0, 1}) lower(it.around.data()[side], here.around.data()[side]);
+      return;
+    }
+    places.push_back(here);
+  }
+
+  constexpr void mark_inside(chain_solver<N, role_planner>& solver, place const& it) {
+    int const end = model_.partner(it.begin);
+    if (end == it.begin + 1) return;
+    auto const size = static_cast<std::size_t>(model_.size());
+    values before(size), after(size);
+    before.data()[it.begin] = it.before;
+    after.data()[end] = it.after;
+    solver.forward(it.begin + 1, end - 1, solver.advance(it.begin, it.before), &before);
+    solver.backward(it.begin + 1, end - 1, solver.retreat(end - 1, it.after), after);
+    for (int i = it.begin + 1; i < end; i = solver.skip_inside(i) + 1) {
+      if (model_.kind(i) == element_kind::layer) {
+        mark(i, before, after);
+        continue;
+      }
+      for (int j = i; j < model_.partner(i); ++j)
+        if (model_.kind(j) != element_kind::residual_end)
+          for (char& kept : keep_.data()[all_.class_index(j)]) kept = 1;
+    }
+  }
+
+  constexpr void mark(int i, values const& before, values const& after) {
+    auto const to = i == 0 ? all_.from_source() : reach(i, before.data()[i - 1]);
+    auto const& own = all_.choices(i).weight;
+    mark(i, to, own,
+         i + 1 == model_.size() ? scratch<double>(own.size()) : leave(i, after.data()[i + 1]));
+  }
+
+  constexpr void mark_ends(place const& it) {
+    int const end = model_.partner(it.begin);
+    auto const& between = bounds_.ends(it.begin);
+    auto to = it.begin == 0 ? all_.from_source() : reach(it.begin, it.around.data()[0]);
+    if (it.begin == 0)
+      for (double& v : to) v -= it.level;
+    mark(it.begin, to, between,
+         end + 1 == model_.size() ? scratch<double>(between.size(), it.level)
+                                  : leave(end, it.around.data()[1]));
+  }
+
+  constexpr void mark(int i, scratch<double> const& to, scratch<double> const& at,
+                      scratch<double> const& from) {
+    char* const keep = keep_.data()[all_.class_index(i)].data();
+    for (std::size_t k = 0; k < at.size(); ++k)
+      keep[k] |= to.data()[k] + at.data()[k] + from.data()[k] <= upper_;
+  }
+
+  /// Per choice of element i in `all`: the least weight of what comes before, and of the way to it.
+  constexpr scratch<double> reach(int i, scratch<double> const& before) {
+    choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
+    int const table = model_.paths().table(boundary_extents(model_.net(), i - 1));
+    auto const y = states(table, left, &layer_choice::y),
+               dy = states(table, left, &layer_choice::dy);
+    auto const x = states(table, c, &layer_choice::x), dx = states(table, c, &layer_choice::dx);
+    double const* const so_far = before.data();
+    double const times = model_.net().micro_batches;
+    scratch<double> value(c.weight.size(), unreachable);
+    for (int k = 0; k < c.size(); ++k) {
+      double const* const back = model_.paths().weight_from(table, dx.data()[k]);
+      for (int j = 0; j < left.size(); ++j) {
+        double const* const forth = model_.paths().weight_from(table, y.data()[j]);
+        value.data()[k] = std::min(value.data()[k],
+                                   so_far[j] + times * (forth[x.data()[k]] + back[dy.data()[j]]));
+      }
+    }
+    return value;
+  }
+
+  /// The same of what comes after it.
+  constexpr scratch<double> leave(int i, scratch<double> const& after) {
+    choice_class const& c = all_.choices(i);
+    choice_class const& right = model_.choices(i + 1);
+    int const table = model_.paths().table(boundary_extents(model_.net(), i));
+    auto const y = states(table, c, &layer_choice::y), dy = states(table, c, &layer_choice::dy);
+    auto const x = states(table, right, &layer_choice::x),
+               dx = states(table, right, &layer_choice::dx);
+    bool const counted = model_.kind(i + 1) == element_kind::residual_end;
+    double const times = model_.net().micro_batches;
+    scratch<double> value(c.weight.size(), unreachable);
+    for (int k = 0; k < c.size(); ++k) {
+      double const* const forth = model_.paths().weight_from(table, y.data()[k]);
+      for (int j = 0; j < right.size(); ++j) {
+        double const* const back = model_.paths().weight_from(table, dx.data()[j]);
+        value.data()[k] = std::min(value.data()[k],
+                                   after.data()[j] + (counted ? 0 : right.weight.data()[j]) +
+                                       times * (forth[x.data()[j]] + back[dy.data()[k]]));
+      }
+    }
+    return value;
+  }
+
+  constexpr scratch<int> states(int table, choice_class const& c, placement layer_choice::*which) {
+    scratch<int> list(c.weight.size());
+    for (int k = 0; k < c.size(); ++k)
+      list.data()[k] = model_.paths().state(table, c.choices.data()[k].*which);
+    return list;
+  }
+
+  model_type& all_;
+  model_type model_;
+  bounded_choices<N, role_planner> bounds_;
+  double upper_;
+  scratch<scratch<char>> keep_;  ///< per class of all_
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The search that leaves the order of shards for later finds the optimum of the whole space: what
+// exhaustive search finds, or dynamic programming over all choices; its bounds are bounds.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/optimal.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_topology;
+using search::any_choice;
+using search::pruning;
+
+bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-300;
+}
+
+/// The optimum by dynamic programming over all choices.
+search::plan over_all_choices(search::problem const& net, ashlar::topology const& t,
+                              ashlar::machine const& m) {
+  search::chain_model<-1> model(net, t, m, any_choice{}, pruning::by_time);
+  return make_plan(model, search::chain_solver<-1>(model).path());
+}
+
+void check_optimum(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m,
+                   double expected) {
+  CAPTURE(to_string(t));
+  auto const plan = search::optimal_by_roles(net, t, m);
+  CHECK_MESSAGE(close(plan.seconds, expected), plan.seconds << " for " << expected);
+  auto const cost = total_cost(net, plan, m);
+  CHECK(close(plan.seconds, cost.seconds()));
+  CHECK(close(plan.communication_seconds, cost.communication));
+  CHECK(plan.memory == memory_per_rank(net, plan));
+  CHECK(plan.gap == 0);
+  for (int i = 0; i < net.size(); ++i) {
+    auto const legal = search::layer_choices(net.spec(i), t);
+    CHECK(std::find(legal.begin(), legal.end(), plan[i]) != legal.end());
+    if (net[i].kind == search::element_kind::residual_end) CHECK(plan[i] == plan[net[i].partner]);
+  }
+}
+
+/// The optimum without the order of shards.
+double bound_of(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m) {
+  search::chain_model<-1, search::role_planner> rows(net, t, m, any_choice{}, pruning::by_time);
+  return search::chain_solver<-1, search::role_planner>(rows).solve();
+}
+
+TEST_CASE("on random nets, meshes and machines it costs what trying everything costs") {
+  random_cases draw(11);
+  int looser = 0, residuals = 0;
+  for (int done = 0; done < 300;) {
+    auto const t = draw.mesh();
+    auto const m = draw.machine();
+    auto const net = draw.net();
+    double combinations = 1;
+    for (int i = 0; i < net.size(); ++i)
+      combinations *= static_cast<double>(search::layer_choices(net.spec(i), t).size());
+    if (combinations > 1e6) continue;
+    double const least = exhaustive(net, t, m).seconds;
+    check_optimum(net, t, m, least);
+    double const bound = bound_of(net, t, m);
+    CHECK(bound <= least * (1 + 1e-9));
+    looser += bound < least * (1 - 1e-9);
+    for (int i = 0; i < net.size(); ++i)
+      residuals += net[i].kind == search::element_kind::residual_begin;
+    ++done;
+  }
+  CHECK(residuals > 30);
+  CHECK(looser > 0);  // the proof by the bound alone does not always do
+}
+
+TEST_CASE("and what dynamic programming over all choices finds, on more axes and longer nets") {
+  random_cases draw(12);
+  int looser = 0;
+  for (int done = 0; done < 150; ++done) {
+    auto t = draw.mesh();
+    while (t.axes() < 3) t = draw.mesh();
+    auto const m = draw.machine();
+    auto const net = draw.net();
+    double const least = over_all_choices(net, t, m).seconds;
+    check_optimum(net, t, m, least);
+    looser += bound_of(net, t, m) < least * (1 - 1e-9);
+  }
+  CHECK(looser > 1);
+}
+
+TEST_CASE("transformer blocks, even and uneven") {
+  struct {
+    shape ids;
+    std::int64_t d;
+    char const* mesh;
+  } const cases[] = {{{8, 16}, 32, "node=2,gpu=2,lane=2"}, {{16, 64}, 64, "node=4,gpu=2,lane=2"},
+                     {{4, 64}, 64, "node=2,gpu=4,lane=2"}, {{6, 10}, 12, "node=2,gpu=3,lane=2"},
+                     {{3, 7}, 9, "node=2,gpu=2,lane=3"},   {{2, 64}, 128, "node=3,gpu=2,lane=4"}};
+  for (auto const& it : cases)
+    for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster})
+      for (int blocks : {1, 3}) {
+        auto const net = block_net(blocks, it.ids, it.d);
+        auto const t = parse_topology(it.mesh);
+        check_optimum(net, t, m, over_all_choices(net, t, m).seconds);
+      }
+}
+
+TEST_CASE(
+    "attention, whose activations are seen with heads, where dims that no row splits are left") {
+  auto const t = parse_topology("node=2,gpu=2,lane=2");
+  shape const x{16, 32, 24}, wide{16, 32, 72};
+  search::problem net;
+  net.add(embedding_spec({16, 32}, 11, 24));
+  add_residual(net, x, [&](search::problem& p) {
+    p.add(layer_norm_spec(x));
+    p.add(linear_spec(x, 72));
+    p.add(attention_spec(wide, 2));
+    p.add(linear_spec(x, 24));
+  });
+  net.add(cross_entropy_spec(x));
+  for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster})
+    check_optimum(net, t, m, over_all_choices(net, t, m).seconds);
+}
+
+TEST_CASE("on four axes") {
+  auto const t = parse_topology("node=2,host=2,gpu=2,lane=2");
+  auto const m = ashlar::machines::gpu_cluster;
+  for (auto const& net : {mlp(3, 64, 32), mlp(5, 6, 10)})
+    check_optimum(net, t, m, over_all_choices(net, t, m).seconds);
+}
+
+TEST_CASE("distances of roles are no more than what a redistribution costs") {
+  auto const m = ashlar::machines::gpu_cluster;
+  for (auto const* mesh : {"node=2,gpu=3,lane=2", "node=4,gpu=4", "node=1,gpu=2,lane=2"})
+    for (auto const& extents : {shape{24, 36}, shape{7, 5}, shape{0, 3}, shape{48, 1, 12}}) {
+      auto const t = parse_topology(mesh);
+      ashlar::placement_graph const graph(extents.rank(), t);
+      auto const price = graph.price(extents, 4, m);
+      search::role_planner roles(t, m, 4);
+      int const table = roles.table(extents);
+      int wrong = 0, equal = 0;
+      for (int from = 0; from < graph.states(); ++from) {
+        auto const paths = graph.shortest_from(from, price);
+        double const* const bound = roles.weight_from(table, roles.state(table, graph.state(from)));
+        for (int to = 0; to < graph.states(); ++to) {
+          double const least = paths.weight[static_cast<std::size_t>(to)];
+          double const found = bound[roles.state(table, graph.state(to))];
+          wrong += found > least * (1 + 1e-12);
+          equal += found > least - 1e-11;
+        }
+      }
+      CHECK(wrong == 0);
+      CHECK(equal > graph.states() * graph.states() / 4);
+    }
+}
+
+}  // namespace
+}  // namespace ashlar_test
