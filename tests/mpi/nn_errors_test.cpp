@@ -107,10 +107,22 @@ TEST_CASE("ranks that disagree on the machine or on the plan all hear of it") {
   auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto machine = m.machine();
-  if (world_rank() == 0) machine.intra.alpha *= 2;
-  CHECK(message_of([&] { m.set_machine(machine); }) ==
-        "mesh: the ranks give different machines. All ranks of a mesh must agree on it.");
+  void (*const changes[])(ashlar::machine&) = {
+      [](ashlar::machine& x) { x.intra.alpha *= 2; },
+      [](ashlar::machine& x) { x.inter.beta *= 2; },
+      [](ashlar::machine& x) { x.flops *= 2; },
+      [](ashlar::machine& x) { x.gemm_half = 1; },
+      [](ashlar::machine& x) { x.memory = 1; },
+      [](ashlar::machine& x) { x.intra_of.set(ashlar::collective::permute, {}); },
+      [](ashlar::machine& x) {
+        x.inter_of.set(ashlar::collective::all_gather, {1, 1});
+      }};
+  for (auto const change : changes) {
+    auto machine = m.machine();
+    if (world_rank() == 0) change(machine);
+    CHECK(message_of([&] { m.set_machine(machine); }) ==
+          "mesh: the ranks give different machines. All ranks of a mesh must agree on it.");
+  }
   auto plan = plan_source(problem, m.topology(), m.machine()).whole();
   if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
   CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
