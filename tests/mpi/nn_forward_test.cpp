@@ -2,15 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The output of a GPT and of a perceptron, under any plan, against the formulas written out with
+// The output of a GPT, a BERT and a perceptron, under any plan, against the formulas written out with
 // plain loops on the gathered parameters: what gradients and equal plans cannot show.
 
 #include <doctest/doctest.h>
-#include <support/nets.hpp>
-#include <support/placed.hpp>
-#include <support/plans.hpp>
+#include <support/forward_trial.hpp>
 
-#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/bert.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -61,15 +59,16 @@ rows_of sum(rows_of a, rows_of const& b) {
   return a;
 }
 
-/// Causal attention. A row is a token: per head q, then k, then v.
-rows_of attention(rows_of const& qkv, std::size_t length, std::size_t heads) {
+/// Attention, causal or of whole sequences. A row is a token: per head q, then k, then v.
+rows_of attention(rows_of const& qkv, std::size_t length, std::size_t heads, bool causal = true) {
   std::size_t const size = qkv.columns / heads / 3;
   rows_of y{heads * size, vector(qkv.rows() * heads * size)};
   for (std::size_t row = 0; row < qkv.rows(); ++row)
     for (std::size_t h = 0; h < heads; ++h) {
       std::size_t const first = row / length * length, q = h * 3 * size;
       double total = 0;
-      for (std::size_t other = first; other <= row; ++other) {
+      std::size_t const last = causal ? row : first + length - 1;
+      for (std::size_t other = first; other <= last; ++other) {
         double score = 0;
         for (std::size_t i = 0; i < size; ++i) score += qkv(row, q + i) * qkv(other, q + size + i);
         double const weight = std::exp(score / std::sqrt(static_cast<double>(size)));
@@ -97,9 +96,9 @@ struct reader {
   }
 };
 
-vector gpt_by_hand(whole_parameters const& parameters, std::vector<std::int32_t> const& ids,
-                   std::size_t length, std::size_t features, std::size_t heads, int blocks) {
-  reader read{parameters};
+/// Vectors of the words and of their places.
+rows_of embedded(reader& read, std::vector<std::int32_t> const& ids, std::size_t length,
+                 std::size_t features) {
   auto const& table = read.next();
   auto const& positions = read.next();
   rows_of x{features, vector(ids.size() * features)};
@@ -107,6 +106,27 @@ vector gpt_by_hand(whole_parameters const& parameters, std::vector<std::int32_t>
     for (std::size_t c = 0; c < features; ++c)
       x(t, c) = table[static_cast<std::size_t>(ids[t]) * features + c] +
                 positions[t % length * features + c];
+  return x;
+}
+
+vector bert_by_hand(whole_parameters const& parameters, std::vector<std::int32_t> const& ids,
+                    std::size_t length, std::size_t features, std::size_t heads, int blocks) {
+  reader read{parameters};
+  auto x = read.layer_norm(embedded(read, ids, length, features));
+  for (int block = 0; block < blocks; ++block) {
+    auto const mixed = attention(read.linear(x), length, heads, false);
+    x = read.layer_norm(sum(x, read.linear(mixed)));
+    auto const hidden = gelu(read.linear(x));
+    x = read.layer_norm(sum(x, read.linear(hidden)));
+  }
+  auto const transformed = read.layer_norm(gelu(read.linear(x)));
+  return read.linear(transformed).values;
+}
+
+vector gpt_by_hand(whole_parameters const& parameters, std::vector<std::int32_t> const& ids,
+                   std::size_t length, std::size_t features, std::size_t heads, int blocks) {
+  reader read{parameters};
+  auto x = embedded(read, ids, length, features);
   for (int block = 0; block < blocks; ++block) {
     auto const normal = read.layer_norm(x);
     auto const mixed = attention(read.linear(normal), length, heads);
@@ -119,42 +139,26 @@ vector gpt_by_hand(whole_parameters const& parameters, std::vector<std::int32_t>
   return read.linear(last).values;
 }
 
-/// Predictions under random plans with disturbed parameters, against `by_hand` of those.
-template <class Net, class Batch, class ByHand>
-void try_plans(Net const& net, Batch const& batch, int vocabulary, ByHand by_hand) {
-  using input = std::conditional_t<nn::takes_tokens<Net>(), std::int32_t, double>;
-  auto const problem = any_length(nn::describe<double>(net, batch));
-  auto const data = random_batch<input>(batch, vocabulary, 2, 8);
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
-    std::mt19937 random(3);
-    for (int turn = 0; turn < 6; ++turn) {
-      auto const plan = turn == 0 ? plans.whole() : plans.random(random);
-      auto model = nn::place<double>(net, m, plan, 2);
-      auto values = values_of(model);
-      disturb(values, 5);
-      set_values(model, values);
-      auto const apart = difference({model.predict(data.inputs)}, {by_hand(values, data.inputs)});
-      CHECK_MESSAGE(apart < 1e-12, apart, describe(problem, plan));
-    }
-  }
-}
-
 }  // namespace
 
 TEST_CASE("a GPT of two blocks") {
   auto const net = nn::chain(nn::embedding(9, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.5)),
                              nn::layer_norm(6), nn::linear(6, 9));
-  try_plans(net, nn::token_batch{3, 5}, 9, [](auto const& values, auto const& ids) {
+  check_predictions(net, nn::token_batch{3, 5}, 9, [](auto const& values, auto const& ids) {
     return gpt_by_hand(values, ids, 5, 6, 3, 2);
   });
+}
+
+TEST_CASE("a BERT of two blocks") {
+  check_predictions(
+      nn::bert({2, 6, 3, 9}), nn::token_batch{3, 5}, 9,
+      [](auto const& values, auto const& ids) { return bert_by_hand(values, ids, 5, 6, 3, 2); });
 }
 
 TEST_CASE("a perceptron") {
   auto const net = nn::chain(nn::linear(4, 7), nn::relu(), nn::residual(nn::linear(7, 7)),
                              nn::layer_norm(7), nn::linear(7, 5));
-  try_plans(net, nn::feature_batch{5, 4}, 0, [](auto const& values, vector const& inputs) {
+  check_predictions(net, nn::feature_batch{5, 4}, 0, [](auto const& values, vector const& inputs) {
     reader read{values};
     auto x = read.linear({4, inputs});
     for (auto& v : x.values) v = std::max(v, 0.0);

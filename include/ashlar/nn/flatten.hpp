@@ -65,7 +65,6 @@ class flatten {
 
   template <class T, int XRank, class At>
   auto place(mesh const&, shape const& x, At const& at, stream_counter&) const {
-    static_assert(XRank >= 2, "nn::flatten: the input has no dim beside the batch.");
     return placed_flatten<T, XRank, At>(at, x, spec(x).y);
   }
 };

@@ -30,10 +30,9 @@ struct vgg_options {
   std::int64_t channels = 3;  ///< of an image
 };
 
-/// N convolutions of 3 x 3 with their relus, then the maximum of 2 x 2.
+/// N convolutions of 3 x 3 with their relus, 2 or 3 of them, then the maximum of 2 x 2.
 template <int N>
-constexpr auto vgg_stage(std::int64_t in, std::int64_t out) {
-  static_assert(N == 2 || N == 3, "nn::vgg_stage: a stage has 2 or 3 convolutions.");
+requires(N == 2 || N == 3) constexpr auto vgg_stage(std::int64_t in, std::int64_t out) {
   auto const convolve = [out](std::int64_t from) {
     return convolution(from, out, 3, {.padding = 1});
   };

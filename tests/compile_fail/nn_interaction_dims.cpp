@@ -1,0 +1,21 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: nn::interaction: the input must be [batch, vectors, features].
+
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/embedding_tables.hpp>
+#include <ashlar/nn/interaction.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/model.hpp>
+
+namespace nn = ashlar::nn;
+
+#ifdef ASHLAR_CONTROL
+constexpr auto net = nn::chain(nn::embedding_tables(3, 5, 4), nn::interaction());
+#else
+constexpr auto net = nn::chain(nn::linear(5, 4), nn::interaction());
+#endif
+
+void place(ashlar::mesh const& m, ashlar::search::plan const& plan) {
+  nn::place<float>(net, m, plan);
+}

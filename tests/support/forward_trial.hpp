@@ -1,0 +1,37 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What a net predicts under random plans, with disturbed parameters, against formulas that a test writes
+// out with plain loops: what gradients and equal plans cannot show.
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+namespace ashlar_test {
+
+/// `by_hand(parameters, inputs)` gives the predictions, row-major.
+template <class Net, class Batch, class ByHand>
+void check_predictions(Net const& net, Batch const& batch, int vocabulary, ByHand by_hand) {
+  using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, double>;
+  auto const problem = any_length(ashlar::nn::describe<double>(net, batch));
+  auto const data = random_batch<input>(batch, vocabulary, 2, 8);
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    plan_source const plans(problem, t, m.machine());
+    std::mt19937 random(3);
+    for (int turn = 0; turn < 6; ++turn) {
+      auto const plan = turn == 0 ? plans.whole() : plans.random(random);
+      auto model = ashlar::nn::place<double>(net, m, plan, 2);
+      auto values = values_of(model);
+      disturb(values, 5);
+      set_values(model, values);
+      auto const apart = difference({model.predict(data.inputs)}, {by_hand(values, data.inputs)});
+      CHECK_MESSAGE(apart < 1e-12, apart, describe(problem, plan));
+    }
+  }
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What the layers on images and of recommendation models say when they cannot be, or do not fit
+// their input.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/nn/alexnet.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/dlrm.hpp>
+#include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/vgg.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+template <class Layer>
+std::string described(Layer const& layer, ashlar::shape const& x) {
+  return message_of([&] { nn::describe(layer, x, 1); });
+}
+
+}  // namespace
+
+TEST_CASE("windows that cannot be") {
+  CHECK(message_of([] { nn::convolution(3, 4, 0); }) ==
+        "nn::convolution: the window and its stride must be 1 or more.");
+  CHECK(message_of([] { nn::convolution(3, 4, 3, {.stride = 0}); }) ==
+        "nn::convolution: the window and its stride must be 1 or more.");
+  for (std::int64_t padding : {-1, 3})
+    CHECK(message_of([=] { nn::convolution(3, 4, 3, {.padding = padding}); }) ==
+          "nn::convolution: the padding must be 0 or more and less than the window, so that no "
+          "window sees nothing but padding.");
+  for (auto const& [in, out] : {std::pair{0, 4}, {3, 0}, {-3, 4}})
+    CHECK(message_of([in = in, out = out] { nn::convolution(in, out, 3); }) ==
+          "nn::convolution: the numbers of channels must be 1 or more.");
+  CHECK(message_of([] { nn::max_pool(2, {.stride = -1}); }) ==
+        "nn::max_pool: the window and its stride must be 1 or more.");
+  CHECK(message_of([] { nn::average_pool(2, {.padding = 2}); }) ==
+        "nn::average_pool: the padding must be 0 or more and less than the window, so that no "
+        "window sees nothing but padding.");
+}
+
+TEST_CASE("images that do not fit") {
+  CHECK(described(nn::convolution(3, 4, 3), {2, 5, 8, 8}) ==
+        "nn::convolution: the input is 2x5x8x8 but the layer takes 3 channels in dim 1.");
+  CHECK(described(nn::convolution(3, 4, 3), {2, 3, 64}) ==
+        "nn::convolution: the input is 2x3x64 but must be images, [batch, channels, height, "
+        "width].");
+  CHECK(described(nn::convolution(3, 4, 5, {.padding = 1}), {2, 3, 2, 8}) ==
+        "nn::convolution: a window of 5 with padding 1 does not fit into the images of 2x3x2x8.");
+  CHECK(described(nn::max_pool(3), {2, 3, 8, 2}) ==
+        "nn::max_pool: a window of 3 with padding 0 does not fit into the images of 2x3x8x2.");
+  CHECK(described(nn::average_pool(3), {2, 3}) ==
+        "nn::average_pool: the input is 2x3 but must be images, [batch, channels, height, "
+        "width].");
+  CHECK(described(nn::max_pool(2), {1, 1, 65536, 65536}) ==
+        "nn::max_pool: an image of 1x1x65536x65536 has more pixels than can be indexed.");
+  CHECK(described(nn::flatten(), {3}) ==
+        "nn::flatten: the input is 3 but must have 2 dims or more.");
+}
+
+TEST_CASE("nets whose images are too small") {
+  CHECK(message_of([] { nn::vgg13({.image = 31}); }) ==
+        "nn::vgg: images of 31 rows cannot be halved five times. Take 32 or more.");
+  CHECK(message_of([] { nn::alexnet({.image = 62}); }) ==
+        "nn::alexnet: images of 62 rows leave nothing for the last layers. Take 63 or more.");
+  CHECK(message_of([] {
+          nn::describe(nn::alexnet({.image = 63}), nn::image_batch{1, 3, 63, 63});
+        }) == "nothing was thrown");
+}
+
+TEST_CASE("layers of recommendation models") {
+  CHECK(described(nn::embedding_tables(3, 5, 4), {2, 4}) ==
+        "nn::embedding_tables: the input is 2x4 but must be [batch, 3 tables].");
+  std::string const pairs = " but must be [batch, vectors, features], with 2 vectors or more.";
+  CHECK(described(nn::interaction(), {2, 4}) == "nn::interaction: the input is 2x4" + pairs);
+  CHECK(described(nn::interaction(), {2, 1, 4}) == "nn::interaction: the input is 2x1x4" + pairs);
+  CHECK(described(nn::bottom_mlp(13, {8, 4}), {2, 3, 5}) ==
+        "nn::bottom_mlp: the input is 2x3x5 but must be [batch, vectors, 4 features].");
+  CHECK(message_of([] { nn::bottom_mlp(13, {}); }) ==
+        "nn::bottom_mlp: it has 0 layers; 1 to 4 are possible.");
+  CHECK(message_of([] {
+          nn::bottom_mlp(13, {1, 2, 3, 4, 5});
+        }) == "nn::bottom_mlp: it has 5 layers; 1 to 4 are possible.");
+}
+
+}  // namespace ashlar_test
