@@ -10,12 +10,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <new>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/allocations.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
@@ -23,27 +23,6 @@
 #include <unistd.h>
 
 #include <ashlar/plan/redistribution.hpp>
-
-namespace {
-int allocations = 0;  // of this program, by operator new
-}  // namespace
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  ++allocations;
-  if (void* const block = std::malloc(bytes > 0 ? bytes : 1)) return block;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
-  ++allocations;
-  auto const unit = static_cast<std::size_t>(alignment);
-  if (void* const block = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return block;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
-[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
-  std::free(block);
-}
 
 namespace ashlar_test {
 namespace {

@@ -19,11 +19,12 @@
 
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/support/error.hpp>
+#include <ashlar/support/recycled.hpp>
 
 namespace ashlar {
 
 /// Something under way that goes on when it is told to.
-class progressing {
+class progressing : public recycled {
  public:
   virtual ~progressing() = default;
   /// Does what can be done now, never waits. True when all is done.

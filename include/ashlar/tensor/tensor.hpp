@@ -20,6 +20,7 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/placement/text.hpp>
+#include <ashlar/support/recycled.hpp>
 #include <ashlar/tensor/sentences.hpp>
 
 namespace ashlar {
@@ -83,8 +84,9 @@ class tensor {
     box_ = ashlar::local_box(extents, m.topology(), p, m.here());
     auto const bytes = static_cast<std::size_t>(box_.elements()) * sizeof(T);
     auto memory = m.shared_memory();
-    data_ = std::shared_ptr<T>(static_cast<T*>(memory->allocate(bytes)),
-                               [memory, bytes](T* p_) { memory->release(p_, bytes); });
+    data_ = std::shared_ptr<T>(
+        static_cast<T*>(memory->allocate(bytes)),
+        [memory, bytes](T* p_) { memory->release(p_, bytes); }, recycling_allocator<T>());
   }
 
   /// A view: `shard`, which may own more, is this rank's part of a tensor that lies so.

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Memory of small objects that come and go with every transfer: the owner of a shard, what is under
+// way. Blocks are kept, in a list for each size, and handed out again, so that a step that has run
+// once asks the system for nothing. Each thread has lists of its own, until the program ends.
+//
+//   class derived_from : public recycled                      new and delete of an object
+//   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   the counter of a shared pointer
+
+#include <cstddef>
+#include <new>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar {
+
+class recycled {
+ public:
+  static void* operator new(std::size_t bytes) {
+    auto const list = (bytes + grain - 1) / grain;
+    if (list >= lists || free_[list] == nullptr)
+      return ::operator new(list < lists ? list * grain : bytes);
+    auto* const block = free_[list];
+    ASHLAR_UNPOISON(block + 1, list * grain - sizeof(free_block));
+    free_[list] = block->next;
+    return block;
+  }
+  static void operator delete(void* p, std::size_t bytes) {
+    auto const list = (bytes + grain - 1) / grain;
+    if (list >= lists) return ::operator delete(p);
+    free_[list] = ::new (p) free_block{free_[list]};
+    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // the list stays readable
+  }
+
+ private:
+  static constexpr std::size_t grain = 64, lists = 64;
+  struct free_block {
+    free_block* next;
+  };
+  static inline thread_local free_block* free_[lists] = {};
+};
+
+template <class T>
+struct recycling_allocator {
+  using value_type = T;
+  recycling_allocator() = default;
+  template <class Other>
+  recycling_allocator(recycling_allocator<Other> const&) {}
+  T* allocate(std::size_t n) { return static_cast<T*>(recycled::operator new(n * sizeof(T))); }
+  void deallocate(T* p, std::size_t n) { recycled::operator delete(p, n * sizeof(T)); }
+  friend bool operator==(recycling_allocator, recycling_allocator) { return true; }
+};
+
+}  // namespace ashlar

@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Counts what a program allocates by operator new. Defines it: include it in one translation unit of a
+// program.
+
+#include <cstdlib>
+#include <new>
+
+namespace ashlar_test {
+inline int allocations = 0;
+}  // namespace ashlar_test
+[[gnu::noinline]] void* operator new(std::size_t bytes) {
+  ++ashlar_test::allocations;
+  if (void* const block = std::malloc(bytes > 0 ? bytes : 1)) return block;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  ++ashlar_test::allocations;
+  auto const unit = static_cast<std::size_t>(alignment);
+  if (void* const block = std::aligned_alloc(unit, (bytes + unit - 1) / unit * unit)) return block;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* block) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::align_val_t) noexcept { std::free(block); }
+[[gnu::noinline]] void operator delete(void* block, std::size_t, std::align_val_t) noexcept {
+  std::free(block);
+}
