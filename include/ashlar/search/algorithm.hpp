@@ -33,6 +33,7 @@ namespace ashlar::search {
 struct progress {
   char const* algorithm = "";
   double seconds = 0;            ///< since it began
+  double tables = 0;             ///< of them, what the tables of costs took
   std::int64_t evaluations = 0;  ///< so far
   double best = 0;         ///< predicted seconds of the best plan so far; 0 while there is none
   double lower_bound = 0;  ///< of any plan's
@@ -64,6 +65,7 @@ struct basic_result {
   double gap = 0;  ///< 1 - lower_bound / plan.seconds: the optimum is at most this share faster
   std::int64_t evaluations = 0;
   double seconds = 0;  ///< that the search took
+  double tables = 0;   ///< of them, what the tables of costs took, where walks share them
   ending how = ending::finished;
 };
 
@@ -109,6 +111,9 @@ class watch {
     bound_ = f();
     start_ += clock::now() - before;
   }
+  /// The tables are made, the search proper begins.
+  void tables_made() { tables_ = elapsed(); }
+
   void raise_bound(double bound) { bound_ = bound > bound_ ? bound : bound_; }
 
   double lower_bound() const { return bound_; }
@@ -128,6 +133,7 @@ class watch {
     r.plan = static_cast<basic_plan<N>&&>(chosen);
     r.evaluations = evaluations_;
     r.seconds = elapsed();
+    r.tables = tables_;
     r.how = over_ ? how_ : ending::finished;
     return r;
   }
@@ -168,13 +174,13 @@ class watch {
   void report() const {
     if (options_.on_progress)
       options_.on_progress(
-          {algorithm_, elapsed(), evaluations_, best_ < nothing ? best_ : 0.0, bound_});
+          {algorithm_, elapsed(), tables_, evaluations_, best_ < nothing ? best_ : 0.0, bound_});
   }
 
   char const* algorithm_;
   options const& options_;
   clock::time_point start_;
-  double bound_;
+  double bound_, tables_ = 0;
   double best_ = nothing;
   std::int64_t evaluations_ = 0;
   bool over_ = false;

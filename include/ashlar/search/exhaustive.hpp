@@ -85,6 +85,8 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
   o.whole_space = true;
   chain_model<N> model = detail::model_of(net, t, m, o);
   detail::demand_room(model, m.memory, "search::exhaustive");
+  for (int i = 0; i + 1 < model.size(); ++i) model.boundary(i);
+  run.tables_made();
   detail::enumeration all(model, m.memory, run);
   all.extend(0, 0, 0, 0);
   if (!all.found()) run.refuse();

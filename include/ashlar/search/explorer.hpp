@@ -96,6 +96,7 @@ basic_result<N> explore(char const* name, basic_problem<N> const& net, topology 
   auto const lean = demand_room(model, m.memory, name);
   run.bound_by([&] { return lower_bound(model, m.memory); });
   explorer<N> e(model, m.memory, lean, o.seed, run);
+  run.tables_made();
   walk(e);
   if (!run.found()) run.refuse();
   return run.finish(make_plan(model, e.best()));
