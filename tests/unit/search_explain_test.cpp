@@ -53,10 +53,10 @@ TEST_CASE("a breakdown adds up to the cost, the memory and the bytes of the plan
       CHECK(parts.total.seconds() == doctest::Approx(plan.seconds).epsilon(1e-9));
       CHECK(parts.memory() == memory_per_rank(net, plan));
       CHECK(parts.elements.size() == plan.choices.size());
-      std::int64_t received = 0;
+      double received = 0;
       for (auto const& move : schedule(net, plan, m))
         for (auto const& s : move.plan.steps)
-          received += times_per_step(net, move) * search::received_bytes(move.plan, s, t);
+          received += times_per_step(net, move) * double(search::received_bytes(move.plan, s, t));
       CHECK(parts.total.received == received);
     }
   }

@@ -156,7 +156,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
       tile(percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0),
            "of it in collectives") +
       tile(bytes_text(double(parts.memory())), "memory per rank") +
-      tile(bytes_text(double(total.received)), "received by a rank") +
+      tile(bytes_text(total.received), "received by a rank") +
       tile(std::to_string(t.ranks()), "ranks") + "</div>\n<div class='card'>" +
       kinds_bar(total, total.seconds()) + kinds_key(total) + "</div>\n";
   if (chosen.gap > 0)

@@ -23,7 +23,7 @@ namespace ashlar::search {
 
 struct cost_breakdown {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
-  std::int64_t received = 0;                                        ///< bytes
+  double received = 0;  ///< bytes; of many micro-batches more than 63 bits count
   element_memory memory;
 
   constexpr double communication() const { return activations + gradients + parameters; }
@@ -66,7 +66,7 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
      : move.what == moved::parameter ? own.parameters
                                      : own.activations) += times * move.plan.seconds;
     for (auto const& s : move.plan.steps)
-      own.received += times * received_bytes(move.plan, s, chosen.mesh);
+      own.received += double(times) * double(received_bytes(move.plan, s, chosen.mesh));
   }
   for (int i = 0; i < net.size(); ++i) {
     cost_breakdown& own = parts.elements[static_cast<std::size_t>(i)];

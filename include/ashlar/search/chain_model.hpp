@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <vector>
 
+#include <ashlar/search/check_problem.hpp>
 #include <ashlar/search/choice_class.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/support/error.hpp>
@@ -36,6 +37,7 @@ class chain_model {
                         Filter&& filter, pruning prune)
       : net_(net), paths_(t, m, net.element_size, tie_weight(net, t, m)),
         class_of_(static_cast<std::size_t>(net.size())), prune_(prune) {
+    check_problem(net, t);
     if constexpr (Paths::orders == shard_orders::canonical) paths_.use(net);
     scratch<std::vector<layer_choice>> of_layer;  // all choices, once asked for
     if constexpr (!lists<Filter>)

@@ -66,7 +66,6 @@ template <int N, class Filter = any_choice>
 requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
-  if (net.size() == 0) return empty_plan(net, t);
   chain_model<N> model(net, t, m, filter, pruning::keep_all);
   detail::unwatched alone;
   detail::enumeration all(model, m.memory, alone);
@@ -81,7 +80,6 @@ template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {
   detail::watch run("exhaustive", o);
-  if (net.size() == 0) return run.finish(empty_plan(net, t));
   o.whole_space = true;
   chain_model<N> model = detail::model_of(net, t, m, o);
   detail::demand_room(model, m.memory, "search::exhaustive");

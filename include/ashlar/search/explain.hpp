@@ -79,7 +79,7 @@ explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, ma
   if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
   text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
           " of it communication\n  " + bytes_text(double(parts.memory())) +
-          " of memory per rank; it receives " + bytes_text(double(total.received)) + "\n";
+          " of memory per rank; it receives " + bytes_text(total.received) + "\n";
   if (chosen.gap > 0)
     text += "  the fastest plan within the memory limit is at most " + percent_text(chosen.gap, 3) +
             " faster\n";

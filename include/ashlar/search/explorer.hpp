@@ -90,7 +90,6 @@ template <int N, class Walk>
 basic_result<N> explore(char const* name, basic_problem<N> const& net, topology const& t,
                         machine const& m, options const& o, Walk const& walk) {
   watch run(name, o);
-  if (net.size() == 0) return run.finish(empty_plan(net, t));
   run.demand_end();
   chain_model<N> model = model_of(net, t, m, o);
   auto const lean = demand_room(model, m.memory, name);

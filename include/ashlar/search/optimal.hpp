@@ -24,7 +24,7 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   if (t.axes() > 4)
     throw error("search::optimal", "a mesh of more than 4 axes is not searched: the choices of a "
                                    "layer grow with their power. Merge axes of one tier.");
-  if (net.size() == 0) return empty_plan(net, t);
+  check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
       if (t.axes() > 2 && !std::is_constant_evaluated()) return optimal_by_roles(net, t, m);

@@ -48,7 +48,6 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
   };
   auto const permits = [&](int i, layer_choice const& c) { return !o.permits || o.permits(i, c); };
   basic_memory_front<N> front{{search(0)}, m.memory};
-  if (net.size() == 0) return front;
   chain_model<N> const model(net, t, m, permits, pruning::by_time_and_memory);
   scratch<int> lean(static_cast<std::size_t>(net.size()));
   double const least = double(detail::leanest(model, lean)), most = double(front.plans[0].memory);

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What every search demands of a problem before it counts anything, so that nothing overflows later:
+//
+//   elements   one or more; residuals end where their begins say
+//   extents    1 or more, of every tensor of every layer
+//   counts     micro-batches and element size 1 or more, optimizer states 0 or more
+//   bytes      of all tensors with gradients and optimizer states below 2^63, and every tensor's
+//              below 2^63 on all ranks together
+//
+// More ranks than a dim has indices are no fault (notes.hpp).
+
+#include <ashlar/search/problem.hpp>
+#include <ashlar/support/checked.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+[[noreturn]] inline void refuse_problem(std::string const& what) { throw error("search", what); }
+
+[[noreturn]] inline void refuse_extents(int element, label const& layer, char const* tensor,
+                                        shape const& s, char const* why) {
+  refuse_problem("element " + std::to_string(element) + " (" + layer.text + "): " + tensor + " " +
+                 to_string(s) + why);
+}
+
+/// Bytes of a tensor if every rank had all of it. Throws where a dim is empty or they overflow.
+template <int N>
+constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name, shape const& s,
+                            topology const& t, int copies, checked_count& sum) {
+  checked_count bytes = net.element_size;
+  for (int d = 0; d < s.rank(); ++d) {
+    if (s[d] < 1)
+      refuse_extents(i, net.spec(i).name, name, s, " has an empty dim. Every extent is 1 or more.");
+    bytes = bytes * s[d];
+  }
+  sum = sum + bytes * copies;
+  if (!(bytes * t.ranks()).fits())
+    refuse_extents(i, net.spec(i).name, name, s,
+                   " has more bytes on all ranks together than can be counted, 2^63.");
+}
+
+}  // namespace detail
+
+/// Throws ashlar::error unless the problem can be searched on mesh `t`.
+template <int N>
+constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
+  if (net.size() == 0)
+    detail::refuse_problem("the chain has no layers. Describe a net of one or more.");
+  if (net.micro_batches < 1 || net.element_size < 1 || net.optimizer_states < 0)
+    detail::refuse_problem("micro-batches and element size are 1 or more, optimizer states 0 or "
+                           "more; they are " +
+                           std::to_string(net.micro_batches) + ", " +
+                           std::to_string(net.element_size) + " and " +
+                           std::to_string(net.optimizer_states) + ".");
+  checked_count sum;
+  for (int i = 0; i < net.size(); ++i) {
+    layer_spec const& spec = net.spec(i);
+    bool const begin = net[i].kind == element_kind::residual_begin;
+    if (net[i].kind != element_kind::layer) {
+      int const other = net[i].partner;
+      if (other < 0 || other >= net.size() || net[other].partner != i || (other > i) != begin ||
+          net[other].kind == net[i].kind || net[other].kind == element_kind::layer)
+        detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
+                               "): a residual's begin and end must name each other.");
+    }
+    detail::check_tensor(net, i, "x", spec.x, t, 2, sum);
+    detail::check_tensor(net, i, "y", spec.y, t, 2, sum);
+    for (auto const& p : spec.parameters)
+      detail::check_tensor(net, i, p.name.text, p.extents, t, 4 + net.optimizer_states, sum);
+    for (auto const& s : spec.statistics) detail::check_tensor(net, i, "a statistic", s, t, 1, sum);
+    double const saved = spec.saved_values * net.element_size;
+    if (!(saved >= 0 && saved < 0x1p62))
+      detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
+                             ") keeps more bytes for the backward pass than can be counted, 2^63.");
+    sum = sum + static_cast<std::int64_t>(saved);
+    if (!sum.fits())
+      detail::refuse_problem("the tensors up to element " + std::to_string(i) + " (" +
+                             spec.name.text + ") have more bytes than can be counted, 2^63.");
+  }
+}
+
+}  // namespace ashlar::search

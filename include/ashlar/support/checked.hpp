@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Counts of bytes and elements that know whether they still fit in 63 bits. What is too large stays
+// too large, so that a sum of products is asked once, at its end.
+
+#include <cstdint>
+#include <limits>
+
+namespace ashlar {
+
+class checked_count {
+ public:
+  constexpr checked_count(std::int64_t value = 0)
+      : value_(value < 0 ? 0 : value), fits_(value >= 0) {}
+
+  /// Whether the count is a number from 0 to 2^63 - 1; `value` is then that.
+  constexpr bool fits() const { return fits_; }
+  constexpr std::int64_t value() const { return value_; }
+
+  friend constexpr checked_count operator+(checked_count a, checked_count b) {
+    a.fits_ = a.fits_ && b.fits_ && a.value_ <= most - b.value_;
+    a.value_ = a.fits_ ? a.value_ + b.value_ : most;
+    return a;
+  }
+  friend constexpr checked_count operator*(checked_count a, checked_count b) {
+    a.fits_ = a.fits_ && b.fits_ && (b.value_ == 0 || a.value_ <= most / b.value_);
+    a.value_ = a.fits_ ? a.value_ * b.value_ : most;
+    return a;
+  }
+
+ private:
+  static constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t value_;
+  bool fits_;
+};
+
+}  // namespace ashlar

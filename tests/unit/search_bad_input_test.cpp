@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Problems that cannot be searched: one sentence each, and no count that overflows unseen.
+
+#include <limits>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/support/checked.hpp>
+#include <ashlar/support/parse_bytes.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::checked_count, ashlar::parse_bytes, ashlar::parse_topology;
+
+std::string refused(search::problem const& net, char const* mesh = "node=2,gpu=2") {
+  return message_of([&] { optimal(net, parse_topology(mesh), ashlar::machines::gpu_cluster); });
+}
+
+TEST_CASE("an empty chain") {
+  CHECK(refused({}) == "search: the chain has no layers. Describe a net of one or more.");
+}
+
+TEST_CASE("zero extents name the element and the tensor") {
+  for (shape const& x : {shape{0, 4}, shape{4, 0}}) {
+    search::problem net;
+    net.add(gelu_spec({3, 4}));
+    net.add(gelu_spec(x));
+    CHECK(refused(net) == "search: element 1 (gelu): x " + to_string(x) +
+                              " has an empty dim. Every extent is 1 or more.");
+  }
+  search::problem parameter;
+  parameter.add(linear_spec({3, 4}, 5));
+  parameter.layers[0].parameters[1].extents = {0};
+  CHECK(has(refused(parameter), "element 0 (linear): bias 0 has an empty dim"));
+  search::problem negative;
+  negative.add(gelu_spec({3, 4}));
+  negative.layers[0].y[0] = -3;
+  CHECK(has(refused(negative), "element 0 (gelu): y -3x4 has an empty dim"));
+}
+
+TEST_CASE("counts that are none") {
+  auto net = mlp(3, 4, 2);
+  net.micro_batches = 0;
+  CHECK(has(refused(net), "they are 0, 4 and 2"));
+  net.micro_batches = 1, net.element_size = 0;
+  CHECK(has(refused(net), "they are 1, 0 and 2"));
+  net.element_size = 4, net.optimizer_states = -1;
+  CHECK(has(refused(net), "they are 1, 4 and -1"));
+}
+
+TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together") {
+  std::int64_t const large = std::int64_t{1} << 31;
+  search::problem one;
+  one.add(gelu_spec({large, large}));  // 2^62 elements of 4 bytes
+  CHECK(has(refused(one), "element 0 (gelu): x 2147483648x2147483648 has more bytes on all ranks"));
+  search::problem ranks;
+  ranks.add(gelu_spec({large, large / 16}));  // 2^60 bytes, 2^63 on 8 ranks
+  CHECK(has(refused(ranks, "gpu=8"), "on all ranks together than can be counted, 2^63"));
+  search::problem all;
+  all.add(gelu_spec({large, large / 32}));  // 2^59 bytes, which count 5 times
+  for (int i = 0; i < 5; ++i) {
+    auto spec = gelu_spec({large, large / 32});
+    spec.name = i % 2 == 0 ? "relu" : "gelu";
+    all.add(spec);
+  }
+  CHECK(has(refused(all, "gpu=1"), "the tensors up to element 3 (relu) have more bytes"));
+  auto saved = mlp(3, 4, 2);
+  saved.layers[1].saved_values = 1e30;
+  CHECK(has(refused(saved), "element 1 (gelu) keeps more bytes for the backward pass"));
+}
+
+TEST_CASE("the largest problems that are taken have finite figures") {
+  search::problem net;
+  std::int64_t const large = std::int64_t{1} << 28;
+  net.add(linear_spec({large, large / 32}, 64));  // 2^53 bytes of x
+  auto const t = parse_topology("node=4,gpu=8");
+  for (auto const& plan : {optimal(net, t, {}), data_parallel(net, t, {})}) {
+    CHECK(plan.memory > 0);
+    CHECK(plan.seconds > 0);
+    CHECK(plan.memory < std::numeric_limits<std::int64_t>::max() / 2);
+    CHECK(breakdown(net, plan, {}).total.received >= 0);
+  }
+}
+
+TEST_CASE("residuals whose ends do not fit each other") {
+  auto const net = block_net(1, {4, 6}, 8);
+  for (int const partner : {-1, 1, 3, 100}) {
+    auto bad = net;
+    bad[1].partner = partner;
+    CHECK(has(refused(bad), "element 1 (residual): a residual's begin and end must name"));
+  }
+}
+
+TEST_CASE("a mesh with a prime axis that no dim can split evenly is searched and noted") {
+  auto const net = mlp(3, 8, 4);
+  auto const t = parse_topology("node=7,gpu=13");
+  auto const plan = optimal(net, t, ashlar::machines::workstation);
+  CHECK(plan.seconds > 0);
+  auto const data = data_parallel(net, parse_topology("gpu=13"), ashlar::machines::workstation);
+  CHECK(has(explain(net, data, ashlar::machines::workstation).text, "note: "));
+}
+
+TEST_CASE("a checked count stays too large once it is") {
+  std::int64_t const most = std::numeric_limits<std::int64_t>::max();
+  static_assert((checked_count(3) * 4 + 5).value() == 17);
+  static_assert(!(checked_count(std::int64_t{1} << 62) * 2).fits());
+  CHECK((checked_count(most) + 0).fits());
+  CHECK(!(checked_count(most) + 1).fits());
+  CHECK((checked_count(most) * 1).fits());
+  CHECK((checked_count(most) * 0).fits());
+  CHECK(!((checked_count(most) * 2) * 0).fits());
+  CHECK(!checked_count(-1).fits());
+  CHECK((checked_count(most / 7) * 7).value() == most / 7 * 7);
+}
+
+TEST_CASE("sizes of memory") {
+  CHECK(*parse_bytes("140GB") == 140'000'000'000);
+  CHECK(*parse_bytes("140GiB") == 140 * (std::int64_t{1} << 30));
+  CHECK(*parse_bytes("1.5 MiB") == 1'572'864);
+  CHECK(*parse_bytes("4096") == 4096);
+  CHECK(*parse_bytes("7 B") == 7);
+  CHECK(*parse_bytes("2TB") == 2'000'000'000'000);
+  CHECK(*parse_bytes("0") == 0);
+  for (auto const* bad :
+       {"", "GB", "-1", "+1", "4XB", "4GBs", "nan", "inf", "1e30", "9999999TiB", "4 G B", "0x"})
+    CHECK_FALSE(parse_bytes(bad).has_value());
+}
+
+}  // namespace
+}  // namespace ashlar_test
