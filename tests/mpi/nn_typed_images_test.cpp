@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 4
+
+// Layers on images placed by a plan that the compiler finds, and by the same plan at run time: the
+// same bits, and every tensor of the typed model has its placement in its type.
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/pooling.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+
+constexpr auto net = nn::chain(nn::convolution(2, 3, 3, {.padding = 1}), nn::max_pool(2),
+                               nn::linear<3, 1>({3, 2, 3}, {5}));
+constexpr nn::image_batch batch{5, 2, 4, 6};
+constexpr auto problem = nn::describe<double>(net, batch);
+constexpr ashlar::topology square{{"node", 2}, {"gpu", 2}};
+constexpr ashlar::machine machine = bandwidth_bound;
+
+constexpr auto searched = search::optimal(problem, square, machine);
+
+template <auto const& Plan>
+void compare() {
+  ashlar::mesh const m(MPI_COMM_WORLD, square, machine);
+  auto typed = nn::place<double>(net, m, nn::constant<Plan>, 3);
+  auto run_time = nn::place<double>(net, m, Plan, 3);
+  typed.for_each_parameter([](auto& p) {
+    static_assert(std::remove_cvref_t<decltype(p.use())>::is_static);
+    static_assert(std::remove_cvref_t<decltype(p.pending())>::is_static);
+  });
+  train::trainer a(typed, train::adam_w{.lr = 0.01});
+  train::trainer b(run_time, train::adam_w{.lr = 0.01});
+  for (unsigned step = 0; step < 3; ++step) {
+    auto const data = random_batch<double>(batch, 0, 5, step);
+    CHECK(a.step(data).loss == b.step(data).loss);
+  }
+  CHECK(values_of(typed) == values_of(run_time));
+}
+
+}  // namespace
+
+TEST_CASE("a plan found by the compiler") { compare<searched>(); }
+
+}  // namespace ashlar_test
