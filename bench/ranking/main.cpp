@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// How well predictions rank strategies on real ranks (AutoDDL figure 4): strategies of a Transformer
+// and of a perceptron, spread over the space, each trained for some steps.
+//
+//   mpirun -n 4 bench/calibrate --out machine.json
+//   mpirun -n 4 bench/ranking --machine machine.json
+//
+// predicted   seconds in collectives of a step, of the plan
+// measured    the same of the step that ran: median of the steps, each of its slowest rank. Waiting
+//             for other ranks counts, so more ranks than cores are measured with their time slices.
+//
+// tests/smpi/ranking.cpp holds the same strategies against simulated clusters.
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+#include <support/nets.hpp>
+#include <support/plans.hpp>
+#include <support/ranking_nets.hpp>
+#include <support/strategies.hpp>
+
+#include <ashlar/ashlar.hpp>
+#include <ashlar/io/json/machine_file.hpp>
+
+#include "../support/csv.hpp"
+#include "../support/options.hpp"
+#include "../support/others.hpp"
+#include "../support/settings.hpp"
+
+namespace {
+
+using namespace ashlar_bench;
+
+struct options : measuring_options {
+  options() : measuring_options{{0, 5, 15}} {}
+  std::string machine, mesh;
+  std::vector<std::string> nets{"gpt", "mlp"};
+  int strategies = 30, scale = 4;
+};
+
+char const* const heading =
+    "ranks,memory,transport,net,mesh,strategy,predicted_us,measured_us,others";
+
+/// A mesh of one axis, or of two as even as possible.
+ashlar::topology default_mesh(int ranks) {
+  int inner = 1;
+  for (int i = 2; i * i <= ranks; ++i)
+    if (ranks % i == 0) inner = i;
+  if (inner == 1) return {{"a", ranks}};
+  return {{"a", ranks / inner}, {"b", inner}};
+}
+
+template <class Net, class Batch>
+void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::mesh const& m,
+          MPI_Comm world, options const& o, csv_file& csv) {
+  using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, float>;
+  auto const problem = ashlar_test::any_length(ashlar::nn::describe<float>(net, batch));
+  auto const plans = ashlar_test::spread_strategies(problem, m.topology(), m.machine(),
+                                                    o.strategies, 1);
+  auto const data = ashlar_test::random_batch<input>(batch, 64, 64, 1);
+  std::vector<std::vector<double>> seconds(plans.size());
+  others_share const others(world);
+  // Strategies take turns, so that what else the machine does falls on all of them alike.
+  for (int round = 0; round < o.how.least_rounds; ++round)
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      auto model = ashlar::nn::place<float>(net, m, plans[i], 7);
+      auto const step = [&] {
+        model.clear_gradients();
+        model.accumulate(std::span(data.inputs), std::span(data.targets), 0);
+        model.synchronize();
+      };
+      step();  // memory, groups of ranks, caches
+      MPI_Barrier(world);
+      double const before = m.communication_seconds();
+      step();
+      seconds[i].push_back(most_of_ranks(world, {m.communication_seconds() - before})[0]);
+    }
+  double const busy = others.percent();
+  if (m.rank() != 0) return;
+  std::vector<double> predicted, measured;
+  std::printf("\n%s on %s: predicted us  measured us  ratio\n", name.c_str(),
+              to_string(m.topology()).c_str());
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    predicted.push_back(plans[i].communication_seconds);
+    measured.push_back(median_of(seconds[i]));
+    std::printf("%12.1f  %12.1f  %5.2f\n", 1e6 * predicted[i], 1e6 * measured[i],
+                measured[i] / predicted[i]);
+    csv.row({std::to_string(m.ranks()), memory_setting(), transport_setting(), name,
+             without_commas(to_string(m.topology())), std::to_string(i),
+             number(1e6 * predicted[i], "%.2f"), number(1e6 * measured[i], "%.2f"),
+             number(busy, "%.0f")});
+  }
+  auto const faster = std::count_if(measured.begin(), measured.end(),
+                                    [&](double s) { return s < measured[0]; });
+  std::printf("%s: Spearman %.3f of %zu strategies; the chosen plan is number %d%s\n", name.c_str(),
+              ashlar_test::spearman(predicted, measured), plans.size(),
+              static_cast<int>(faster) + 1,
+              busy > 5 ? "; others used the cores too: measure again" : "");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  ashlar::mpi::environment env(argc, argv);
+  options o;
+  CLI::App app{"Predicted and measured communication of strategies of a net"};
+  app.add_option("--machine", o.machine, "the file of bench/calibrate that prices them");
+  app.add_option("--mesh", o.mesh, "such as node=2,gpu=2; default: two axes as even as possible");
+  app.add_option("--nets", o.nets, "gpt, mlp")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"gpt", "mlp"}));
+  app.add_option("--strategies", o.strategies, "how many")->check(CLI::Range(3, 10000));
+  app.add_option("--scale", o.scale, "of widths and batches")->check(CLI::Range(1, 64));
+  app.add_option("--steps", o.how.least_rounds, "measured steps of each")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--csv", o.csv, "append the table to this file");
+  if (auto const ended = parse(app, o, argc, argv, env.rank())) return *ended;
+  auto const t = o.mesh.empty() ? default_mesh(env.size()) : ashlar::parse_topology(o.mesh);
+  auto const machine = o.machine.empty() ? ashlar::machines::workstation
+                                         : ashlar::io::load_machine(o.machine);
+  ashlar::mesh const m(env.world(), t, ashlar_test::communication_only(machine));
+  csv_file csv(env.rank() == 0 ? o.csv : "", heading);
+  for (auto const& net : o.nets)
+    if (net == "gpt")
+      rank(net, ashlar_test::ranking_gpt(o.scale), ashlar_test::ranking_tokens(o.scale), m,
+           env.world(), o, csv);
+    else
+      rank(net, ashlar_test::ranking_mlp(o.scale), ashlar_test::ranking_features(o.scale), m,
+           env.world(), o, csv);
+}
