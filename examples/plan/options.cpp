@@ -17,6 +17,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       "    --ranks node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json\n"
       "A pin is ELEMENT.TENSOR=PLACEMENT, such as 3.x=S(0),B or 3..135/12.weight=*,S(1) or\n"
       "linear.y=S(0),*; elements are numbered and named by --explain.");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   auto const number = [&](char const* name, auto& value, int least, char const* help,
                           char const* group) {
     app.add_option(name, value, help)
@@ -38,6 +39,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   number("--classes", o.classes, 1, "classes of images", net);
   app.add_option("--widths", o.widths, "of mlp: features in, of every hidden layer, and classes")
       ->delimiter(',')
+      ->take_all()
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str()
       ->group(net);

@@ -19,10 +19,9 @@
 namespace ashlar::io {
 namespace detail {
 
-/// Parses a file. Throws ashlar::error(operation) naming the file.
-inline nlohmann::json read_json(std::string const& path, std::string const& operation) {
-  std::ifstream in(path);
-  if (!in) throw error(operation, path + " cannot be read.");
+/// Parses a stream. Throws ashlar::error(operation) naming the file.
+inline nlohmann::json parse_json(std::istream& in, std::string const& path,
+                                 std::string const& operation) {
   try {
     return nlohmann::json::parse(in);
   } catch (nlohmann::json::exception const& e) {
@@ -30,6 +29,13 @@ inline nlohmann::json read_json(std::string const& path, std::string const& oper
   } catch (std::exception const&) {  // of the stream: a folder, say
     throw error(operation, path + " cannot be read.");
   }
+}
+
+/// Parses a file. Throws ashlar::error(operation) naming the file.
+inline nlohmann::json read_json(std::string const& path, std::string const& operation) {
+  std::ifstream in(path);
+  if (!in) throw error(operation, path + " cannot be read.");
+  return parse_json(in, path, operation);
 }
 
 /// Runs `read` on parsed content; missing or mistyped entries become an error that names the file.
@@ -67,7 +73,7 @@ inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& wher
   }
 }
 
-inline void write_json(std::string const& path, nlohmann::json const& j,
+inline void write_json(std::string const& path, nlohmann::ordered_json const& j,
                        std::string const& operation) {
   write_whole(path, j.dump(1) + "\n", operation);
 }

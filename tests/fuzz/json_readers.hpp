@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Any bytes as a plan file and as a machine file: the readers return a value or throw
+// ashlar::error. Whatever else leaves them is a fault, and so is a plan that no rule permits.
+
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include <ashlar/io/json/machine_file.hpp>
+#include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/signature/training_row.hpp>
+
+namespace ashlar_test {
+
+/// A net of a linear layer in a residual and a loss, with parameters and statistics.
+inline ashlar::search::problem const& fuzzed_net() {
+  static ashlar::search::problem const net = [] {
+    using namespace ashlar;
+    search::problem p;
+    shape const x{8, 6};
+    search::layer_spec sum, linear, loss;
+    sum.name = "residual";
+    sum.x = sum.y = linear.x = linear.y = loss.x = x;
+    sum.rows = independent_training_rows(2);
+    linear.name = "linear";
+    linear.parameters.push_back({"weight", {6, 6}, true});
+    linear.parameters.push_back({"bias", {6}, false});
+    linear.rows = linear_training_rows("md", "df", "mf", "f");
+    loss.name = "cross_entropy";
+    loss.statistics.push_back({8});
+    loss.statistics.push_back({8});
+    loss.rows = cross_entropy_training_rows(2);
+    p.add(sum, search::element_kind::residual_begin, 2);
+    p.add(linear);
+    p.add(sum, search::element_kind::residual_end, 0);
+    p.add(loss);
+    return p;
+  }();
+  return net;
+}
+
+inline ashlar::topology fuzzed_mesh() { return {{"node", 2}, {"gpu", 3}}; }
+
+/// How many of the two readers accept the bytes. Aborts on a plan that breaks a rule.
+inline int accepted_by_readers(std::string_view text) {
+  namespace io = ashlar::io::detail;
+  int accepted = 0;
+  auto const attempt = [&](auto read) {
+    try {
+      std::istringstream in{std::string(text)};
+      auto const j = io::parse_json(in, "fuzzed.json", "load");
+      io::interpret("fuzzed.json", "load", [&] { return read(j); });
+      ++accepted;
+    } catch (ashlar::error const&) {
+    }
+  };
+  attempt([](nlohmann::json const& j) { return io::machine_of(j); });
+  attempt([](nlohmann::json const& j) {
+    auto const& net = fuzzed_net();
+    auto plan = io::plan_of(j, net, fuzzed_mesh(), ashlar::machines::workstation);
+    for (int i = 0; i < plan.size(); ++i)
+      if (!ashlar::search::is_legal(plan[i], net.spec(i), fuzzed_mesh())) std::abort();
+    return plan;
+  });
+  return accepted;
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The program plan: what it writes it reads again, what it says fits 100 columns, and each bad input
+# gives its sentence and a non-zero exit, soon.
+set -uo pipefail
+
+program="$ASHLAR_BINARY_DIR/examples/plan"
+[ -x "$program" ] || { echo "no plan was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+gpt=(gpt --layers 4 --d-model 64 --heads 4 --context 32 --batch 8 --vocabulary 97 --ranks node=2,gpu=2
+  --machine workstation)
+failed=0
+
+fail() {
+  echo "FAILED: $1"
+  cat "$work/out"
+  failed=1
+}
+
+says() {  # sentence, then options; the program must succeed
+  local sentence="$1"
+  shift
+  timeout 120 "$program" "$@" >"$work/out" 2>&1 || { fail "$*: exit $?"; return; }
+  grep -qF -- "$sentence" "$work/out" || fail "$*: expected \"$sentence\""
+  if awk '{ gsub(/[^ -~]/, "") } length($0) > 100 { exit 1 }' "$work/out"; then :; else
+    fail "$*: a line is wider than 100 columns"
+  fi
+}
+
+refused() {  # sentence, then options
+  local sentence="$1" status=0
+  shift
+  timeout 60 "$program" "$@" >"$work/out" 2>&1 || status=$?
+  if [ "$status" -eq 0 ] || [ "$status" -ge 124 ] ||
+    [ "$(grep -cF -- "$sentence" "$work/out")" -ne 1 ]; then
+    fail "$* (exit $status): expected \"$sentence\" once"
+  else
+    echo "refused: $(grep -F -- "$sentence" "$work/out" | cut -c1-160)"
+  fi
+}
+
+says "proved to be the optimum by exact" "${gpt[@]}" --out "$work/plan.json" --html "$work/plan.html" \
+  --header "$work/plan.hpp" --name my_plan
+says "4 x: elements 1 to 12, and alike up to 48" "${gpt[@]}" --explain
+says "b takes as long as a" "${gpt[@]}" --diff "$work/plan.json"
+says "a: the plan that was found; b: data" "${gpt[@]}" --diff data
+says "your pin costs " "${gpt[@]}" --pin 'gelu.x=B,S(2)'
+says "your pins cost " "${gpt[@]}" --pin '3..39/12.weight=*,S(1)' --pin 0.table=B,B
+says "time and memory: " "${gpt[@]}" --pareto 4
+says "found by coordinate_descent" "${gpt[@]}" --algorithm coordinate_descent --evaluations 2000
+says "data parallel" mlp --widths 64,256,10 --batch 24 --ranks gpu=3 --machine workstation
+says "a step" vgg13 --image 32 --batch 4 --ranks gpu=2
+says "the busiest rank does" mlp --widths 4,6,4 --batch 5 --ranks gpu=7 --pin '*.x=S(0)' \
+  --machine workstation
+grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
+grep -q "</html>" "$work/plan.html" || fail "the page does not end"
+
+refused "where element 11 (linear) needs most" "${gpt[@]}" --memory 1KB
+refused '"lots" is no size' "${gpt[@]}" --memory lots
+refused '"nowhere.json" is neither a file nor one of' "${gpt[@]}" --machine nowhere.json
+refused "an extent is not a number" "${gpt[@]}" --ranks gpu=0
+refused "two axes share one name" "${gpt[@]}" --ranks gpu=2,gpu=2
+refused "Merge axes of one tier" "${gpt[@]}" --ranks a=2,b=2,c=2,d=2,e=2
+refused "The nearest are" "${gpt[@]}" --pin 'gelu.x=S(0),P'
+refused "a pin is written ELEMENT.TENSOR=PLACEMENT" "${gpt[@]}" --pin x
+refused "there is no element 99" "${gpt[@]}" --pin '99.x=B,B'
+refused "no layer has this name" "${gpt[@]}" --pin 'lineal.x=B,B'
+refused "cannot be read" "${gpt[@]}" --diff nowhere.json
+refused "it is for another net" "${gpt[@]}" --layers 3 --diff "$work/plan.json"
+sed 's/"micro_batches"/"micro_batch"/' "$work/plan.json" >"$work/key.json"
+refused '"micro_batch" is unknown here' "${gpt[@]}" --diff "$work/key.json"
+sed 's/"version": 1/"version": 9/' "$work/plan.json" >"$work/version.json"
+refused "this program reads version 1" "${gpt[@]}" --diff "$work/version.json"
+refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
+refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
+refused "it may run for ever" "${gpt[@]}" --algorithm random_search
+refused "is no name of a C++ variable" "${gpt[@]}" --header "$work/h.hpp" --name 2x
+refused "cannot be written" "${gpt[@]}" --out "$work/no/such/folder.json"
+refused "than can be counted, 2^63" mlp --widths 1073741824,1073741824,2 --batch 1073741824 \
+  --ranks gpu=2
+refused "--batch" "${gpt[@]}" --batch 0
+refused "model" resnet
+exit "$failed"

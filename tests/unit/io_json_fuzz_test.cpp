@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The fuzz target of the JSON readers over its corpus, and over files that differ from it by a few
+// bytes, lines and numbers: each is read or refused with ashlar::error.
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <fuzz/json_readers.hpp>
+
+namespace ashlar_test {
+namespace {
+
+struct sample {
+  std::string name, text;
+};
+
+std::vector<sample> corpus() {
+  std::vector<sample> list;
+  auto const folder = std::filesystem::path(__FILE__).parent_path() / ".." / "fuzz" / "corpus";
+  for (auto const& file : std::filesystem::directory_iterator(folder)) {
+    std::ifstream in(file.path(), std::ios::binary);
+    list.push_back({file.path().filename().string(), {std::istreambuf_iterator<char>(in), {}}});
+  }
+  std::sort(list.begin(), list.end(), [](auto const& a, auto const& b) { return a.name < b.name; });
+  return list;
+}
+
+TEST_CASE("files of the corpus are taken if they are good, refused if they are not") {
+  int good = 0, bad = 0;
+  for (auto const& [name, text] : corpus()) {
+    CAPTURE(name);
+    bool const expected = name.rfind("good", 0) == 0;
+    CHECK(accepted_by_readers(text) == (expected ? 1 : 0));
+    (expected ? good : bad) += 1;
+  }
+  CHECK(good >= 3);
+  CHECK(bad >= 12);
+}
+
+TEST_CASE("files that are nearly those of the corpus are read or refused, never more") {
+  auto const files = corpus();
+  std::mt19937 random(42);
+  auto const below = [&](std::size_t n) { return n == 0 ? 0 : random() % n; };
+  char const* const words[] = {"-1",
+                               "0",
+                               "1e999",
+                               "null",
+                               "\"\"",
+                               "[]",
+                               "{}",
+                               "true",
+                               "1.5",
+                               "\"P\"",
+                               "9223372036854775808",
+                               "\"S(0)\"",
+                               "\"S(9),B\""};
+  int accepted = 0;
+  for (auto const& file : files)
+    for (int k = 0; k < 200; ++k) {
+      std::string text = file.text;
+      for (std::size_t edits = 1 + below(3); edits > 0 && !text.empty(); --edits) {
+        auto const at = below(text.size());
+        switch (below(6)) {
+          case 0: text[at] = static_cast<char>(below(256)); break;
+          case 1: text.erase(at, 1 + below(20)); break;
+          case 2: text.insert(at, text.substr(below(text.size()), below(40))); break;
+          case 3: text.resize(at); break;
+          default: {  // another value behind a colon or comma
+            auto const from = text.find_first_of(":,[", at);
+            if (from == std::string::npos) break;
+            auto const to = text.find_first_of(",]}\n", from + 1);
+            text.replace(from + 1, (to == std::string::npos ? text.size() : to) - from - 1,
+                         words[below(std::size(words))]);
+          }
+        }
+      }
+      accepted += accepted_by_readers(text) > 0;
+    }
+  CHECK(accepted > 0);
+}
+
+}  // namespace
+}  // namespace ashlar_test
