@@ -16,7 +16,8 @@
 // the least. What remains contains every optimum, and more: the exact solver goes on from there.
 //
 // D of the cheapest ends is replaced by their exact cost, in the order of D, until the next one is
-// no less than the least of them: then the optimum of a residual counts as often as it repeats.
+// no less than the least of them: then the optimum of a residual counts as often as it repeats. A
+// second round does the same with what is left, and the exact cost of all ends.
 
 #include <algorithm>
 
@@ -32,19 +33,58 @@ class bounded_choices {
   /// Restricts the model to what may be part of a plan of no more than the given weight (0: of the
   /// optimum).
   constexpr void restrict(double upper = 0) {
-    chain_solver<N, Paths> solver(model_);
-    bool any = false;
-    for (int i = 0; i < model_.size(); ++i) {
-      if (model_.kind(i) != element_kind::residual_begin) continue;
-      bounds_of(solver, i);
-      i = model_.partner(i);
-      any = true;
-    }
+    find_bounds(false);
     if (upper == 0) {
-      if (!any) return;
+      if (blocks_.empty()) return;
       upper = best_of_few();
     }
     upper *= 1 + 1e-9;
+    drop(upper);
+    first_ = blocks_;
+    if (blocks_.empty()) return;
+    blocks_.clear();
+    find_bounds(true);
+    drop(upper);
+  }
+
+  /// Per choice that the residual beginning there had before: no residual of that choice costs less.
+  constexpr scratch<double> const& ends(int begin) const {
+    int b = 0;
+    while (!alike(first_.data()[b].begin, begin)) ++b;
+    return first_.data()[b].through.data()[0];
+  }
+
+ private:
+  static constexpr int few = 8;  ///< choices per residual from which U is made
+
+  struct block {
+    int begin;
+    scratch<scratch<double>> through;  ///< per element from the begin on; empty: not known
+  };
+
+  /// Of each residual of the outer level; `exact`: with the exact cost of all its ends.
+  constexpr void find_bounds(bool exact) {
+    chain_solver<N, Paths> solver(model_);
+    for (int i = 0; i < model_.size(); ++i) {
+      if (model_.kind(i) != element_kind::residual_begin) continue;
+      bool known = false;
+      for (block const& it : blocks_) known = known || alike(it.begin, i);
+      if (!known) add_bounds(solver, i, exact);
+      i = model_.partner(i);
+    }
+  }
+
+  constexpr bool alike(int a, int b) const { return chain_solver<N, Paths>::alike(model_, a, b); }
+
+  constexpr block const& bounds_of(int begin) const {
+    int b = 0;
+    while (!alike(blocks_.data()[b].begin, begin)) ++b;
+    return blocks_.data()[b];
+  }
+
+  /// Leaves out what costs more.
+  constexpr void drop(double upper) {
+    chain_solver<N, Paths> solver(model_);
     auto const size = static_cast<std::size_t>(model_.size());
     scratch<scratch<double>> before(size), after(size);
     come_and_go(solver, before, after);
@@ -57,7 +97,7 @@ class bounded_choices {
       char* const kept = keep.data()[model_.class_index(i)].data();
       for (std::size_t c = 0; c < f.size(); ++c) kept[c] |= f.data()[c] + b.data()[c] <= upper;
       if (model_.kind(i) == element_kind::layer) continue;
-      block const& it = bounds_of(solver, i);
+      block const& it = bounds_of(i);
       double const outside = least_outside(f, it.through.data()[0], b);
       int const end = model_.partner(i);
       for (int j = i + 1; j < end; ++j) {
@@ -72,22 +112,6 @@ class bounded_choices {
     }
     for (int k = 0; k < model_.classes(); ++k) model_.restrict(k, keep.data()[k]);
   }
-
-  /// Per choice that the residual beginning there had before: no residual of that choice costs less.
-  constexpr scratch<double> const& ends(int begin) const {
-    for (block const& it : blocks_)
-      if (chain_solver<N, Paths>::alike(model_, it.begin, begin)) return it.through.data()[0];
-    throw error("search::optimal", "a residual without bounds.");
-  }
-
- private:
-  static constexpr int few = 8;  ///< choices per residual from which U is made
-
-  struct block {
-    int begin;
-    double optimum;
-    scratch<scratch<double>> through;  ///< per element from the begin on; empty: not known
-  };
 
   static constexpr double least(scratch<double> const& list) {
     double best = unreachable;
@@ -111,7 +135,7 @@ class bounded_choices {
                              scratch<scratch<double>>& after) {
     auto const cost = [&](int i) -> scratch<double> const& {
       return model_.kind(i) == element_kind::layer ? model_.choices(i).weight
-                                                   : bounds_of(solver, i).through.data()[0];
+                                                   : bounds_of(i).through.data()[0];
     };
     auto const add = [](scratch<double>& to, scratch<double> const& more) {
       for (std::size_t c = 0; c < to.size(); ++c) to.data()[c] += more.data()[c];
@@ -141,14 +165,18 @@ class bounded_choices {
     }
   }
 
-  constexpr block const& bounds_of(chain_solver<N, Paths>& solver, int begin) {
-    for (block const& it : blocks_)
-      if (chain_solver<N, Paths>::alike(model_, it.begin, begin)) return it;
+  constexpr void add_bounds(chain_solver<N, Paths>& solver, int begin, bool exact) {
     int const end = model_.partner(begin);
-    block it{begin, unreachable, scratch<scratch<double>>(static_cast<std::size_t>(end - begin))};
+    block it{begin, scratch<scratch<double>>(static_cast<std::size_t>(end - begin))};
     scratch<double>& ends = it.through.data()[0];
     ends = solver.inside_bound(begin, it.through);
     auto const& own = model_.choices(begin).weight;
+    if (exact) {
+      double const* const inside = solver.inside(begin);
+      for (std::size_t r = 0; r < ends.size(); ++r) ends.data()[r] = own.data()[r] + inside[r];
+      blocks_.push_back(static_cast<block&&>(it));
+      return;
+    }
     for (std::size_t r = 0; r < ends.size(); ++r) ends.data()[r] += own.data()[r];
     std::vector<int> order(ends.size());
     for (std::size_t r = 0; r < ends.size(); ++r) order.data()[r] = static_cast<int>(r);
@@ -157,18 +185,18 @@ class bounded_choices {
       return x != y ? x < y : a < b;
     };
     std::sort(order.begin(), order.end(), cheaper);
-    int exact = 0;
+    int known = 0;
+    double optimum = unreachable;
     for (int const r : order) {
-      if (ends.data()[r] >= it.optimum && exact >= few) break;
+      if (ends.data()[r] >= optimum && known >= few) break;
       ends.data()[r] = own.data()[r] + solver.inside_of(begin, r);
-      it.optimum = std::min(it.optimum, ends.data()[r]);
-      ++exact;
+      optimum = std::min(optimum, ends.data()[r]);
+      ++known;
     }
-    std::sort(order.begin(), order.begin() + exact, cheaper);
-    if (exact > few) exact = few;
-    for (int k = 0; k < exact; ++k) good_.push_back({model_.class_index(begin), order.data()[k]});
+    std::sort(order.begin(), order.begin() + known, cheaper);
+    if (known > few) known = few;
+    for (int k = 0; k < known; ++k) good_.push_back({model_.class_index(begin), order.data()[k]});
     blocks_.push_back(static_cast<block&&>(it));
-    return blocks_.data()[blocks_.size() - 1];
   }
 
   /// The optimum where residuals take one of their few best choices.
@@ -197,7 +225,7 @@ class bounded_choices {
   };
 
   chain_model<N, Paths>& model_;
-  std::vector<block> blocks_;
+  std::vector<block> blocks_, first_;  ///< of the round at hand, of the first one
   std::vector<good_choice> good_;
 };
 

@@ -79,36 +79,67 @@ class ordered_choices {
 
 }  // namespace detail
 
+/// The search on one mesh: its bound at once, its plan when it is asked for.
+template <int N>
+class search_by_roles {
+ public:
+  /// `net` has to outlive this.
+  constexpr search_by_roles(basic_problem<N> const& net, topology const& t, machine const& m)
+      : net_(net), mesh_(t), machine_(m), rows_(net, t, m, any_choice{}, pruning::by_time) {
+    bounded_choices<N, role_planner>(rows_).restrict();
+    chain_solver<N, role_planner> solver(rows_);
+    path_ = solver.path();
+    bound_ = solver.weight_of(path_);
+  }
+
+  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  constexpr double bound() const { return bound_; }
+
+  /// The plan of least predicted seconds, whatever its memory.
+  constexpr basic_plan<N> plan() {
+    double const good = bound_ * (1 + 1e-10);
+    planned_moves moves(mesh_, machine_, net_.element_size);
+    auto best = assemble_plan(net_, moves, [&](int i) -> layer_choice const& {
+      return rows_.choices(i).choices.data()[path_.data()[i]];
+    });
+    if (best.seconds <= good) return best;
+    best = solve(of_path());
+    if (best.seconds <= good) return best;
+    chain_model<N, role_planner> all(net_, mesh_, machine_, any_choice{}, pruning::keep_all);
+    row_bounds<N> const near(all, net_, mesh_, machine_, best.seconds);
+    return solve(
+        detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }));
+  }
+
+ private:
+  /// Each class' rows of the path, in all orders.
+  constexpr detail::ordered_choices<N> of_path() const {
+    scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
+    for (int k = 0; k < rows_.classes(); ++k)
+      used.data()[k] = scratch<char>(rows_.class_at(k).weight.size());
+    for (int i = 0; i < net_.size(); ++i)
+      used.data()[rows_.class_index(i)].data()[path_.data()[i]] = 1;
+    return {rows_, [&](int k, int c) { return used.data()[k].data()[c] != 0; }};
+  }
+
+  constexpr basic_plan<N> solve(detail::ordered_choices<N> const& orders) const {
+    chain_model<N> ordered(net_, mesh_, machine_, orders, pruning::by_time);
+    return make_plan(ordered, chain_solver<N>(ordered).path());
+  }
+
+  basic_problem<N> const& net_;
+  topology mesh_;
+  machine machine_;
+  chain_model<N, role_planner> rows_;
+  scratch<int> path_;
+  double bound_ = 0;
+};
+
 /// The plan of least predicted seconds, whatever its memory.
 template <int N>
 constexpr basic_plan<N> optimal_by_roles(basic_problem<N> const& net, topology const& t,
                                          machine const& m) {
-  chain_model<N, role_planner> rows(net, t, m, any_choice{}, pruning::by_time);
-  bounded_choices<N, role_planner>(rows).restrict();
-  chain_solver<N, role_planner> solver(rows);
-  auto const path = solver.path();
-  double const bound = solver.weight_of(path) * (1 + 1e-10);
-  planned_moves moves(t, m, net.element_size);
-  auto nested = assemble_plan(net, moves, [&](int i) -> layer_choice const& {
-    return rows.choices(i).choices.data()[path.data()[i]];
-  });
-  if (nested.seconds <= bound) return nested;
-  // Each class' rows of that path, in all orders.
-  scratch<scratch<char>> used(static_cast<std::size_t>(rows.classes()));
-  for (int k = 0; k < rows.classes(); ++k)
-    used.data()[k] = scratch<char>(rows.class_at(k).weight.size());
-  for (int i = 0; i < net.size(); ++i) used.data()[rows.class_index(i)].data()[path.data()[i]] = 1;
-  auto const solve = [&](detail::ordered_choices<N> const& orders) {
-    chain_model<N> ordered(net, t, m, orders, pruning::by_time);
-    return make_plan(ordered, chain_solver<N>(ordered).path());
-  };
-  nested = solve(detail::ordered_choices<N>(
-      rows, [&](int k, int c) { return used.data()[k].data()[c] != 0; }));
-  if (nested.seconds <= bound) return nested;
-  chain_model<N, role_planner> all(net, t, m, any_choice{}, pruning::keep_all);
-  row_bounds<N> const near(all, net, t, m, nested.seconds);
-  return solve(
-      detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }));
+  return search_by_roles<N>(net, t, m).plan();
 }
 
 }  // namespace ashlar::search

@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The cheapest plan over all ways to factor the axes of a mesh:
+//
+//   auto const plan = search::optimal_factored(net, {{"node", 128}, {"gpu", 8}}, m);
+//   plan.mesh                                                // node=16,node1=8,gpu=8, say
+//
+//   space    every axis of the mesh as a product of axes of its tier, in whole numbers above 1, of
+//            at most `most_axes` axes together; on each such mesh all of choices.hpp
+//   answer   its optimum, exactly, on the mesh that it is for; equal to the least of `optimal` on
+//            all those meshes. The order of the factors of an axis does not count: a plan may nest
+//            shards in any order
+//   way      the bound of each mesh first (by_roles.hpp); then plans, in the order of the bounds,
+//            until the next bound is no less than the best plan
+//
+// Finer meshes hold more plans, but not all: axes of one extent exchange their roles in one step.
+
+#include <string>
+
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+/// Appends all ways to write n as a product of at most `most` factors from `least` up, in ascending
+/// order. Of 1: the factor 1.
+inline void factor(int n, int least, int most, std::vector<int>& chosen,
+                   std::vector<std::vector<int>>& all) {
+  if (most == 0) return;
+  chosen.push_back(n);
+  all.push_back(chosen);
+  chosen.pop_back();
+  for (int f = least; f <= n / f; ++f) {
+    if (n % f != 0) continue;
+    chosen.push_back(f);
+    factor(n / f, f, most - 1, chosen, all);
+    chosen.pop_back();
+  }
+}
+
+/// A name that no axis of t has: the name itself, or with a number.
+inline axis_name fresh_name(topology const& t, std::string_view name) {
+  for (int number = 0;; ++number) {
+    std::string const text = number == 0 ? std::string(name)
+                                         : std::string(name.substr(0, 13)) + std::to_string(number);
+    bool known = false;
+    for (auto const& a : t.axis) known = known || a.name.view() == text;
+    if (!known) return axis_name(std::string_view(text));
+  }
+}
+
+inline void factor_axes(topology const& t, int axis, topology const& so_far, int most,
+                        std::vector<topology>& all) {
+  if (axis == t.axes()) {
+    all.push_back(so_far);
+    return;
+  }
+  int const others = t.axes() - axis - 1;
+  std::vector<int> chosen;
+  std::vector<std::vector<int>> ways;
+  factor(t.extent(axis), 2, most - so_far.axes() - others, chosen, ways);
+  for (auto const& factors : ways) {
+    topology next = so_far;
+    for (int const f : factors)
+      next.axis.push_back({fresh_name(next, t.axis[axis].name.view()), f, t.axis[axis].tier});
+    factor_axes(t, axis + 1, next, most, all);
+  }
+}
+
+}  // namespace detail
+
+/// The meshes that the axes of t make when each is factored, of at most `most_axes` axes; t first.
+inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
+  std::vector<topology> all;
+  detail::factor_axes(t, 0, {}, std::max(most_axes, t.axes()), all);
+  return all;
+}
+
+/// The plan of least predicted seconds on any of factored_meshes(t, most_axes), of at most m.memory
+/// bytes per rank (0: no limit; with one, plan.gap is that of `optimal`). Expects at most 4 axes.
+/// Throws ashlar::error as `optimal` does, if there is no plan on any of them.
+template <int N>
+basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
+                               int most_axes = 3) {
+  if (net.size() == 0 || std::max(most_axes, t.axes()) > 4) return optimal(net, t, m);
+  struct candidate {
+    topology mesh;
+    search_by_roles<N> search;
+    double bound;
+  };
+  std::vector<candidate> candidates;
+  for (auto const& mesh : factored_meshes(t, most_axes)) {
+    candidates.push_back({mesh, search_by_roles<N>(net, mesh, m), 0});
+    candidates.back().bound = candidates.back().search.bound();
+  }
+  std::vector<int> order;
+  for (int i = 0; i < static_cast<int>(candidates.size()); ++i) order.push_back(i);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return candidates.data()[a].bound < candidates.data()[b].bound;
+  });
+  basic_plan<N> best;
+  bool found = false;
+  for (std::size_t k = 0; k < order.size(); ++k) {
+    candidate& it = candidates.data()[order.data()[k]];
+    if (found && it.bound >= best.seconds) break;
+    try {
+      auto fastest = it.search.plan();
+      if (m.memory > 0 && fastest.memory > m.memory) fastest = optimal(net, it.mesh, m);
+      if (!found || fastest.seconds < best.seconds) best = std::move(fastest);
+      found = true;
+    } catch (error const&) {  // nothing fits there: it may on another mesh
+      if (!found && k + 1 == order.size()) throw;
+    }
+  }
+  return best;
+}
+
+}  // namespace ashlar::search
