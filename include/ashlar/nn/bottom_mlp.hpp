@@ -48,9 +48,14 @@ class bottom_mlp {
     s.x = x;
     s.y = {x[0], 1 + x[1], x[2]};
     s.rows = bottom_mlp_training_rows(weights_.size());
-    double inner = 0;  // features between the layers
+    s.gemm.m = 1u << 0;  // samples x in x out, here of the largest layer
+    double inner = 0;    // features between the layers
     for (auto const& w : weights_) {
       s.parameters.push_back({"weight", w, true});
+      if (w.elements() > s.gemm.fixed_k * s.gemm.fixed_n) {
+        s.gemm.fixed_k = w[0];
+        s.gemm.fixed_n = w[1];
+      }
       s.forward_flops += 2 * static_cast<double>(x[0] * w.elements());
       inner += static_cast<double>(x[0] * w[0]);
     }
