@@ -112,7 +112,6 @@ void run(example::options const& o) {
               : o.pins.empty() ? "proved to be the optimum"
                                : "proved to be the optimum under the pins",
               o.algorithm.c_str(), found.seconds);
-  if (found.gap > 0) std::printf("; no plan is more than %.3f %% faster", 100 * found.gap);
   std::printf("\n\n");
   if (!o.pins.empty()) {
     search::pinned_plan<search::dynamic_size> const pinned{found.plan, t.run({}).plan,

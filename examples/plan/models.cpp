@@ -7,6 +7,7 @@
 #include <ashlar/nn/alexnet.hpp>
 #include <ashlar/nn/bert.hpp>
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/algorithms.hpp>
@@ -63,12 +64,18 @@ search::problem alexnet(options const& o) {
   return dynamic(nn::describe(nn::alexnet({.image = o.image, .classes = o.classes}), images(o)));
 }
 
+search::problem dlrm(options const& o) {
+  nn::category_batch const batch{o.batch, o.tables, o.micro_batches};
+  return dynamic(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
+}
+
 struct model {
   char const* name;
   search::problem (*describe)(options const&);
 };
 constexpr model models[] = {{"gpt", gpt},     {"mlp", mlp},     {"bert", bert},
-                            {"vgg13", vgg13}, {"vgg16", vgg16}, {"alexnet", alexnet}};
+                            {"vgg13", vgg13}, {"vgg16", vgg16}, {"alexnet", alexnet},
+                            {"dlrm", dlrm}};
 
 template <class List, class Name>
 std::string joined(List const& list, Name name) {

@@ -37,6 +37,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   number("--micro-batches", o.micro_batches, 1, "micro-batches in a step", net);
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
+  number("--tables", o.tables, 2, "embedding tables of dlrm", net);
+  number("--rows", o.rows, 1, "rows of each of them", net);
   app.add_option("--widths", o.widths, "of mlp: features in, of every hidden layer, and classes")
       ->delimiter(',')
       ->take_all()

@@ -53,6 +53,7 @@ says "time and memory: " "${gpt[@]}" --pareto 4
 says "found by coordinate_descent" "${gpt[@]}" --algorithm coordinate_descent --evaluations 2000
 says "data parallel" mlp --widths 64,256,10 --batch 24 --ranks gpu=3 --machine workstation
 says "a step" vgg13 --image 32 --batch 4 --ranks gpu=2
+says "a step" dlrm --tables 4 --rows 1000 --batch 64 --ranks node=2,gpu=2
 says "the busiest rank does" mlp --widths 4,6,4 --batch 5 --ranks gpu=7 --pin '*.x=S(0)' \
   --machine workstation
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"

@@ -160,8 +160,8 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
       tile(std::to_string(t.ranks()), "ranks") + "</div>\n<div class='card'>" +
       kinds_bar(total, total.seconds()) + kinds_key(total) + "</div>\n";
   if (chosen.gap > 0)
-    text += "<p class='note'>No plan within the limits is more than " +
-            percent_text(chosen.gap, 3) + " faster.</p>\n";
+    text += "<p class='note'>No plan that fits is more than " + percent_text(chosen.gap, 3) +
+            " faster.</p>\n";
   for (auto const& note : search::notes(net, chosen))
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text += "<h2>The mesh</h2>\n<div class='card two'>" + mesh_svg(t) + legend(t) + "</div>\n";

@@ -81,8 +81,7 @@ explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, ma
           " of it communication\n  " + bytes_text(double(parts.memory())) +
           " of memory per rank; it receives " + bytes_text(total.received) + "\n";
   if (chosen.gap > 0)
-    text += "  the fastest plan within the memory limit is at most " + percent_text(chosen.gap, 3) +
-            " faster\n";
+    text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
   text += kinds_text(total);
   for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
   text += "\n  " + padded("element", widest + 3) + right("work", 10) + right("moves", 11) +
