@@ -20,6 +20,7 @@
 #include <string_view>
 #include <vector>
 
+#include <ashlar/mesh/text.hpp>
 #include <ashlar/search/plan.hpp>
 
 namespace ashlar::search {
