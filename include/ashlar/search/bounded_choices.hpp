@@ -42,9 +42,14 @@ class bounded_choices {
     drop(upper);
     first_ = blocks_;
     if (blocks_.empty()) return;
+    narrow(upper);
+  }
+
+  /// A further round for a better plan: after `restrict`.
+  constexpr void narrow(double upper) {
     blocks_.clear();
     find_bounds(true);
-    drop(upper);
+    drop(upper * (1 + 1e-9));
   }
 
   /// Per choice that the residual beginning there had before: no residual of that choice costs less.

@@ -9,7 +9,8 @@
 //                      axis, moves the distances of role_planner.hpp. Of a layer on k axes there are
 //                      up to k! times fewer choices, and bounded_choices.hpp leaves few of them
 //   2. a plan          the rows found, shards nested in the order of the mesh's axes; if that costs
-//                      more than the bound, in the best orders (chain_solver on those alone)
+//                      more than the bound, in the best orders (chain_solver on those alone); if
+//                      that does, all rows that may be part of a plan that costs the bound
 //   3. the proof       its cost is the bound: no plan of any rows or orders costs less; or else the
 //                      optimum of all rows that may be part of a plan between the bound and that
 //                      cost (row_bounds.hpp), in all orders
@@ -86,10 +87,11 @@ class search_by_roles {
   /// `net` has to outlive this.
   constexpr search_by_roles(basic_problem<N> const& net, topology const& t, machine const& m)
       : net_(net), mesh_(t), machine_(m), rows_(net, t, m, any_choice{}, pruning::by_time) {
-    bounded_choices<N, role_planner>(rows_).restrict();
-    chain_solver<N, role_planner> solver(rows_);
-    path_ = solver.path();
-    bound_ = solver.weight_of(path_);
+    bounded_choices<N, role_planner> bounds(rows_);
+    bounds.restrict();
+    bound_ = find_path();
+    bounds.narrow(bound_);
+    find_path();
   }
 
   /// No plan takes less (but for a part in 1e9, which ties may weigh).
@@ -103,15 +105,38 @@ class search_by_roles {
       return rows_.choices(i).choices.data()[path_.data()[i]];
     });
     if (best.seconds <= good) return best;
-    best = solve(of_path());
+    double weight = 0;
+    best = solve(of_path(), weight);
     if (best.seconds <= good) return best;
+    if (ordered_rows() <= most_ordered) {
+      best = solve(detail::ordered_choices<N>(rows_, [](int, int) { return true; }), weight);
+      if (best.seconds <= good) return best;
+    }
     chain_model<N, role_planner> all(net_, mesh_, machine_, any_choice{}, pruning::keep_all);
-    row_bounds<N> const near(all, net_, mesh_, machine_, best.seconds);
+    row_bounds<N> const near(all, net_, mesh_, machine_, weight);
     return solve(
-        detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }));
+        detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }),
+        weight);
   }
 
  private:
+  /// Choices that are searched in the hope of proving them: a few hundredths of a second.
+  static constexpr std::int64_t most_ordered = 3000;
+
+  constexpr double find_path() {
+    chain_solver<N, role_planner> solver(rows_);
+    path_ = solver.path();
+    return solver.weight_of(path_);
+  }
+
+  /// How many choices the rows that are left make in all orders, at most.
+  constexpr std::int64_t ordered_rows() const {
+    std::int64_t count = 0;
+    for (int k = 0; k < rows_.classes(); ++k) count += rows_.class_at(k).size();
+    for (int a = 2; a <= mesh_.axes(); ++a) count *= a;
+    return count;
+  }
+
   /// Each class' rows of the path, in all orders.
   constexpr detail::ordered_choices<N> of_path() const {
     scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
@@ -122,9 +147,12 @@ class search_by_roles {
     return {rows_, [&](int k, int c) { return used.data()[k].data()[c] != 0; }};
   }
 
-  constexpr basic_plan<N> solve(detail::ordered_choices<N> const& orders) const {
+  constexpr basic_plan<N> solve(detail::ordered_choices<N> const& orders, double& weight) const {
     chain_model<N> ordered(net_, mesh_, machine_, orders, pruning::by_time);
-    return make_plan(ordered, chain_solver<N>(ordered).path());
+    chain_solver<N> solver(ordered);
+    auto const path = solver.path();
+    weight = solver.weight_of(path);
+    return make_plan(ordered, path);
   }
 
   basic_problem<N> const& net_;

@@ -31,7 +31,7 @@ template <int N, class Paths = planner>
 class chain_model {
  public:
   /// `filter(i, choice)`: whether element i may take a choice; or `filter.choices(i)`: the list of
-  /// those that it may take.
+  /// those that it may take; elements with the same list, in one place, may share a class.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune)
@@ -72,17 +72,19 @@ class chain_model {
                       all_choices(e.layer));
       } else {
         std::vector<layer_choice> permitted;
-        if constexpr (lists<Filter>) {
-          permitted = filter.choices(i);
-        } else {
+        if constexpr (!lists<Filter>)
           for (auto const& c : all_choices(e.layer))
             if (filter(i, c)) permitted.push_back(c);
-        }
+        std::vector<layer_choice> const* list = &permitted;
+        if constexpr (lists<Filter>) list = &filter.choices(i);
         for (int k = 0; k < classes() && known < 0; ++k)
-          if (fits(class_at(k)) && permitted_.data()[k] == permitted) known = k;
+          if (fits(class_at(k)) &&
+              (lists<Filter> ? listed_.data()[k] == list : permitted_.data()[k] == permitted))
+            known = k;
         if (known < 0) {
-          known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}}, permitted);
-          permitted_.push_back(permitted);
+          known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}}, *list);
+          if constexpr (lists<Filter>) listed_.push_back(list);
+          else permitted_.push_back(permitted);
         }
       }
     }
@@ -332,7 +334,9 @@ class chain_model {
   scratch<int> class_of_;
   pruning prune_;
   std::vector<choice_class> classes_;
-  std::vector<std::vector<layer_choice>> permitted_;
+  std::vector<std::vector<layer_choice>> permitted_;  ///< per class, of a filter
+  std::vector<std::vector<layer_choice> const*>
+      listed_;  ///< of one that lists; used when made only
   std::vector<boundary_matrix> boundaries_;
 };
 
