@@ -136,14 +136,43 @@ constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit,
   return dual;
 }
 
-/// Throws if no plan fits; else the choices of least memory. `limit` 0: none.
+/// Leaves out choices with which no plan fits, whatever the other elements do.
 template <int N>
-constexpr scratch<int> demand_room(chain_model<N> const& model, std::int64_t limit,
+constexpr void drop_too_large(chain_model<N>& model, std::int64_t limit) {
+  scratch<std::int64_t> least(static_cast<std::size_t>(model.classes()));  // kept, per class
+  for (int k = 0; k < model.classes(); ++k) {
+    std::int64_t& of_class = least.data()[k];
+    of_class = -1;
+    for (auto const& bytes : model.class_at(k).memory)
+      of_class = of_class < 0 || bytes.kept < of_class ? bytes.kept : of_class;
+  }
+  std::int64_t all = 0;
+  for (int i = 0; i < model.size(); ++i)
+    if (model.kind(i) != element_kind::residual_end) all += least.data()[model.class_index(i)];
+  for (int k = 0; k < model.classes(); ++k) {
+    choice_class const& c = model.class_at(k);
+    scratch<char> keep(c.memory.size());
+    for (int j = 0; j < c.size(); ++j) {
+      auto const& bytes = c.memory.data()[j];
+      keep.data()[j] = all - least.data()[k] + bytes.kept + bytes.gathered <= limit;
+    }
+    model.restrict(k, keep);
+  }
+}
+
+/// Throws if no plan fits; else leaves out choices that cannot be part of one, and returns the
+/// choices of least memory. `limit` 0: none.
+template <int N>
+constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
                                    char const* operation) {
   scratch<int> lean(static_cast<std::size_t>(model.size()));
   if (limit == 0) return lean;
   std::int64_t const least = leanest(model, lean);
-  if (least <= limit) return lean;
+  if (least <= limit) {
+    drop_too_large(model, limit);
+    leanest(model, lean);
+    return lean;
+  }
   int element = 0;
   std::int64_t most = -1;
   for (int i = 0; i < model.size(); ++i) {
