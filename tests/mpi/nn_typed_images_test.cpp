@@ -26,14 +26,15 @@ constexpr auto net = nn::chain(nn::convolution(2, 3, 3, {.padding = 1}), nn::max
                                nn::linear<3, 1>({3, 2, 3}, {5}));
 constexpr nn::image_batch batch{5, 2, 4, 6};
 constexpr auto problem = nn::describe<double>(net, batch);
-constexpr ashlar::topology square{{"node", 2}, {"gpu", 2}};
+constexpr ashlar::topology line{{"gpu", 4}};
 constexpr ashlar::machine machine = bandwidth_bound;
 
-constexpr auto searched = search::optimal(problem, square, machine);
+constexpr auto searched = search::optimal(problem, line, machine);
+static_assert(!is_whole(searched[0]));
 
 template <auto const& Plan>
 void compare() {
-  ashlar::mesh const m(MPI_COMM_WORLD, square, machine);
+  ashlar::mesh const m(MPI_COMM_WORLD, line, machine);
   auto typed = nn::place<double>(net, m, nn::constant<Plan>, 3);
   auto run_time = nn::place<double>(net, m, Plan, 3);
   typed.for_each_parameter([](auto& p) {
