@@ -9,8 +9,8 @@
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
 // Without a memory limit, or where the optimum stays below it: chain_solver, on more than two axes
-// by_roles. With one: within_memory. Ties go to fewer collectives, then to the choice that
-// layer_choices names first.
+// by_roles. With one: within_memory. Ties go to fewer collectives and, on up to two axes, to the
+// choice that layer_choices names first. Which factors the axes had best be made of: factored.hpp.
 
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/within_memory.hpp>
