@@ -59,6 +59,14 @@ struct pipeline_options {
   std::vector<int> micro_batches;  ///< counts to try; empty: 1
 };
 
+/// How pipeline() places chains unless told otherwise.
+struct optimal_layout {
+  template <int N>
+  basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m) const {
+    return optimal(net, t, m);
+  }
+};
+
 namespace detail {
 
 /// Axes that stages can divide: those between nodes, if there are any.
@@ -75,8 +83,9 @@ inline std::vector<int> stage_axes(topology const& t, int stages) {
 template <int N>
 pipeline_plan priced_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
                               std::vector<int> const& limits, int micro_batches, machine const& m,
-                              planner& paths, link const& between) {
+                              link const& between) {
   topology const& t = chosen.mesh;
+  planner paths(t, m, net.element_size);
   int const stages = static_cast<int>(limits.size()) - 1;
   pipeline_plan result;
   for (int s = 0; s < stages; ++s) {
@@ -149,16 +158,21 @@ inline std::vector<int> divisors(int n) {
 }
 
 /// Each stage searched alone within m.memory. Throws where a stage does not fit.
-template <int N>
+template <int N, class Layout>
 basic_plan<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
-                           int micro_batches, topology const& t, machine const& m) {
+                           int micro_batches, topology const& t, machine const& m,
+                           Layout const& layout) {
   int const stages = static_cast<int>(limits.size()) - 1;
   basic_plan<N> joined = empty_plan(chain, t);
   for (int s = 0; s < stages; ++s) {
     auto const part = stage_of(chain, limits[static_cast<std::size_t>(s)],
                                limits[static_cast<std::size_t>(s) + 1],
                                std::min(micro_batches, stages - s));
-    for (auto const& c : optimal(part, t, m).choices) joined.choices.push_back(c);
+    auto const placed = layout(part, t, m);
+    if (s > 0 && !(placed.mesh == joined.mesh))
+      throw error("search::pipeline", "stages were laid out on different meshes.");
+    joined.mesh = placed.mesh;
+    for (auto const& c : placed.choices) joined.choices.push_back(c);
   }
   return joined;
 }
@@ -171,9 +185,12 @@ basic_plan<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const
 /// `lower_bound` holds for all of them; 1 - lower_bound / seconds() is how much faster one could be.
 /// Throws ashlar::error if nothing fits machine.memory, if a stage count is named that does not
 /// divide the blocks or any axis, or if net_of gives another number of micro-batches.
-template <class Describe>
+/// `layout(chain, mesh, machine)` places a chain, on that mesh or another of as many ranks: the exact
+/// search, or a baseline, for which the bound then holds as far as the baseline is the best of its
+/// kind.
+template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
-                       pipeline_options const& options = {}) {
+                       pipeline_options const& options = {}, Layout const& layout = {}) {
   pipeline_plan best;
   bool found = false;
   double bound = unreachable;
@@ -208,20 +225,19 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
                                                    collective::all_gather);
         auto chain = net;
         chain.micro_batches = stages + batches - 1;
-        auto chosen = optimal(chain, mesh, unlimited);
+        auto chosen = layout(chain, mesh, unlimited);
         double const least = chosen.seconds / stages;
         bound = std::min(bound, least);
         if (found && least >= best.seconds()) continue;
-        planner paths(mesh, m, net.element_size);
-        auto candidate = detail::priced_pipeline(net, chosen, limits, batches, m, paths, between);
+        auto candidate = detail::priced_pipeline(net, chosen, limits, batches, m, between);
         if (m.memory > 0 && candidate.chosen.memory > m.memory) {
           try {
-            chosen = detail::stages_alone(chain, limits, batches, mesh, m);
+            chosen = detail::stages_alone(chain, limits, batches, mesh, m, layout);
           } catch (error const& e) {
             refused = e.what();
             continue;
           }
-          candidate = detail::priced_pipeline(net, chosen, limits, batches, m, paths, between);
+          candidate = detail::priced_pipeline(net, chosen, limits, batches, m, between);
         }
         candidate.axis = axis;
         if (found && candidate.seconds() >= best.seconds()) continue;
