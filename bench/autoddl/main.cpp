@@ -4,7 +4,7 @@
 // The experiments of AutoDDL's section 5 on the preset machines: how much less the plan found
 // communicates than the best baseline, beside what the paper measured.
 //
-//   bench/autoddl                     all experiments, as a table of bench/results/autoddl.md
+//   bench/autoddl                     all experiments; the table of bench/results/autoddl.md at the end
 //   bench/autoddl --only vgg          those whose name holds this text
 //
 // Each plan is the best over the numbers of micro-batches, for ours also over the ways to factor the
@@ -23,7 +23,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/best_topology.hpp>
-#include <ashlar/search/explain.hpp>
+#include <ashlar/search/factored.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
@@ -55,56 +55,13 @@ search::problem any_length(search::basic_problem<N> const& fixed) {
   return net;
 }
 
-/// All ways to write n as an ascending product of at most `most` factors above 1.
-std::vector<std::vector<int>> products(int n, int most, int least = 2) {
-  std::vector<std::vector<int>> all;
-  if (n == 1) return {{}};
-  if (most == 0) return {};
-  for (int f = least; f <= n; ++f)
-    if (n % f == 0)
-      for (auto rest : products(n / f, most - 1, f)) {
-        rest.insert(rest.begin(), f);
-        all.push_back(rest);
-      }
-  return all;
-}
-
-/// The meshes that refine t, of at most `most` axes: each tier's ranks in every product.
-std::vector<ashlar::topology> factorings(ashlar::topology const& t, int most) {
-  std::vector<ashlar::topology> all;
-  int const inside = t.ranks_per_node(), nodes = t.ranks() / inside;
-  for (auto const& n : products(nodes, most))
-    for (auto const& g : products(inside, most - static_cast<int>(n.size()))) {
-      ashlar::topology fine;
-      for (int const e : n)
-        fine.axis.push_back({ashlar::axis_name("n" + std::to_string(fine.axes())), e,
-                             ashlar::link_tier::inter_node});
-      for (int const e : g)
-        fine.axis.push_back({ashlar::axis_name("g" + std::to_string(fine.axes())), e,
-                             ashlar::link_tier::intra_node});
-      if (fine.axes() == 0) fine.axis.push_back({"g0", 1});
-      all.push_back(fine);
-    }
-  return all;
-}
-
-/// The exact search on each of those meshes.
-struct best_factoring {
-  int most = 3;
-  search::plan operator()(search::problem const& net, ashlar::topology const& t,
-                          ashlar::machine const& m) const {
-    search::plan best;
-    std::string refused;
-    for (auto const& mesh : factorings(t, most)) {
-      try {
-        auto plan = search::optimal(net, mesh, m);
-        if (best.mesh.axes() == 0 || plan.seconds < best.seconds) best = std::move(plan);
-      } catch (ashlar::error const& e) {
-        refused = e.what();
-      }
-    }
-    if (best.mesh.axes() == 0) throw ashlar::error("best_factoring", refused);
-    return best;
+/// Ours: the exact search over all ways to factor the ranks of each tier.
+struct factored_layout {
+  int most_axes = 3;
+  template <int N>
+  search::basic_plan<N> operator()(search::basic_problem<N> const& net, ashlar::topology const& t,
+                                   ashlar::machine const& m) const {
+    return search::optimal_factored(net, t, m, most_axes);
   }
 };
 
@@ -125,7 +82,7 @@ std::vector<experiment> experiments() {
           nn::describe<decltype(type)>(nn::gpt(o), nn::token_batch{sequences / m, 1024, m}));
     };
   };
-  std::vector<int> const powers{1, 2, 4, 8, 16, 32, 64, 128};
+  std::vector<int> const powers{1, 2, 4, 8, 16, 32, 64, 128, 256};
   int const nodes[] = {16, 32, 64};
   char const* const of_vgg[] = {"10 %", "18 %", "29 %"};
   for (int i = 0; i < 3; ++i)
@@ -184,7 +141,7 @@ std::vector<experiment> experiments() {
 
 struct outcome {
   double seconds = 0, communication = 0;
-  std::string text;
+  std::string text = "does not fit";
 };
 
 template <class Layout>
@@ -192,14 +149,108 @@ outcome best_of(experiment const& e, Layout const& layout) {
   try {
     auto const found = search::pipeline(e.net, e.ranks, e.machine, {e.stages, e.micro_batches},
                                         layout);
-    char text[160];
-    std::snprintf(text, sizeof text, "%s, %d micro-batches, %.1f GB",
-                  to_string(found.chosen.mesh).c_str(), found.micro_batches(),
+    char text[200];
+    std::snprintf(text, sizeof text, "%s; %zu stages, %d micro-batches; %.1f GB",
+                  to_string(found.chosen.mesh).c_str(), found.stages.size(), found.micro_batches(),
                   1e-9 * static_cast<double>(found.chosen.memory));
     return {found.seconds(), found.chosen.communication_seconds, text};
   } catch (ashlar::error const&) {
-    return {0, 0, "does not fit"};
+    return {};
   }
+}
+
+/// "41.5 %": how much less a is than b.
+std::string saved(double a, double b) {
+  char text[16];
+  std::snprintf(text, sizeof text, "%.1f %%", 100 * (1 - a / b));
+  return b > 0 ? text : "-";
+}
+
+/// Prints one experiment; returns its line of the table.
+std::string run(experiment const& e, int most_axes) {
+  auto const start = std::chrono::steady_clock::now();
+  auto const ours = best_of(e, factored_layout{most_axes});
+  double const took =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  auto const print = [](char const* name, outcome const& o) {
+    std::printf("  %-14s %8.4g s, %8.4g s of it communication (%s)\n", name, o.seconds,
+                o.communication, o.text.c_str());
+    std::fflush(stdout);
+  };
+  std::printf("\n%s, searched in %.1f s\n", e.name.c_str(), took);
+  print("ours", ours);
+  outcome best;
+  std::string best_name, others;
+  for (auto const& b : search::baselines()) {
+    auto const it = best_of(e, b.make);
+    print(b.name, it);
+    others += " | " + (it.seconds > 0 ? saved(ours.communication, it.communication) : it.text);
+    if (it.seconds > 0 && (best_name.empty() || it.seconds < best.seconds))
+      best = it, best_name = b.name;
+  }
+  return "| " + e.name + " | " + e.paper + " | " + saved(ours.communication, best.communication) +
+         " | " + best_name + " | " + saved(ours.seconds, best.seconds) + others + " | " +
+         ours.text + " |";
+}
+
+/// Bytes that rank 0 receives in a step for activations and their gradients, and for weights and
+/// theirs, by the block in the middle of a chain.
+struct volume {
+  double activations = 0, weights = 0;
+};
+
+volume block_volume(search::problem const& net, search::plan const& chosen,
+                    ashlar::machine const& m) {
+  auto const blocks = search::find_blocks(net);
+  int const first = blocks.first + blocks.count / 2 * blocks.size, last = first + blocks.size;
+  volume v;
+  for (auto const& move : search::schedule(net, chosen, m)) {
+    if (move.element < first || move.element >= last) continue;
+    bool const weight = move.what == search::moved::parameter;
+    (weight ? v.weights
+            : v.activations) += static_cast<double>(move.plan.received_bytes(chosen.mesh, {}));
+  }
+  return v;
+}
+
+/// Figure 3: attention of 8,192 features on 64 nodes, 2^20 tokens, where matrices are too large to
+/// lie on fewer than 16 nodes and are used as they lie. `block`: what a chain of eight repeats.
+template <class Block>
+void figure_3(char const* what, Block const& block) {
+  auto const chain = nn::chain(nn::embedding(50257, 8192), nn::repeat(8, block),
+                               nn::layer_norm(8192), nn::linear(8192, 50257, false));
+  auto const net = any_length(nn::describe(chain, nn::token_batch{1024, 1024, 1}));
+  ashlar::machine m = ashlar::machines::piz_daint;
+  m.memory = 0;
+  ashlar::topology const t{{"node", 64}};
+  auto const print = [&](char const* name, search::plan const& plan) {
+    auto const v = block_volume(net, plan, m);
+    std::printf("  %-10s %s: %.2f GB of activations, %.3f GB of weights and gradients\n", name,
+                to_string(plan.mesh).c_str(), 1e-9 * v.activations, 1e-9 * v.weights);
+    return v;
+  };
+  std::printf("\nfigure 3, %s: bytes that a rank receives for one block in a step\n", what);
+  search::plan best;
+  for (auto const& mesh : search::factored_meshes(t, 3)) {
+    auto const split_16 = [&](int i, search::layer_choice const& c) {
+      if (!search::detail::is_replicated_storage(c)) return false;
+      for (int k = 0; k < c.parameters.size(); ++k) {
+        auto const& extents = net.spec(i).parameters[k].extents;
+        if (extents.rank() > 1 &&
+            16 * max_local_elements(extents, mesh, c.parameters[k].use) > extents.elements())
+          return false;
+      }
+      return true;
+    };
+    auto plan = search::optimal(net, mesh, m, split_16);
+    if (best.mesh.axes() == 0 || plan.seconds < best.seconds) best = std::move(plan);
+  }
+  auto const ours = print("ours", best);
+  auto const four = search::detail::two_axes_of(4, 16, 1, 1);
+  auto const paper = print("4-way data, 16-way model",
+                           search::tensor_parallel(net, four.coarse, m));
+  std::printf("  activations: %.2f of Megatron's (paper: 96/180 = 0.53)\n",
+              ours.activations / paper.activations);
 }
 
 }  // namespace
@@ -211,28 +262,24 @@ int main(int argc, char** argv) {
   app.add_option("--only", only, "experiments whose name holds this text");
   app.add_option("--axes", most, "at most so many axes of a mesh")->check(CLI::Range(1, 4));
   CLI11_PARSE(app, argc, argv);
-  for (auto const& e : experiments()) {
-    if (e.name.find(only) == std::string::npos) continue;
-    auto const start = std::chrono::steady_clock::now();
-    auto const ours = best_of(e, best_factoring{most});
-    double const took =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    std::printf("\n%s: ours %.4g s, %.4g s of it communication (%s); searched in %.2f s\n",
-                e.name.c_str(), ours.seconds, ours.communication, ours.text.c_str(), took);
-    std::fflush(stdout);
-    outcome best;
-    std::string best_name;
-    for (auto const& b : search::baselines()) {
-      auto const it = best_of(e, b.make);
-      std::printf("  %-14s %.4g s, %.4g s of it communication (%s)\n", b.name, it.seconds,
-                  it.communication, it.text.c_str());
-      std::fflush(stdout);
-      if (it.seconds > 0 && (best_name.empty() || it.seconds < best.seconds))
-        best = it, best_name = b.name;
-    }
-    if (!best_name.empty())
-      std::printf("  communication saved against %s: %.1f %% (paper: %s); time %.1f %%\n",
-                  best_name.c_str(), 100 * (1 - ours.communication / best.communication),
-                  e.paper.c_str(), 100 * (1 - ours.seconds / best.seconds));
+  std::vector<std::string> lines;
+  for (auto const& e : experiments())
+    if (e.name.find(only) != std::string::npos) lines.push_back(run(e, most));
+  if (std::string("figure 3").find(only) != std::string::npos) {
+    figure_3("attention",
+             nn::residual(nn::chain(nn::layer_norm(8192), nn::self_attention(8192, 64))));
+    figure_3("attention without residual and norm", nn::self_attention(8192, 64));
+    figure_3("attention and perceptron", nn::gpt_block(8192, 64));
   }
+  std::printf(
+      "\n| experiment | paper | communication saved against the best | that is | time saved");
+  for (auto const& b : search::baselines()) std::printf(" | against %s", b.name);
+  std::printf(" | plan |\n|%s\n",
+              [] {
+                std::string rule;
+                for (int i = 0; i < 10; ++i) rule += " --- |";
+                return rule;
+              }()
+                  .c_str());
+  for (auto const& line : lines) std::printf("%s\n", line.c_str());
 }
