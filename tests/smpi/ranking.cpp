@@ -6,7 +6,7 @@
 // search takes is among the best three. bench/ranking does the same on real ranks.
 //
 // run: node=4,gpu=4 gpu_cluster mlp 30
-// run: node=4,gpu=4 gpu_cluster gpt 30
+// run: node=2,gpu=8 gpu_cluster gpt 30
 
 #include <smpi/message_costs.hpp>
 #include <smpi/simulated.hpp>
