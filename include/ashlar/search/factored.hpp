@@ -52,30 +52,28 @@ inline axis_name fresh_name(topology const& t, std::string_view name) {
   }
 }
 
-inline void factor_axes(topology const& t, int axis, topology const& so_far, int most,
-                        std::vector<topology>& all) {
-  if (axis == t.axes()) {
-    all.push_back(so_far);
-    return;
-  }
-  int const others = t.axes() - axis - 1;
-  std::vector<int> chosen;
-  std::vector<std::vector<int>> ways;
-  factor(t.extent(axis), 2, most - so_far.axes() - others, chosen, ways);
-  for (auto const& factors : ways) {
-    topology next = so_far;
-    for (int const f : factors)
-      next.axis.push_back({fresh_name(next, t.axis[axis].name.view()), f, t.axis[axis].tier});
-    factor_axes(t, axis + 1, next, most, all);
-  }
-}
-
 }  // namespace detail
 
 /// The meshes that the axes of t make when each is factored, of at most `most_axes` axes; t first.
 inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
-  std::vector<topology> all;
-  detail::factor_axes(t, 0, {}, std::max(most_axes, t.axes()), all);
+  int const most = std::max(most_axes, t.axes());
+  std::vector<topology> all(1);  // of the axes so far
+  for (int a = 0; a < t.axes(); ++a) {
+    mesh_axis const& axis = t.axis[a];
+    std::vector<topology> longer;
+    for (topology const& so_far : all) {
+      std::vector<int> chosen;
+      std::vector<std::vector<int>> ways;
+      detail::factor(axis.extent, 2, most - so_far.axes() - (t.axes() - a - 1), chosen, ways);
+      for (auto const& factors : ways) {
+        longer.push_back(so_far);
+        topology& next = longer.back();
+        for (int const f : factors)
+          next.axis.push_back({detail::fresh_name(next, axis.name.view()), f, axis.tier});
+      }
+    }
+    all = std::move(longer);
+  }
   return all;
 }
 
