@@ -136,6 +136,17 @@ std::vector<experiment> experiments() {
                  powers,
                  {1},
                  "21.6 %"});
+  for (int const n : {64, 128})
+    for (bool const wide : {true, false}) {
+      auto const size = wide ? nn::gpt_sizes::pipeline_wide : nn::gpt_sizes::pipeline_deep;
+      all.push_back({(wide ? "pipeline wide, " : "pipeline deep, ") + std::to_string(n) + " nodes",
+                     gpt(size, 8 * n, 0.0f),
+                     topology{{"node", n}},
+                     daint,
+                     {16, 32, 64, 128, 256},
+                     {1, 2, 4},
+                     "37 % of time"});
+    }
   return all;
 }
 
