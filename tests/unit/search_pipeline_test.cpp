@@ -186,6 +186,8 @@ TEST_CASE("what cannot be cut is refused") {
                        ashlar::error);
   CHECK_THROWS_AS(search::pipeline(net_of(4), t, cluster, {{8}, {1}}), ashlar::error);
   CHECK_THROWS_AS(search::pipeline(net_of(4), t, cluster, {{0}, {1}}), ashlar::error);
+  CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{2}, {0}}),
+                       doctest::Contains("a step needs 1 or more"), ashlar::error);
   auto const wrong = [](int) { return block_net(2, {4, 8}, 16); };
   CHECK_THROWS_WITH_AS(search::pipeline(wrong, t, cluster, {{1}, {2}}),
                        doctest::Contains("asked for 2 micro-batches"), ashlar::error);

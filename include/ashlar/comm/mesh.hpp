@@ -162,7 +162,9 @@ class mesh {
         : handles(comm), window(handles, sharing), memory(window.region(), window.region_bytes()),
           waiting(order, window.ranks_on_node()) {}
     ~state() {
-      if (memory.is_retired()) handles.keep_forever();
+      if (!memory.is_retired()) return;
+      handles.keep_forever();
+      window.keep_pages();
     }
 
     ashlar::topology shape;

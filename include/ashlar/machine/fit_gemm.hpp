@@ -7,6 +7,9 @@
 // relative errors: with a given gemm_half, 1 / flops has a closed form, and gemm_half itself is
 // searched for. Samples of one size only are an error.
 
+#include <algorithm>
+#include <array>
+
 #include <ashlar/machine/fit_error.hpp>
 #include <ashlar/machine/gemm.hpp>
 
@@ -46,6 +49,13 @@ struct half_trial {
   }
 };
 
+/// A product costs the same whichever way its extents are ordered.
+inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
+  std::array<std::int64_t, 3> list{s.m, s.n, s.k};
+  std::sort(list.begin(), list.end());
+  return list;
+}
+
 }  // namespace detail
 
 /// flops and gemm_half by a search over gemm_half. Throws ashlar::error if a time or an extent is not
@@ -57,8 +67,7 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   for (auto const& s : samples) {
     detail::require_time(me, s.seconds);
     if (s.m < 1 || s.n < 1 || s.k < 1) throw error(me, "a sample has an extent below 1.");
-    auto const& first = samples.front();
-    differ = differ || s.m != first.m || s.n != first.n || s.k != first.k;
+    differ = differ || detail::sorted_extents(s) != detail::sorted_extents(samples.front());
     most = std::max({most, double(s.m), double(s.n), double(s.k)});
   }
   if (!differ)

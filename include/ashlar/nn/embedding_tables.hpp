@@ -83,8 +83,14 @@ class embedding_tables {
   template <int XRank>
   static constexpr int y_rank = XRank + 1;
 
+  /// So many tables of equal size. Throws ashlar::error if one of the extents is below 1.
   constexpr embedding_tables(std::int64_t tables, std::int64_t rows, std::int64_t features)
-      : extents_{tables, rows, features} {}
+      : extents_{tables, rows, features} {
+    if (tables < 1 || rows < 1 || features < 1)
+      throw error("nn::embedding_tables", "tables of " + to_string(extents_) +
+                                              ": the number of tables, their rows and their "
+                                              "features must be 1 or more.");
+  }
 
   constexpr search::layer_spec spec(shape const& x) const {
     if (x.rank() != 2 || x[1] != extents_[0])

@@ -34,7 +34,7 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
   if (x.rank() != 4)
     throw error(layer, "the input is " + to_string(x) +
                            " but must be images, [batch, channels, height, width].");
-  if (w.places(x[2]) < 1 || w.places(x[3]) < 1)
+  if (x[2] < 1 || x[3] < 1 || w.places(x[2]) < 1 || w.places(x[3]) < 1)
     throw error(layer, "a window of " + std::to_string(w.extent) + " with padding " +
                            std::to_string(w.padding) + " does not fit into the images of " +
                            to_string(x) + ".");

@@ -41,7 +41,7 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
   run.improves(chosen.seconds);
   run.bound_by([&] {
     chain_model<N> model = detail::model_of(net, chosen.mesh, m, o);
-    return net.size() == 0 ? 0 : detail::lower_bound(model, m.memory);
+    return detail::lower_bound(model, m.memory);
   });
   return run.finish(static_cast<basic_plan<N>&&>(chosen));
 }

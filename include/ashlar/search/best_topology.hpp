@@ -26,6 +26,7 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/plan/text.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/planned_moves.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -58,37 +59,6 @@ basic_plan<N> refined(basic_plan<N> chosen, refinement const& parts, topology co
       for (auto* it : {&s.from, &s.to}) change(*it);
   }
   return chosen;
-}
-
-/// predict() for nets whose blocks repeat: every distinct redistribution is planned once.
-template <int N>
-void predict_repeats(basic_plan<N>& chosen, basic_problem<N> const& net, machine const& m) {
-  struct known {
-    shape extents;
-    placement from, to;
-    double seconds;
-  };
-  std::vector<known> moves;
-  step_cost cost;
-  auto const price = [&](shape const& extents, placement const& from, placement const& to) {
-    for (auto const& k : moves)
-      if (k.extents == extents && k.from == from && k.to == to) return k.seconds;
-    auto const path = plan_redistribution(extents, net.element_size, from, to, chosen.mesh, m);
-    moves.push_back({extents, from, to, path.seconds});
-    return path.seconds;
-  };
-  for_each_move(net, chosen,
-                [&](phase when, int, moved, int, shape const& extents, placement const& from,
-                    placement const& to) {
-                  double const times = when == phase::synchronize ? 1 : net.micro_batches;
-                  if (!(from == to)) cost.communication += times * price(extents, from, to);
-                });
-  for (int i = 0; i < net.size(); ++i)
-    cost.work += net.micro_batches *
-                 work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
-  chosen.seconds = cost.seconds();
-  chosen.communication_seconds = cost.communication;
-  chosen.memory = memory_per_rank(net, chosen);
 }
 
 /// A mesh of two axes, and what it is made of.
@@ -146,8 +116,10 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
   basic_plan<N> best, leanest;
   bool found = false;
   for (auto const& mesh : detail::two_dimensional_meshes(t)) {
-    auto candidate = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
-    detail::predict_repeats(candidate, net, m);
+    auto const fine = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
+    planned_moves moves(mesh.fine, m, net.element_size);
+    auto candidate = assemble_plan(net, moves,
+                                   [&](int i) -> layer_choice const& { return fine[i]; });
     if (leanest.mesh.axes() == 0 || candidate.memory < leanest.memory) leanest = candidate;
     if ((m.memory > 0 && candidate.memory > m.memory) ||
         (found && candidate.seconds >= best.seconds))

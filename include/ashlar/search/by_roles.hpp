@@ -84,9 +84,9 @@ class ordered_choices {
 template <int N>
 class search_by_roles {
  public:
-  /// `net` has to outlive this.
-  constexpr search_by_roles(basic_problem<N> const& net, topology const& t, machine const& m)
-      : net_(net), mesh_(t), machine_(m), rows_(net, t, m, any_choice{}, pruning::by_time) {
+  /// `chain` has to outlive this.
+  constexpr search_by_roles(basic_problem<N> const& chain, topology const& t, machine const& m)
+      : net_(chain), mesh_(t), machine_(m), rows_(chain, t, m, any_choice{}, pruning::by_time) {
     bounded_choices<N, role_planner> bounds(rows_);
     bounds.restrict();
     bound_ = find_path();

@@ -16,6 +16,7 @@
 #include <algorithm>
 
 #include <ashlar/search/explain.hpp>
+#include <ashlar/search/legal.hpp>
 
 namespace ashlar::search {
 
@@ -87,6 +88,12 @@ plan_difference diff(basic_problem<N> const& net, basic_plan<N> const& a, basic_
       throw error("search::diff", "a plan of " + std::to_string(p->size()) +
                                       " elements is none of a net of " +
                                       std::to_string(net.size()) + ". Compare plans of one net.");
+  for (auto const* p : {&a, &b})
+    for (int i = 0; i < net.size(); ++i)
+      if (!is_legal((*p)[i], net.spec(i), p->mesh))
+        throw error("search::diff", "element " + std::to_string(i) + " (" + net.spec(i).name.text +
+                                        ") cannot be placed so: its layer has no such row. Compare "
+                                        "plans of one net.");
   auto const of_a = breakdown(net, a, m), of_b = breakdown(net, b, m);
   plan_difference d{of_a.total,
                     of_b.total,

@@ -198,6 +198,9 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
   machine unlimited = m;
   unlimited.memory = 0;
   for (int const batches : options.micro_batches.empty() ? std::vector{1} : options.micro_batches) {
+    if (batches < 1)
+      throw error("search::pipeline",
+                  std::to_string(batches) + " micro-batches: a step needs 1 or more.");
     auto const net = net_of(batches);
     if (net.micro_batches != batches)
       throw error("search::pipeline", "asked for " + std::to_string(batches) +

@@ -26,9 +26,9 @@ class row_bounds {
   using model_type = chain_model<N, role_planner>;
 
   /// `all`: a model that keeps all choices; `upper`: the weight.
-  constexpr row_bounds(model_type& all, basic_problem<N> const& net, topology const& t,
+  constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
-      : all_(all), model_(net, t, m, any_choice{}, pruning::by_time), bounds_(model_),
+      : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),
         upper_(upper * (1 + 1e-9)), keep_(static_cast<std::size_t>(all.classes())) {
     bounds_.restrict(upper_);
     for (int k = 0; k < all.classes(); ++k)

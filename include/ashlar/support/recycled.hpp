@@ -5,13 +5,14 @@
 
 // Memory of small objects that come and go with every transfer: the owner of a shard, what is under
 // way. Blocks are kept, in a list for each size, and handed out again, so that a step that has run
-// once asks the system for nothing. Each thread has lists of its own, until the program ends.
+// once asks the system for nothing. Each thread has lists of its own, until it ends.
 //
 //   class derived_from : public recycled                      new and delete of an object
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   the counter of a shared pointer
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include <ashlar/config.hpp>
 
@@ -30,7 +31,8 @@ class recycled {
   }
   static void operator delete(void* p, std::size_t bytes) {
     auto const list = (bytes + grain - 1) / grain;
-    if (list >= lists) return ::operator delete(p);
+    if (list >= lists || ended_) return ::operator delete(p);
+    if (free_[list] == nullptr) at_end_.is_needed = true;
     free_[list] = ::new (p) free_block{free_[list]};
     ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // the list stays readable
   }
@@ -40,7 +42,18 @@ class recycled {
   struct free_block {
     free_block* next;
   };
+  /// Gives the lists of a thread back when it ends; made when first needed.
+  struct end_of_thread {
+    bool is_needed;
+    ~end_of_thread() {
+      ended_ = true;
+      for (auto*& list : free_)
+        while (list != nullptr) ::operator delete(std::exchange(list, list->next));
+    }
+  };
   static inline thread_local free_block* free_[lists] = {};
+  static inline thread_local bool ended_ = false;
+  static inline thread_local end_of_thread at_end_{};
 };
 
 template <class T>

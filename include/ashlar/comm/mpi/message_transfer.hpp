@@ -16,8 +16,9 @@
 //   all_reduce where arrays_cross       one exchange of the whole arrays            one call
 //   all_to_all, permute                 one exchange
 //
-// Each of them receives the same bytes, those of the plan, on every rank. One that is dropped before its end, by an exception, does not
-// wait for members that may never come: it leaves its messages to MPI and retires the arena.
+// Each of them receives the same bytes, those of the plan, on every rank. One that an exception drops
+// before its end does not wait for members that may never come: it leaves its messages to MPI and
+// retires the arena.
 
 #include <utility>
 #include <variant>

@@ -56,8 +56,11 @@ class shared_window {
   ~shared_window() {
     int finalized = 0;
     MPI_Finalized(&finalized);
-    if (!finalized && mine_ != nullptr) shared::give_back_pages(region(), region_bytes());
+    if (!finalized && mine_ != nullptr && !keeps_pages_)
+      shared::give_back_pages(region(), region_bytes());
   }
+  /// From now on what lies in the region stays until the program ends: messages may be under way.
+  void keep_pages() { keeps_pages_ = true; }
 
   /// This rank's region for tensors; null if nothing is shared.
   std::byte* region() const { return mine_ == nullptr ? nullptr : mine_ + head_bytes; }
@@ -157,6 +160,7 @@ class shared_window {
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
   std::vector<std::byte*> window_of_;
+  bool keeps_pages_ = false;
 };
 
 }  // namespace ashlar::mpi

@@ -9,6 +9,7 @@
 //   obtain_pages      the system itself writes zeros there; where it has no page it says so
 //   give_back_pages   the memory is free for others, the addresses stay
 
+#include <cerrno>
 #include <cstddef>
 
 #if defined(__unix__) || defined(__APPLE__)
@@ -30,6 +31,7 @@ inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
   std::size_t got = 0;
   while (got < bytes) {
     auto const more = read(zeros, first + got, bytes - got);
+    if (more < 0 && errno == EINTR) continue;
     if (more <= 0) break;
     got += static_cast<std::size_t>(more);
   }

@@ -7,6 +7,7 @@
 // it, and a file is written whole or not at all.
 
 #include <algorithm>
+#include <cstdint>
 #include <fstream>
 #include <initializer_list>
 #include <string>
@@ -50,12 +51,18 @@ auto interpret(std::string const& path, std::string const& operation, Read read)
   }
 }
 
+/// A whole number; nlohmann's get<int>() would cut 1.7 to 1. Throws ashlar::error naming it.
+inline std::int64_t whole_number(nlohmann::json const& value, std::string const& name) {
+  if (!value.is_number_integer()) throw error(name, "must be a whole number.");
+  return value.get<std::int64_t>();
+}
+
 /// Checks "format" and "version". Throws ashlar::error.
 inline void check_format(nlohmann::json const& j, std::string const& format, int version) {
   auto const found = j.at("format").get<std::string>();
   if (found != format)
     throw error("format", "this is a file of \"" + found + "\", not of \"" + format + "\".");
-  int const number = j.at("version").get<int>();
+  auto const number = whole_number(j.at("version"), "version");
   if (number != version)
     throw error("version", std::to_string(number) + " is unknown; this program reads version " +
                                std::to_string(version) + ".");

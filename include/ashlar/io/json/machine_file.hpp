@@ -90,7 +90,6 @@ namespace detail {
 inline machine machine_of(nlohmann::json const& j) {
   bool const first = j.at("version") == 1;
   check_format(j, "ashlar machine", first ? 1 : machine_version);
-  if (!j.at("version").is_number_integer()) throw error("version", "must be a whole number.");
   if (first)
     refuse_unknown_keys(
         j, "machine",

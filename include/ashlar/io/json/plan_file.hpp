@@ -129,11 +129,11 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                                 ", but the net has " + std::to_string(net.size()) +
                                 ": it is for another net.");
   shape input;
-  for (auto const& n : j.at("input")) input.extent.push_back(n.get<std::int64_t>());
+  for (auto const& n : j.at("input")) input.extent.push_back(whole_number(n, "input"));
   if (!(input == net.spec(0).x))
     throw error("input", "the plan is for batches of " + to_string(input) + ", but they are " +
                              to_string(net.spec(0).x) + ".");
-  if (int const n = j.at("micro_batches").get<int>(); n != net.micro_batches)
+  if (auto const n = whole_number(j.at("micro_batches"), "micro_batches"); n != net.micro_batches)
     throw error("micro_batches", "the plan is for " + std::to_string(n) + ", but a step has " +
                                      std::to_string(net.micro_batches) + ".");
   search::basic_plan<N> plan;

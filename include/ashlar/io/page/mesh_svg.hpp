@@ -63,7 +63,8 @@ inline std::string mesh_svg(topology const& t) {
       std::string name;
       coordinates const c = t.coordinates_of(r * columns);
       for (int a = 0; a < last; ++a)
-        name += std::string(name.empty() ? "" : ", ") + std::string(t.axis[a].name.view()) + " " +
+        name += std::string(name.empty() ? "" : ", ") +
+                escaped(std::string(t.axis[a].name.view())) + " " +
                 std::to_string(c[static_cast<std::size_t>(a)]);
       body += "<text class='r' x='140' y='" + number(y + 21) + "'>" + name + "</text>";
     }
@@ -72,10 +73,10 @@ inline std::string mesh_svg(topology const& t) {
   for (std::size_t k = 0; k < across.size(); ++k)
     if (across[k] >= 0 && (across.size() < 10 || k == 0))
       body += "<text class='m' x='" + number(150 + static_cast<int>(k) * step + cell / 2) +
-              "' y='16'>" + std::string(t.axis[last].name.view()) + " " +
+              "' y='16'>" + escaped(std::string(t.axis[last].name.view())) + " " +
               std::to_string(across[k]) + "</text>";
   return "<svg width='" + number(150 + double(across.size()) * step) + "' height='" + number(y) +
-         "' role='img'><title>the mesh " + to_string(t) + "</title>" + body + "</svg>";
+         "' role='img'><title>the mesh " + escaped(to_string(t)) + "</title>" + body + "</svg>";
 }
 
 }  // namespace ashlar::io::page
