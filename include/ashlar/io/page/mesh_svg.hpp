@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <ashlar/io/page/shards_svg.hpp>
+#include <ashlar/io/page/style.hpp>
 #include <ashlar/mesh/text.hpp>
 
 namespace ashlar::io::page {
