@@ -4,9 +4,12 @@
 
 // Meshes and the memory of their tensors.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <stdexcept>
 #include <string>
 
 #include <doctest/doctest.h>
@@ -160,6 +163,43 @@ TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") 
     CHECK(ashlar::mpi::collective_handles::meshes() <= 3);
     works(third);
   }
+}
+
+TEST_CASE("what a mesh had on its way when an exception ended it arrives whole") {
+  if (world_size() != 4) return;
+  ashlar::shared::settings sharing;
+  sharing.bytes_per_rank = 16 << 20;
+  sharing.ranks_per_node = 2;
+  ashlar::topology const t{{"node", 2, ashlar::link_tier::inter_node}, {"gpu", 2}};
+  std::int64_t const n = 1 << 19;
+  auto const split = ashlar::parse_placement("S(0),B"), whole = ashlar::parse_placement("B,B");
+  std::optional<ashlar::mesh> m(std::in_place, MPI_COMM_WORLD, t, ashlar::machines::workstation,
+                                sharing);
+  auto const filled = [&](float value) {
+    auto x = ashlar::empty<float, 1>(*m, {2 * n}, split);
+    std::fill_n(x.data(), x.local_elements(), value);
+    return x;
+  };
+  (void)ashlar::redistribute(filled(1), whole);  // makes the groups of ranks, which all do together
+  bool const leaves = world_rank() < 2;          // the first node
+  if (leaves) {
+    try {
+      auto const x = filled(7);
+      auto const moving = ashlar::redistribute_async(x, whole);
+      m.reset();
+      throw std::runtime_error("dropped");
+    } catch (std::runtime_error const&) {
+    }
+  }
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (!leaves) {
+    auto const x = filled(9);
+    auto const y = ashlar::redistribute_async(x, whole).wait();
+    CHECK(std::count(y.data(), y.data() + n, 7.0f) == n);
+    CHECK(std::count(y.data() + n, y.data() + 2 * n, 9.0f) == n);
+  }
+  m.reset();
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_CASE("many meshes, one after the other, keep no memory, mappings or communicators") {
