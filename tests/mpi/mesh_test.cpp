@@ -165,6 +165,35 @@ TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") 
   }
 }
 
+TEST_CASE("many meshes, one after the other, keep no memory, mappings or communicators") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  std::int64_t const elements = 1 << 18;
+  std::ptrdiff_t mapped = 0;
+  for (int i = 0; i < 60; ++i) {
+    auto const m = mesh_on(transport::shared_memory, t);
+    auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
+    works(m);
+    CHECK(ashlar::mpi::collective_handles::meshes() <= 2);
+    if (i == 5) mapped = mappings();
+  }
+  CHECK(mappings() <= mapped + 8);
+  if (auto const pages = shared_pages(); pages >= 0) CHECK(pages < 30 * elements * 4);
+}
+
+TEST_CASE("pages of a mesh that has ended are free before its window is") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  std::int64_t const elements = 1 << 20;
+  auto const before = shared_pages();
+  {
+    auto const m = mesh_on(transport::shared_memory, t);
+    auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
+    bool const is_shared = m.memory().offset_in_region(x.data()) >= 0;
+    if (before >= 0 && is_shared) CHECK(shared_pages() - before >= 4 * elements);
+  }
+  if (before >= 0) CHECK(shared_pages() - before < 2 * elements);
+}
+
+// Last: its mesh is kept until the program ends.
 TEST_CASE("what a mesh had on its way when an exception ended it arrives whole") {
   if (world_size() != 4) return;
   ashlar::shared::settings sharing;
@@ -200,34 +229,6 @@ TEST_CASE("what a mesh had on its way when an exception ended it arrives whole")
   }
   m.reset();
   MPI_Barrier(MPI_COMM_WORLD);
-}
-
-TEST_CASE("many meshes, one after the other, keep no memory, mappings or communicators") {
-  ashlar::topology const t{{"gpu", world_size()}};
-  std::int64_t const elements = 1 << 18;
-  std::ptrdiff_t mapped = 0;
-  for (int i = 0; i < 60; ++i) {
-    auto const m = mesh_on(transport::shared_memory, t);
-    auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
-    works(m);
-    CHECK(ashlar::mpi::collective_handles::meshes() <= 2);
-    if (i == 5) mapped = mappings();
-  }
-  CHECK(mappings() <= mapped + 8);
-  if (auto const pages = shared_pages(); pages >= 0) CHECK(pages < 30 * elements * 4);
-}
-
-TEST_CASE("pages of a mesh that has ended are free before its window is") {
-  ashlar::topology const t{{"gpu", world_size()}};
-  std::int64_t const elements = 1 << 20;
-  auto const before = shared_pages();
-  {
-    auto const m = mesh_on(transport::shared_memory, t);
-    auto const x = ashlar::full<float>(m, {elements}, sbp<B>{}, 1);
-    bool const is_shared = m.memory().offset_in_region(x.data()) >= 0;
-    if (before >= 0 && is_shared) CHECK(shared_pages() - before >= 4 * elements);
-  }
-  if (before >= 0) CHECK(shared_pages() - before < 2 * elements);
 }
 
 }  // namespace ashlar_test
