@@ -44,17 +44,6 @@ struct experiment {
   std::string paper;  ///< communication saved, as the paper measured it
 };
 
-template <int N>
-search::problem any_length(search::basic_problem<N> const& fixed) {
-  search::problem net;
-  net.layers.assign(fixed.layers.begin(), fixed.layers.end());
-  net.elements.assign(fixed.elements.begin(), fixed.elements.end());
-  net.element_size = fixed.element_size;
-  net.micro_batches = fixed.micro_batches;
-  net.optimizer_states = fixed.optimizer_states;
-  return net;
-}
-
 /// Ours: the exact search over all ways to factor the ranks of each tier.
 struct factored_layout {
   int most_axes = 3;

@@ -56,7 +56,7 @@ template <class Net, class Batch>
 void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::mesh const& m,
           MPI_Comm world, options const& o, csv_file& csv) {
   using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, float>;
-  auto const problem = ashlar_test::any_length(ashlar::nn::describe<float>(net, batch));
+  auto const problem = ashlar::search::any_length(ashlar::nn::describe<float>(net, batch));
   auto const plans = ashlar_test::spread_strategies(problem, m.topology(), m.machine(),
                                                     o.strategies, 1);
   auto const data = ashlar_test::random_batch<input>(batch, 64, 64, 1);

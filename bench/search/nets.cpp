@@ -12,35 +12,19 @@
 #include <ashlar/nn/vgg.hpp>
 
 namespace ashlar_bench {
-namespace {
 
 namespace nn = ashlar::nn;
-namespace search = ashlar::search;
-
-/// A problem of a length that the compiler knows, as one that it does not.
-template <int N>
-search::problem of_any_length(search::basic_problem<N> const& from) {
-  search::problem p;
-  p.layers.assign(from.layers.begin(), from.layers.end());
-  p.elements.assign(from.elements.begin(), from.elements.end());
-  p.element_size = from.element_size;
-  p.micro_batches = from.micro_batches;
-  p.optimizer_states = from.optimizer_states;
-  return p;
-}
-
-}  // namespace
 
 std::vector<named_net> all_nets() {
   nn::image_batch const images{512, 3, 224, 224};
   auto const dense = nn::chain(nn::linear(25088, 4096), nn::relu(), nn::linear(4096, 4096),
                                nn::relu(), nn::linear(4096, 1000));
-  return {{"alexnet", of_any_length(nn::describe(nn::alexnet(), images))},
-          {"vgg13", of_any_length(nn::describe(nn::vgg13(), images))},
-          {"gpt", of_any_length(nn::describe(nn::gpt(nn::gpt_sizes::daint_64),
-                                             nn::token_batch{64, 1024, 16}))},
-          {"dlrm", of_any_length(nn::describe(nn::dlrm_described(), nn::category_batch{2048, 26}))},
-          {"dense", of_any_length(nn::describe(dense, nn::feature_batch{512, 25088}))}};
+  return {{"alexnet", any_length(nn::describe(nn::alexnet(), images))},
+          {"vgg13", any_length(nn::describe(nn::vgg13(), images))},
+          {"gpt", any_length(nn::describe(nn::gpt(nn::gpt_sizes::daint_64),
+                                          nn::token_batch{64, 1024, 16}))},
+          {"dlrm", any_length(nn::describe(nn::dlrm_described(), nn::category_batch{2048, 26}))},
+          {"dense", any_length(nn::describe(dense, nn::feature_batch{512, 25088}))}};
 }
 
 named_net const& net_named(std::vector<named_net> const& nets, std::string const& name) {

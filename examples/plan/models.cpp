@@ -19,18 +19,6 @@ namespace search = ashlar::search;
 namespace example {
 namespace {
 
-/// A problem whose length the compiler knows, as one of any length.
-template <int N>
-search::problem dynamic(search::basic_problem<N> const& fixed) {
-  search::problem p;
-  p.layers.assign(fixed.layers.begin(), fixed.layers.end());
-  p.elements.assign(fixed.elements.begin(), fixed.elements.end());
-  p.element_size = fixed.element_size;
-  p.micro_batches = fixed.micro_batches;
-  p.optimizer_states = fixed.optimizer_states;
-  return p;
-}
-
 nn::token_batch tokens(options const& o) { return {o.batch, o.context, o.micro_batches}; }
 nn::image_batch images(options const& o) { return {o.batch, 3, o.image, o.image, o.micro_batches}; }
 
@@ -55,18 +43,18 @@ search::problem mlp(options const& o) {
   return p;
 }
 search::problem vgg13(options const& o) {
-  return dynamic(nn::describe(nn::vgg13({.image = o.image, .classes = o.classes}), images(o)));
+  return any_length(nn::describe(nn::vgg13({.image = o.image, .classes = o.classes}), images(o)));
 }
 search::problem vgg16(options const& o) {
-  return dynamic(nn::describe(nn::vgg16({.image = o.image, .classes = o.classes}), images(o)));
+  return any_length(nn::describe(nn::vgg16({.image = o.image, .classes = o.classes}), images(o)));
 }
 search::problem alexnet(options const& o) {
-  return dynamic(nn::describe(nn::alexnet({.image = o.image, .classes = o.classes}), images(o)));
+  return any_length(nn::describe(nn::alexnet({.image = o.image, .classes = o.classes}), images(o)));
 }
 
 search::problem dlrm(options const& o) {
   nn::category_batch const batch{o.batch, o.tables, o.micro_batches};
-  return dynamic(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
+  return any_length(nn::describe(nn::dlrm_described({.tables = o.tables, .rows = o.rows}), batch));
 }
 
 struct model {

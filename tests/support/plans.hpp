@@ -33,18 +33,6 @@ constexpr bool is_whole(search::layer_choice const& c) {
   return all;
 }
 
-/// A problem whose length the compiler knows, as one of any length.
-template <int N>
-search::problem any_length(search::basic_problem<N> const& fixed) {
-  search::problem net;
-  net.layers.assign(fixed.layers.begin(), fixed.layers.end());
-  net.elements.assign(fixed.elements.begin(), fixed.elements.end());
-  net.element_size = fixed.element_size;
-  net.micro_batches = fixed.micro_batches;
-  net.optimizer_states = fixed.optimizer_states;
-  return net;
-}
-
 /// The plans of a problem on a mesh. Draws depend on the generator only, so ranks that seed it
 /// alike get one plan.
 class plan_source {

@@ -75,4 +75,16 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
+/// A problem whose length the compiler knows, as one of any length.
+template <int N>
+problem any_length(basic_problem<N> const& fixed) {
+  problem net;
+  net.layers.assign(fixed.layers.begin(), fixed.layers.end());
+  net.elements.assign(fixed.elements.begin(), fixed.elements.end());
+  net.element_size = fixed.element_size;
+  net.micro_batches = fixed.micro_batches;
+  net.optimizer_states = fixed.optimizer_states;
+  return net;
+}
+
 }  // namespace ashlar::search
