@@ -7,52 +7,22 @@
 // micro-batches, and how the layers of each stage lie on the ranks it has (AutoDDL section 5.4).
 //
 // s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, between nodes where
-// there is one. The schedule is 1F1B, nothing overlapped. u_j: seconds of stage j for one
-// micro-batch, both passes, with what it sends to its neighbours; g_j: its synchronization of
-// gradients. A step of m micro-batches takes
+// there is one; price_pipeline.hpp says what a step takes, with u_j of a stage and a micro-batch.
 //
-//   T  =  Σ u_j + (m - 1) max u_j + max g_j          of which the bubble is T - m max u_j - max g_j
-//
-// and stage j keeps what min(m, s - j) micro-batches save for the backward pass. With one stage this
-// is the cost of problem.hpp. A boundary is redistributed on the stage that receives; then its
-// shards cross, as they lie on the side where they are smaller, between ranks of equal position.
-//
-// How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j without the sending. The exact
+// How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j: u_j without the sending. The exact
 // search finds the least of that, a chain of s + m - 1 micro-batches; what its plan takes is T. Under
 // a memory limit that this plan exceeds each stage is searched alone. The bound holds either way.
 
 #include <algorithm>
-#include <ostream>
 #include <string>
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/search/stages.hpp>
 
 namespace ashlar::search {
-
-struct pipeline_stage {
-  int first = 0;            ///< element
-  int last = 0;             ///< behind its last element
-  double seconds = 0;       ///< u_j, of one micro-batch
-  double work = 0;          ///< the part of it that computes
-  double sending = 0;       ///< the part of it in sends to other stages
-  double synchronize = 0;   ///< g_j, once per step
-  std::int64_t memory = 0;  ///< bytes per rank
-};
-
-struct pipeline_plan {
-  plan chosen;  ///< of all elements, on the mesh of one stage; its seconds and memory are those of
-                ///< the pipeline, communication that of the slowest stage
-  int axis = -1;  ///< of the mesh, divided by the stages; -1 for one stage
-  std::vector<pipeline_stage> stages;
-  double bubble = 0;       ///< seconds of a step in which a stage waits for others
-  double lower_bound = 0;  ///< seconds that no plan of the searched stages and micro-batches beats
-
-  int micro_batches() const { return chosen.micro_batches; }
-  double seconds() const { return chosen.seconds; }
-};
 
 struct pipeline_options {
   std::vector<int> stages;         ///< counts to try; empty: all that divide blocks and an axis
@@ -77,77 +47,6 @@ inline std::vector<int> stage_axes(topology const& t, int stages) {
   auto& axes = between.empty() ? within : between;
   std::erase_if(axes, [&](int a) { return t.extent(a) % stages != 0; });
   return axes;
-}
-
-/// The pipeline that runs `chosen`. `link`: between ranks of neighbouring stages.
-template <int N>
-pipeline_plan priced_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
-                              std::vector<int> const& limits, int micro_batches, machine const& m,
-                              link const& between) {
-  topology const& t = chosen.mesh;
-  planner paths(t, m, net.element_size);
-  int const stages = static_cast<int>(limits.size()) - 1;
-  pipeline_plan result;
-  for (int s = 0; s < stages; ++s) {
-    pipeline_stage stage;
-    stage.first = limits[static_cast<std::size_t>(s)];
-    stage.last = limits[static_cast<std::size_t>(s) + 1];
-    std::int64_t kept = 0, gathered = 0;
-    for (int i = stage.first; i < stage.last; ++i) {
-      layer_spec spec = net.spec(i);
-      stage.work += work_seconds(spec, chosen[i], t, m, net.element_size);
-      spec.saved_values *= std::min(micro_batches, stages - s);
-      auto const bytes = memory_of(net, spec, chosen[i], t);
-      kept += bytes.kept;
-      gathered = std::max(gathered, bytes.gathered);
-    }
-    stage.memory = kept + gathered;
-    result.stages.push_back(stage);
-  }
-  auto const stage_at = [&](int element) -> pipeline_stage& {
-    return *std::find_if(result.stages.begin(), result.stages.end(),
-                         [&](auto const& s) { return element < s.last; });
-  };
-  auto const send = [&](shape const& extents, placement const& from, placement const& to) {
-    std::int64_t const elements = std::min(max_local_elements(extents, t, from),
-                                           max_local_elements(extents, t, to));
-    return ashlar::seconds(between, traffic{1, elements}, net.element_size);
-  };
-  for_each_move(net, chosen,
-                [&](phase when, int element, moved what, int, shape const& extents,
-                    placement const& from, placement const& to) {
-                  auto& stage = stage_at(element);
-                  double const seconds = from == to ? 0 : paths.move(extents, from, to).seconds;
-                  (when == phase::synchronize ? stage.synchronize : stage.seconds) += seconds;
-                  if (what == moved::activation && element == stage.first && element > 0)
-                    stage_at(element - 1).sending += send(extents, from, to);
-                  if (what == moved::gradient && element + 1 == stage.last)
-                    stage_at(element + 1).sending += send(extents, from, to);
-                });
-  double sum = 0, most = 0, work = 0, synchronize = 0;  // work: of the slowest stage
-  std::int64_t memory = 0;
-  for (auto& stage : result.stages) {
-    stage.seconds += stage.work + stage.sending;
-    sum += stage.seconds;
-    if (stage.seconds > most) most = stage.seconds, work = stage.work;
-    synchronize = std::max(synchronize, stage.synchronize);
-    memory = std::max(memory, stage.memory);
-  }
-  result.chosen.mesh = t;
-  result.chosen.input = chosen.input;
-  result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
-  result.chosen.micro_batches = micro_batches;
-  result.chosen.seconds = sum + (micro_batches - 1) * most + synchronize;
-  result.chosen.communication_seconds = micro_batches * (most - work) + synchronize;
-  result.bubble = sum - most;
-  result.chosen.memory = memory;
-  return result;
-}
-
-/// The mesh of one stage.
-inline topology stage_mesh(topology t, int axis, int stages) {
-  if (axis >= 0) t.axis[axis].extent /= stages;
-  return t;
 }
 
 inline std::vector<int> divisors(int n) {
@@ -222,17 +121,14 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
       }
       auto const limits = stage_limits(net, blocks, stages);
       for (int const axis : axes) {
-        topology const mesh = detail::stage_mesh(t, axis, stages);
-        link const between = axis < 0 ? link{}
-                                      : group_link(m, t, {static_cast<signed char>(axis)},
-                                                   collective::all_gather);
+        topology const mesh = stage_mesh(t, axis, stages);
         auto chain = net;
         chain.micro_batches = stages + batches - 1;
         auto chosen = layout(chain, mesh, unlimited);
         double const least = chosen.seconds / stages;
         bound = std::min(bound, least);
         if (found && least >= best.seconds()) continue;
-        auto candidate = detail::priced_pipeline(net, chosen, limits, batches, m, between);
+        auto candidate = price_pipeline(net, chosen, limits, axis, batches, m);
         if (m.memory > 0 && candidate.chosen.memory > m.memory) {
           try {
             chosen = detail::stages_alone(chain, limits, batches, mesh, m, layout);
@@ -240,13 +136,11 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
             refused = e.what();
             continue;
           }
-          candidate = detail::priced_pipeline(net, chosen, limits, batches, m, between);
+          candidate = price_pipeline(net, chosen, limits, axis, batches, m);
         }
-        candidate.axis = axis;
         if (found && candidate.seconds() >= best.seconds()) continue;
         found = true;
         best = candidate;
-        best.chosen.problem_hash = hash(net);
       }
     }
   }
