@@ -3,6 +3,7 @@
 
 // Problems that cannot be searched: one sentence each, and no count that overflows unseen.
 
+#include <clocale>
 #include <limits>
 
 #include <doctest/doctest.h>
@@ -129,9 +130,23 @@ TEST_CASE("sizes of memory") {
   CHECK(*parse_bytes("7 B") == 7);
   CHECK(*parse_bytes("2TB") == 2'000'000'000'000);
   CHECK(*parse_bytes("0") == 0);
+  CHECK(*parse_bytes(".5KiB") == 512);
   for (auto const* bad :
-       {"", "GB", "-1", "+1", "4XB", "4GBs", "nan", "inf", "1e30", "9999999TiB", "4 G B", "0x"})
-    CHECK_FALSE(parse_bytes(bad).has_value());
+       {"",  "GB",   "-1",   "+1",    "4XB",   "4GBs", "nan",   "inf", "1e30", "9999999TiB",
+        ".", "infB", "0x10", "0x1p4", "4 G B", "0x",   "0x1GB", "1e3", "1,5",  "4GB "})
+    CHECK_MESSAGE(!parse_bytes(bad).has_value(), bad);
+}
+
+TEST_CASE("sizes of memory have a point also where numbers are written with a comma") {
+  std::string const before = std::setlocale(LC_NUMERIC, nullptr);
+  bool found = false;
+  for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
+    found = found || std::setlocale(LC_NUMERIC, name) != nullptr;
+  if (found) {
+    CHECK(*parse_bytes("1.5MiB") == 1'572'864);
+    CHECK_FALSE(parse_bytes("1,5MiB").has_value());
+  }
+  std::setlocale(LC_NUMERIC, before.c_str());
 }
 
 }  // namespace
