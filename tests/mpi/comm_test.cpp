@@ -192,6 +192,28 @@ TEST_CASE("of settings that differ the first rank's count") {
   }
 }
 
+TEST_CASE("settings that are wrong on one rank are the same error on all") {
+  ashlar::topology const t{{"gpu", world_size()}};
+  std::string const advice = ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
+  for (int const wrong : {0, world_size() - 1}) {
+    bool const is_here = world_rank() == wrong;
+    std::string const on = " on rank " + std::to_string(wrong);
+    for (std::string const text : {"lots", "0x10", "-1", "65TiB"}) {
+      scoped_environment const setting("ASHLAR_SHARED_MEMORY", is_here ? text.c_str() : "1MiB");
+      CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
+            "mesh: ASHLAR_SHARED_MEMORY is '" + text + "'" + on + advice);
+    }
+    ashlar::shared::settings const s{.bytes_per_rank = is_here ? -7 : 1 << 20};
+    CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
+          "mesh: shared memory is to be -7 bytes per rank" + on + advice);
+  }
+  // Faults of several ranks: the first one's.
+  scoped_environment const setting("ASHLAR_SHARED_MEMORY",
+                                   ("x" + std::to_string(world_rank())).c_str());
+  CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
+        "mesh: ASHLAR_SHARED_MEMORY is 'x0' on rank 0" + advice);
+}
+
 TEST_CASE("after an exception dropped a transfer the mesh refuses others instead of waiting") {
   ashlar::topology const t{{"gpu", world_size()}};
   auto const m = mesh_on(transport::messages, t);
@@ -282,9 +304,9 @@ TEST_CASE("a mesh knows the ranks of its node, also where they share no memory")
   MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &on_node);
   MPI_Comm_free(&node);
-  for (ashlar::shared::settings const s : {ashlar::shared::settings{.bytes_per_rank = 0},
-                                           {.bytes_per_rank = 1 << 20},
-                                           {.bytes_per_rank = 1 << 20, .ranks_per_node = 1}}) {
+  for (auto const& s : {ashlar::shared::settings{.bytes_per_rank = 0},
+                        {.bytes_per_rank = 1 << 20},
+                        {.bytes_per_rank = 1 << 20, .ranks_per_node = 1}}) {
     ashlar::mpi::collective_handles handles(MPI_COMM_WORLD);
     ashlar::mpi::shared_window const window(handles, s);
     CHECK(window.ranks_on_node() == on_node);

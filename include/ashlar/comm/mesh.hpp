@@ -31,7 +31,8 @@ namespace ashlar {
 
 class mesh {
  public:
-  /// Collective over `comm`. Throws ashlar::error on every rank if the ranks do not match.
+  /// Collective over `comm`. Throws ashlar::error on every rank if the number of ranks is another, if
+  /// machines differ, or if what one rank is told of shared memory is wrong.
   mesh(MPI_Comm comm, ashlar::topology const& t, ashlar::machine const& m = machines::workstation,
        shared::settings const& sharing = shared::from_environment()) {
     int size = 0, rank = 0;

@@ -17,6 +17,7 @@
 
 #include <mpi.h>
 
+#include <ashlar/comm/mpi/agreed_settings.hpp>
 #include <ashlar/comm/mpi/collective_handles.hpp>
 #include <ashlar/comm/shared/handshake.hpp>
 #include <ashlar/comm/shared/pages.hpp>
@@ -32,17 +33,15 @@ class shared_window {
   static constexpr std::size_t page = 4096;
   static_assert(head_bytes % page == 0);
 
-  /// Collective over the handles' communicator, whose ranks are those of the mesh. What rank 0 wants
-  /// counts: the environments of nodes may differ.
+  /// Collective over the handles' communicator, whose ranks are those of the mesh. Throws
+  /// ashlar::error on every rank if the settings of one are none (agreed_settings.hpp).
   shared_window(collective_handles& handles, shared::settings wanted) {
     MPI_Comm const comm = handles.comm();
     int rank = 0, ranks = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &ranks);
     window_of_.assign(static_cast<std::size_t>(ranks), nullptr);
-    std::int64_t of_first[] = {wanted.bytes_per_rank, wanted.ranks_per_node};
-    check(MPI_Bcast(of_first, 2, MPI_INT64_T, 0, comm));
-    wanted = {of_first[0], static_cast<int>(of_first[1])};
+    wanted = agreed_settings(wanted, comm);
     make_node(comm, rank, wanted.ranks_per_node);
     if (wanted.bytes_per_rank != 0 && members_ > 1) allocate(wanted);
     if (window_ != MPI_WIN_NULL) {

@@ -1,0 +1,55 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The settings of shared memory that all ranks of a mesh follow. Environments of nodes may differ.
+//
+//   no fault on any rank   rank 0's, on all
+//   a fault on some rank   the first such rank's fault, thrown on all; before any other collective
+//                          call, in which the others would wait for it
+
+#include <cstdint>
+#include <string>
+
+#include <mpi.h>
+
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/shared/settings.hpp>
+
+namespace ashlar::mpi {
+
+namespace detail {
+
+inline std::string fault_of(shared::settings const& s) {
+  if (!s.fault.empty()) return s.fault;
+  bool const is_size = s.bytes_per_rank >= 0 && s.bytes_per_rank <= shared::most_bytes;
+  if (is_size || s.bytes_per_rank == shared::settings::automatic) return "";
+  return "shared memory is to be " + std::to_string(s.bytes_per_rank) + " bytes per rank";
+}
+
+}  // namespace detail
+
+/// Collective over `comm`: an all-reduce of 24 bytes. Throws the same ashlar::error on every rank.
+inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
+  int rank = 0, ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  std::string fault = detail::fault_of(mine);
+  bool const is_first = rank == 0;
+  std::int64_t most[] = {fault.empty() ? 0 : ranks - rank,
+                         is_first ? mine.bytes_per_rank : INT64_MIN,
+                         is_first ? mine.ranks_per_node : INT64_MIN};
+  check(MPI_Allreduce(MPI_IN_PLACE, most, 3, MPI_INT64_T, MPI_MAX, comm));
+  if (most[0] == 0) return {most[1], static_cast<int>(most[2]), ""};
+
+  int const faulty = ranks - static_cast<int>(most[0]);
+  int length = static_cast<int>(fault.size());
+  check(MPI_Bcast(&length, 1, MPI_INT, faulty, comm));
+  fault.resize(static_cast<std::size_t>(length));
+  check(MPI_Bcast(fault.data(), length, MPI_CHAR, faulty, comm));
+  throw error("mesh", fault + " on rank " + std::to_string(faulty) +
+                          ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.");
+}
+
+}  // namespace ashlar::mpi
