@@ -21,7 +21,7 @@
 
 #include <algorithm>
 
-#include <ashlar/search/chain_solver.hpp>
+#include <ashlar/search/residual_bound.hpp>
 
 namespace ashlar::search {
 
@@ -55,7 +55,7 @@ class bounded_choices {
   /// Per choice that the residual beginning there had before: no residual of that choice costs less.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
-    while (!alike(first_.data()[b].begin, begin)) ++b;
+    while (!model_.alike(first_.data()[b].begin, begin)) ++b;
     return first_.data()[b].through.data()[0];
   }
 
@@ -73,17 +73,15 @@ class bounded_choices {
     for (int i = 0; i < model_.size(); ++i) {
       if (model_.kind(i) != element_kind::residual_begin) continue;
       bool known = false;
-      for (block const& it : blocks_) known = known || alike(it.begin, i);
+      for (block const& it : blocks_) known = known || model_.alike(it.begin, i);
       if (!known) add_bounds(solver, i, exact);
       i = model_.partner(i);
     }
   }
 
-  constexpr bool alike(int a, int b) const { return chain_solver<N, Paths>::alike(model_, a, b); }
-
   constexpr block const& bounds_of(int begin) const {
     int b = 0;
-    while (!alike(blocks_.data()[b].begin, begin)) ++b;
+    while (!model_.alike(blocks_.data()[b].begin, begin)) ++b;
     return blocks_.data()[b];
   }
 
@@ -174,7 +172,7 @@ class bounded_choices {
     int const end = model_.partner(begin);
     block it{begin, scratch<scratch<double>>(static_cast<std::size_t>(end - begin))};
     scratch<double>& ends = it.through.data()[0];
-    ends = solver.inside_bound(begin, it.through);
+    ends = residual_bound(solver, begin, it.through);
     auto const& own = model_.choices(begin).weight;
     if (exact) {
       double const* const inside = solver.inside(begin);

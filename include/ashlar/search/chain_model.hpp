@@ -9,20 +9,13 @@
 // Elements with the same layer and the same permitted choices form a class; choices, costs and
 // matrices are made once per class (pair of classes), so a repeated block costs nothing more.
 //
-// Choices that cannot be needed are dropped at once. By the triangle inequality of shortest paths
-// choice j may always be replaced by i at no loss if
-//
-//   cost(i) + ways from j's boundaries to i's and back  <=  cost(j)      (and the same for memory)
-//
-// of which "equal boundaries, cheaper inside" is the simplest case. A residual's choice counts at
-// both of its ends, so the ways count twice.
+// Choices that cannot be needed are dropped at once (dominance.hpp).
 
-#include <algorithm>
 #include <vector>
 
+#include <ashlar/search/boundary_weights.hpp>
 #include <ashlar/search/check_problem.hpp>
-#include <ashlar/search/choice_class.hpp>
-#include <ashlar/search/cost.hpp>
+#include <ashlar/search/fill_class.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
@@ -102,6 +95,15 @@ class chain_model {
     return classes_.data()[class_of_.data()[i]];
   }
 
+  /// Whether the residuals that begin at a and b hold the same classes in the same structure.
+  constexpr bool alike(int a, int b) const {
+    int const n = partner(a) - a;
+    if (partner(b) - b != n) return false;
+    for (int i = 0; i <= n; ++i)
+      if (class_index(a + i) != class_index(b + i) || kind(a + i) != kind(b + i)) return false;
+    return true;
+  }
+
   /// Per choice of element 0: the weight of bringing x there from the source.
   constexpr scratch<double> from_source() {
     choice_class const& c = choices(0);
@@ -122,7 +124,12 @@ class chain_model {
       boundary_matrix const& it = boundaries_.data()[k];
       if (it.left == a && it.right == b && it.extents == extents) return it.weight.data();
     }
-    boundaries_.push_back({a, b, extents, make_boundary(i, extents), {}});
+    boundaries_.push_back(
+        {a,
+         b,
+         extents,
+         boundary_weights(choices(i), choices(i + 1), extents, net_.micro_batches, paths_),
+         {}});
     return boundaries_.data()[n].weight.data();
   }
 
@@ -183,150 +190,11 @@ class chain_model {
     return true;
   }
 
-  constexpr int add(int i, choice_class c, std::vector<layer_choice> const& all) {
+  constexpr int add(int i, choice_class&& c, std::vector<layer_choice> const& all) {
     if (all.empty()) refuse(i);
-    layer_spec const& spec = net_.spec(i);
-    int const end = c.end;
-    int const n = static_cast<int>(all.size());
-    layer_choice const* const choice = all.data();
-    auto const tables = tables_of(spec, paths_);
-    scratch<double> weight(all.size());
-    scratch<element_memory> memory(all.size());
-    for (int j = 0; j < n; ++j) {
-      weight.data()[j] = cost_of(net_, spec, choice[j], paths_, tables).weight;
-      if (prune_ != pruning::by_time)
-        memory.data()[j] = memory_of(net_, spec, choice[j], paths_.mesh());
-      if (end < 0) continue;
-      weight.data()[j] += cost_of(net_, net_.layer(end), choice[j], paths_).weight;
-      if (prune_ != pruning::by_time)
-        memory.data()[j].kept += memory_of(net_, net_.layer(end), choice[j], paths_.mesh()).kept;
-    }
-    int const x = paths_.table(c.x_extents), y = paths_.table(c.y_extents);
-    auto const states = [&](int table, placement layer_choice::*which) {
-      scratch<int> list(all.size());
-      for (int j = 0; j < n; ++j) list.data()[j] = paths_.state(table, choice[j].*which);
-      return list;
-    };
-    auto const xs = states(x, &layer_choice::x), ys = states(y, &layer_choice::y),
-               dys = states(y, &layer_choice::dy), dxs = states(x, &layer_choice::dx);
-    auto const keep = survivors(c, xs, ys, dys, dxs, weight, memory);
-    int kept = 0;
-    for (int j = 0; j < n; ++j) kept += keep.data()[j];
-    auto const size = static_cast<std::size_t>(kept);
-    c.weight = scratch<double>(size);
-    c.memory = scratch<element_memory>(size);
-    c.x = c.y = c.dy = c.dx = scratch<int>(size);
-    for (int j = 0, k = 0; j < n; ++j) {
-      if (!keep.data()[j]) continue;
-      c.choices.push_back(choice[j]);
-      c.weight.data()[k] = weight.data()[j];
-      c.memory.data()[k] = memory.data()[j];
-      c.x.data()[k] = xs.data()[j];
-      c.y.data()[k] = ys.data()[j];
-      c.dy.data()[k] = dys.data()[j];
-      c.dx.data()[k] = dxs.data()[j];
-      ++k;
-    }
+    fill_class(c, net_, all, paths_, prune_);
     classes_.push_back(static_cast<choice_class&&>(c));
     return static_cast<int>(classes_.size()) - 1;
-  }
-
-  /// Which choices are not dropped. Among equals the first stays.
-  constexpr scratch<char> survivors(choice_class const& c, scratch<int> const& x,
-                                    scratch<int> const& y, scratch<int> const& dy,
-                                    scratch<int> const& dx, scratch<double> const& weight,
-                                    scratch<element_memory> const& memory) {
-    int const x_table = paths_.table(c.x_extents), y_table = paths_.table(c.y_extents);
-    std::size_t const size = x.size();
-    int const n = static_cast<int>(size);
-    scratch<char> alive_list(size);
-    for (char& a : alive_list) a = 1;
-    // Of residuals bounded_choices.hpp leaves fewer.
-    if (prune_ == pruning::keep_all || !c.plain ||
-        (Paths::orders == shard_orders::canonical && c.end >= 0))
-      return alive_list;
-    scratch<double const*> from_y(size), from_dx(size);
-    double const** const py = from_y.data();
-    double const** const pdx = from_dx.data();
-    for (int j = 0; j < n; ++j)
-      py[j] = paths_.weight_from(y_table, y.data()[j]),
-      pdx[j] = paths_.weight_from(x_table, dx.data()[j]);
-    char* const alive = alive_list.data();
-    double const* const w = weight.data();
-    element_memory const* const b = memory.data();
-    int const *const sx = x.data(), *const sdx = dx.data(), *const sy = y.data(),
-                     *const sdy = dy.data();
-    double const times = net_.micro_batches * (c.end >= 0 ? 2 : 1);
-    if constexpr (Paths::orders == shard_orders::canonical) {
-      // Many choices: the cheapest come first, and are all that can drop those after them.
-      std::vector<int> sorted(size), kept;
-      for (int j = 0; j < n; ++j) sorted.data()[j] = j;
-      std::sort(sorted.begin(), sorted.end(),
-                [w](int i, int j) { return w[i] != w[j] ? w[i] < w[j] : i < j; });
-      for (int const j : sorted) {
-        double const* const px = paths_.weight_from(x_table, sx[j]);
-        double const* const pdy = paths_.weight_from(y_table, sdy[j]);
-        double const spare = w[j] / times;
-        for (int const i : kept) {
-          double const of_i = spare - w[i] / times - px[sx[i]];
-          if (of_i < 0 || b[i].kept > b[j].kept || b[i].gathered > b[j].gathered) continue;
-          if (of_i - pdy[sdy[i]] < 0) continue;
-          alive[j] = w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]) >
-                     w[j];
-          if (!alive[j]) break;
-        }
-        if (alive[j]) kept.push_back(j);
-      }
-      return alive_list;
-    }
-    for (int j = 0; j < n; ++j) {
-      double const* const px = paths_.weight_from(x_table, sx[j]);
-      double const* const pdy = paths_.weight_from(y_table, sdy[j]);
-      for (int i = 0; i < n && alive[j]; ++i)  // one expression: clang counts statements
-        alive[j] = !(
-            i != j && alive[i] && w[i] <= w[j] && b[i].kept <= b[j].kept &&
-            b[i].gathered <= b[j].gathered &&
-            replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
-                     i < j || b[i].kept < b[j].kept || b[i].gathered < b[j].gathered));
-    }
-    return alive_list;
-  }
-
-  static constexpr bool replaces(double with, double without, bool at_par) {
-    return at_par ? with <= without : with < without;
-  }
-
-  constexpr scratch<double> make_boundary(int i, shape const& extents) {
-    choice_class const &left = choices(i), &right = choices(i + 1);
-    int const n = left.size(), k = right.size();
-    int const table = paths_.table(extents);
-    // States are numbered alike in all tables of one rank.
-    auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
-                            placement layer_choice::*which) {
-      if (rank == extents.rank()) return own;
-      scratch<int> list(own.size());
-      for (int j = 0; j < c.size(); ++j)
-        list.data()[j] = paths_.state(table, c.choices.data()[j].*which);
-      return list;
-    };
-    int const y_rank = left.y_extents.rank(), x_rank = right.x_extents.rank();
-    auto const y = states(left, left.y, y_rank, &layer_choice::y);
-    auto const dy = states(left, left.dy, y_rank, &layer_choice::dy);
-    auto const x = states(right, right.x, x_rank, &layer_choice::x);
-    auto const dx = states(right, right.dx, x_rank, &layer_choice::dx);
-    scratch<double const*> from_dx(dx.size());
-    double const** const back = from_dx.data();
-    for (int b = 0; b < k; ++b) back[b] = paths_.weight_from(table, dx.data()[b]);
-    scratch<double> matrix(static_cast<std::size_t>(n) * static_cast<std::size_t>(k));
-    double* out = matrix.data();
-    double const m = net_.micro_batches;
-    int const* const sx = x.data();
-    for (int a = 0; a < n; ++a) {
-      double const* const forth = paths_.weight_from(table, y.data()[a]);
-      int const target = dy.data()[a];
-      for (int b = 0; b < k; ++b) *out++ = m * (forth[sx[b]] + back[b][target]);
-    }
-    return matrix;
   }
 
   basic_problem<N> const& net_;

@@ -10,16 +10,13 @@
 //               the optimum of the chain between them that starts and ends in choice r: the
 //               diagonal of a product of matrices, formed outwards from where they are narrowest
 //
-// inside[] depends on the block alone, so equal blocks (repeat) are solved once. The optimum is
-// then traced back by values, from the end, solving again only the insides that it goes through.
-
-#include <algorithm>
+// inside[] depends on the block alone, so equal blocks (repeat) are solved once. The choices that
+// attain the optimum: chain_path.hpp.
 
 #include <ashlar/search/chain_model.hpp>
+#include <ashlar/search/chain_path.hpp>
 
 namespace ashlar::search {
-
-inline constexpr double unreachable = 1e300;
 
 template <int N, class Paths = planner>
 class chain_solver {
@@ -37,16 +34,13 @@ class chain_solver {
     }
   }
 
+  constexpr chain_model<N, Paths>& model() { return model_; }
+
   /// The minimum.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
   /// One choice per element that attains the minimum.
-  constexpr scratch<int> path() {
-    scratch<int> choice(static_cast<std::size_t>(model_.size()));
-    traced_.clear();
-    trace(0, model_.size() - 1, start_, scratch<double>(), choice);
-    return choice;
-  }
+  constexpr scratch<int> path() { return chain_path<chain_solver>(*this).find(start_); }
 
   /// The weight of such choices, with the price of their memory.
   constexpr double weight_of(scratch<int> const& choice) {
@@ -63,7 +57,7 @@ class chain_solver {
     int const end = model_.partner(begin);
     int const known = static_cast<int>(blocks_.size());
     for (int b = 0; b < known; ++b)
-      if (alike(model_, blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
+      if (model_.alike(blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
     int const n = model_.choices(begin).size();
     scratch<double> value(static_cast<std::size_t>(n), unreachable);
     double* const out = value.data();
@@ -85,34 +79,6 @@ class chain_solver {
     return blocks_.data()[blocks_.size() - 1].value.data();
   }
 
-  /// Per choice of the residual no more than inside(begin): the optimum where its two ends need not
-  /// choose alike. `through`, at i - begin: the same per choice of each element i on the level within,
-  /// with the least own cost of the residual.
-  constexpr scratch<double> inside_bound(int begin, scratch<scratch<double>>& through) {
-    int const end = model_.partner(begin), n = model_.choices(begin).size();
-    scratch<double> bound(static_cast<std::size_t>(n));
-    if (end == begin + 1) {
-      for (int r = 0; r < n; ++r) bound.data()[r] = between(begin, r, r);
-      return bound;
-    }
-    scratch<double> const free(static_cast<std::size_t>(n));
-    auto const size = static_cast<std::size_t>(model_.size());
-    scratch<scratch<double>> before(size), after(size);
-    forward(begin + 1, end - 1, advance(begin, own_.data()[model_.class_index(begin)]), &before);
-    backward(begin + 1, end - 1, retreat(end - 1, free), after);
-    for (int i = begin + 1; i < end; i = skip_inside(i) + 1) {
-      auto& sum = through.data()[i - begin];
-      sum = before.data()[i];
-      for (std::size_t c = 0; c < sum.size(); ++c) sum.data()[c] += after.data()[i].data()[c];
-    }
-    for (int cut = begin + 1; cut < end; cut = skip_inside(cut) + 1) {
-      auto const [left, right] = halves(begin, cut, -1);
-      for (int r = 0; r < n; ++r)
-        bound.data()[r] = std::max(bound.data()[r], left.data()[r] + right.data()[r]);
-    }
-    return bound;
-  }
-
   /// One of the values of inside(begin).
   constexpr double inside_of(int begin, int r) {
     int const end = model_.partner(begin);
@@ -123,16 +89,8 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Whether the residuals that begin at a and b hold the same classes in the same structure.
-  static constexpr bool alike(chain_model<N, Paths> const& model, int a, int b) {
-    int const n = model.partner(a) - a;
-    if (model.partner(b) - b != n) return false;
-    for (int i = 0; i <= n; ++i)
-      if (model.class_index(a + i) != model.class_index(b + i) ||
-          model.kind(a + i) != model.kind(b + i))
-        return false;
-    return true;
-  }
+  /// Own costs of the choices of element i, with the price of their memory.
+  constexpr scratch<double> const& own(int i) const { return own_.data()[model_.class_index(i)]; }
 
   constexpr double own(int i, int choice) const {
     return own_.data()[model_.class_index(i)].data()[choice];
@@ -216,12 +174,6 @@ class chain_solver {
     return product(value, model_.boundary_from_right(i), model_.choices(i).size());
   }
 
- private:
-  struct block {
-    int begin;
-    scratch<double> value;
-  };
-
   struct two_halves {
     scratch<double> left, right;
   };
@@ -241,6 +193,12 @@ class chain_solver {
     return {static_cast<scratch<double>&&>(left),
             advance(end - 1, forward(cut, end - 1, one, nullptr))};
   }
+
+ private:
+  struct block {
+    int begin;
+    scratch<double> value;
+  };
 
   static constexpr double minimum(scratch<double> const& value) {
     double least = unreachable;
@@ -279,61 +237,10 @@ class chain_solver {
     return result;
   }
 
-  /// Writes the optimal choices of first .. last; `end`: what follows each choice of `last`.
-  constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
-                       scratch<int>& choice) {
-    scratch<scratch<double>> values(static_cast<std::size_t>(model_.size()));
-    forward(first, last, start, &values);
-    int best = 0;
-    double least = 2 * unreachable;
-    for (int k = 0; k < model_.choices(last).size(); ++k) {
-      double const v = values.data()[last].data()[k] + (end.size() == 0 ? 0 : end.data()[k]);
-      if (v < least) least = v, best = k;
-    }
-    for (int i = last;;) {
-      choice.data()[i] = best;
-      if (model_.kind(i) == element_kind::residual_end) {
-        int const begin = model_.partner(i);
-        choice.data()[begin] = best;
-        if (begin + 1 < i) trace_inside(begin, best, choice);
-        i = begin;
-      }
-      if (i <= first) return;
-      int const n = model_.choices(i).size();
-      double const* const way = model_.boundary(i - 1);
-      double const* const before = values.data()[i - 1].data();
-      int from = 0;
-      least = 2 * unreachable;
-      for (int j = 0; j < model_.choices(i - 1).size(); ++j) {
-        double const v = before[j] + way[j * n + best];
-        if (v < least) least = v, from = j;
-      }
-      best = from;
-      --i;
-    }
-  }
-
-  /// The same inside of a residual in choice r; as inside of one alike, if that was done.
-  constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
-    int const end = model_.partner(begin);
-    for (traced const& it : traced_) {
-      if (it.choice != r || !alike(model_, it.begin, begin)) continue;
-      for (int i = begin + 1; i < end; ++i) choice.data()[i] = choice.data()[i - begin + it.begin];
-      return;
-    }
-    trace(begin + 1, end - 1, leaving(begin, r), arriving(end, r), choice);
-    traced_.push_back({begin, r});
-  }
-
-  struct traced {
-    int begin, choice;
-  };
-
   chain_model<N, Paths>& model_;
   scratch<double> start_;
   scratch<scratch<double>> own_;
   std::vector<block> blocks_;
-  std::vector<traced> traced_;  ///< of the path at hand
 };
 
 }  // namespace ashlar::search

@@ -30,6 +30,16 @@ constexpr double tie_weight(basic_problem<N> const& net, topology const& t, mach
   return bound > 0 ? 1e-12 * bound : 1e-18;
 }
 
+/// The entries that are to be kept, `n` of them.
+template <class T>
+constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, std::size_t n) {
+  scratch<T> result(n);
+  T* out = result.data();
+  for (std::size_t j = 0; j < list.size(); ++j)
+    if (keep.data()[j]) *out++ = list.data()[j];
+  return result;
+}
+
 /// The choices of one layer, priced.
 struct choice_class {
   int layer = 0;               ///< of a residual: of its begin
@@ -46,29 +56,21 @@ struct choice_class {
   /// Leaves out what is not to be kept; whether that is anything.
   constexpr bool restrict(scratch<char> const& keep) {
     int n = 0;
-    for (int j = 0; j < size(); ++j) {
-      if (!keep.data()[j]) continue;
-      choices.data()[n] = choices.data()[j];
-      weight.data()[n] = weight.data()[j];
-      memory.data()[n] = memory.data()[j];
-      for (auto* states : {&x, &y, &dy, &dx}) states->data()[n] = states->data()[j];
-      ++n;
-    }
+    for (int j = 0; j < size(); ++j)
+      if (keep.data()[j]) choices.data()[n++] = choices.data()[j];
     if (n == size()) return false;
-    auto const kept = static_cast<std::size_t>(n);
-    choices.resize(kept);
-    weight = first_of(weight, kept);
-    memory = first_of(memory, kept);
-    for (auto* states : {&x, &y, &dy, &dx}) *states = first_of(*states, kept);
+    choices.resize(static_cast<std::size_t>(n));
+    keep_numbers(keep);
     return true;
   }
 
- private:
-  template <class T>
-  static constexpr scratch<T> first_of(scratch<T> const& list, std::size_t n) {
-    scratch<T> result(n);
-    for (std::size_t i = 0; i < n; ++i) result.data()[i] = list.data()[i];
-    return result;
+  /// The same of the numbers alone.
+  constexpr void keep_numbers(scratch<char> const& keep) {
+    std::size_t n = 0;
+    for (char const kept : keep) n += kept != 0;
+    weight = kept_of(weight, keep, n);
+    memory = kept_of(memory, keep, n);
+    for (auto* states : {&x, &y, &dy, &dx}) *states = kept_of(*states, keep, n);
   }
 };
 

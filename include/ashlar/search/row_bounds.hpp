@@ -83,7 +83,7 @@ class row_bounds {
 
   /// Two places are one if their elements and neighbours are alike.
   constexpr bool alike(int a, int b) const {
-    if (!chain_solver<N, role_planner>::alike(model_, a, b) || (a == 0) != (b == 0)) return false;
+    if (!model_.alike(a, b) || (a == 0) != (b == 0)) return false;
     int const end_a = model_.partner(a) + 1, end_b = model_.partner(b) + 1;
     if ((end_a == model_.size()) != (end_b == model_.size())) return false;
     return (a == 0 || same(a - 1, b - 1)) && (end_a == model_.size() || same(end_a, end_b));

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The choices that attain the optimum of a chain: traced back by values, from the end, solving again
+// only the insides of residuals that it goes through, each once for all that are alike.
+
+#include <vector>
+
+#include <ashlar/search/problem.hpp>
+#include <ashlar/support/scratch.hpp>
+
+namespace ashlar::search {
+
+/// More than any weight: where no choice leads.
+inline constexpr double unreachable = 1e300;
+
+/// `Solver`: a chain_solver.
+template <class Solver>
+class chain_path {
+ public:
+  constexpr explicit chain_path(Solver& solver) : solver_(solver), model_(solver.model()) {}
+
+  /// One choice per element; `start`: what comes before each choice of the first.
+  constexpr scratch<int> find(scratch<double> const& start) {
+    scratch<int> choice(static_cast<std::size_t>(model_.size()));
+    trace(0, model_.size() - 1, start, scratch<double>(), choice);
+    return choice;
+  }
+
+ private:
+  using model_type = std::remove_reference_t<decltype(std::declval<Solver&>().model())>;
+
+  /// Writes the optimal choices of first .. last; `end`: what follows each choice of `last`.
+  constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
+                       scratch<int>& choice) {
+    scratch<scratch<double>> values(static_cast<std::size_t>(model_.size()));
+    solver_.forward(first, last, start, &values);
+    int best = 0;
+    double least = 2 * unreachable;
+    for (int k = 0; k < model_.choices(last).size(); ++k) {
+      double const v = values.data()[last].data()[k] + (end.size() == 0 ? 0 : end.data()[k]);
+      if (v < least) least = v, best = k;
+    }
+    for (int i = last;;) {
+      choice.data()[i] = best;
+      if (model_.kind(i) == element_kind::residual_end) {
+        int const begin = model_.partner(i);
+        choice.data()[begin] = best;
+        if (begin + 1 < i) trace_inside(begin, best, choice);
+        i = begin;
+      }
+      if (i <= first) return;
+      int const n = model_.choices(i).size();
+      double const* const way = model_.boundary(i - 1);
+      double const* const before = values.data()[i - 1].data();
+      int from = 0;
+      least = 2 * unreachable;
+      for (int j = 0; j < model_.choices(i - 1).size(); ++j) {
+        double const v = before[j] + way[j * n + best];
+        if (v < least) least = v, from = j;
+      }
+      best = from;
+      --i;
+    }
+  }
+
+  /// The same inside of a residual in choice r; as inside of one alike, if that was done.
+  constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
+    int const end = model_.partner(begin);
+    for (traced const& it : traced_) {
+      if (it.choice != r || !model_.alike(it.begin, begin)) continue;
+      for (int i = begin + 1; i < end; ++i) choice.data()[i] = choice.data()[i - begin + it.begin];
+      return;
+    }
+    trace(begin + 1, end - 1, solver_.leaving(begin, r), solver_.arriving(end, r), choice);
+    traced_.push_back({begin, r});
+  }
+
+  struct traced {
+    int begin, choice;
+  };
+
+  Solver& solver_;
+  model_type& model_;
+  std::vector<traced> traced_;
+};
+
+}  // namespace ashlar::search

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The numbers of a class of choices: what each choice costs and keeps, and the states of its
+// boundaries; without the choices that dominance.hpp drops.
+//
+//   weight   of the element; of a residual: of both of its ends
+//   memory   as far as it is asked for (pruning)
+
+#include <vector>
+
+#include <ashlar/search/cost.hpp>
+#include <ashlar/search/dominance.hpp>
+
+namespace ashlar::search {
+
+/// Fills in `c`, which says what layer it is of and what its boundaries see, from all its choices.
+template <int N, class Paths>
+constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
+                          std::vector<layer_choice> const& all, Paths& paths, pruning prune) {
+  layer_spec const& spec = net.layer(c.layer);
+  int const n = static_cast<int>(all.size());
+  layer_choice const* const choice = all.data();
+  auto const tables = tables_of(spec, paths);
+  c.weight = scratch<double>(all.size());
+  c.memory = scratch<element_memory>(all.size());
+  for (int j = 0; j < n; ++j) {
+    c.weight.data()[j] = cost_of(net, spec, choice[j], paths, tables).weight;
+    if (prune != pruning::by_time)
+      c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh());
+    if (c.end < 0) continue;
+    c.weight.data()[j] += cost_of(net, net.layer(c.end), choice[j], paths).weight;
+    if (prune != pruning::by_time)
+      c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh()).kept;
+  }
+  int const x = paths.table(c.x_extents), y = paths.table(c.y_extents);
+  auto const states = [&](int table, placement layer_choice::*which) {
+    scratch<int> list(all.size());
+    for (int j = 0; j < n; ++j) list.data()[j] = paths.state(table, choice[j].*which);
+    return list;
+  };
+  c.x = states(x, &layer_choice::x);
+  c.y = states(y, &layer_choice::y);
+  c.dy = states(y, &layer_choice::dy);
+  c.dx = states(x, &layer_choice::dx);
+  // Of residuals bounded_choices.hpp leaves fewer.
+  if (prune == pruning::keep_all || !c.plain ||
+      (Paths::orders == shard_orders::canonical && c.end >= 0)) {
+    c.choices = all;
+    return;
+  }
+  auto const keep = undominated(c, paths, net.micro_batches);
+  c.keep_numbers(keep);
+  c.choices.reserve(c.weight.size());
+  for (int j = 0; j < n; ++j)
+    if (keep.data()[j]) c.choices.push_back(choice[j]);
+}
+
+}  // namespace ashlar::search
