@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where this process stands among those that were started together, from the environment: the first
+// launcher whose variables are there.
+//
+//   launcher   rank                   size                   on its node                  ids go by
+//   mpi        OMPI_COMM_WORLD_RANK   OMPI_COMM_WORLD_SIZE   OMPI_COMM_WORLD_LOCAL_RANK   MPI
+//              PMI_RANK               PMI_SIZE               MPI_LOCALRANKID              MPI
+//   env        RANK                   WORLD_SIZE             LOCAL_RANK                   file or TCP
+//   slurm      SLURM_PROCID           SLURM_NTASKS           SLURM_LOCALID                file or TCP
+//   none                                                                                  one rank
+//
+//   file   ASHLAR_RENDEZVOUS_FILE, where it is set: a path that all ranks see
+//   TCP    MASTER_ADDR:MASTER_PORT; on Slurm by default the first node, and a port from the job's number
+//
+// ASHLAR_LAUNCH=mpi|env|slurm|none takes one of them although another comes first. torchrun's own store
+// listens on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE): then the next port is taken.
+// Only the variables are read here; nothing is asked of MPI or of the network.
+
+#include <charconv>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::nccl {
+
+/// How the ranks hand round what NCCL needs to find each other.
+enum class exchange : signed char { alone, mpi, tcp, file };
+
+struct launch {
+  int rank = 0;
+  int size = 1;
+  int local_rank = 0;  ///< among the ranks of the node: which device is mine
+  exchange by = exchange::alone;
+  std::string address;  ///< of rank 0, for tcp
+  int port = 0;
+  std::string file;
+  std::string job;  ///< what tells this run from others, empty if no launcher says
+
+  friend bool operator==(launch const&, launch const&) = default;
+};
+
+namespace detail {
+
+struct launcher {
+  char const *name, *rank, *size, *local_rank;
+};
+inline constexpr launcher launchers[] = {
+    {"mpi", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK"},
+    {"mpi", "PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID"},
+    {"env", "RANK", "WORLD_SIZE", "LOCAL_RANK"},
+    {"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
+};
+
+/// The first name of a list such as "gpu[003-010,12],login1": gpu003.
+inline std::string first_host(std::string_view list) {
+  std::string host;
+  bool in_bracket = false, skips = false;  // only the first entry of a bracket counts
+  for (char const c : list) {
+    if (c == ',' && !in_bracket) break;
+    if (c == '[') in_bracket = true;
+    else if (c == ']') in_bracket = skips = false;
+    else if (in_bracket && (c == '-' || c == ',')) skips = true;
+    else if (!skips) host += c;
+  }
+  return host;
+}
+
+/// Reads variables, and says what is wrong with them.
+template <class Lookup>
+class launch_reader {
+ public:
+  explicit launch_reader(Lookup const& get) : get_(get) {}
+
+  /// Empty is as good as not set.
+  std::string text(char const* name) const {
+    std::optional<std::string> const value = get_(name);
+    return value ? *value : std::string();
+  }
+  bool has(char const* name) const { return !text(name).empty(); }
+
+  int number(char const* name, int least, int most) const {
+    std::string const value = text(name);
+    int n = 0;
+    auto const end = value.data() + value.size();
+    auto const [stop, failed] = std::from_chars(value.data(), end, n);
+    if (value.empty()) fail(std::string(name) + " is not set");
+    if (failed != std::errc() || stop != end || n < least || n > most)
+      fail(std::string(name) + " is '" + value + "', not a number from " + std::to_string(least) +
+           " to " + std::to_string(most));
+    return n;
+  }
+
+  [[noreturn]] static void fail(std::string const& what) {
+    throw error("nccl::launch",
+                what + ". Start the program with mpirun, torchrun or srun, or set RANK, "
+                       "WORLD_SIZE, LOCAL_RANK and either MASTER_ADDR and MASTER_PORT "
+                       "or ASHLAR_RENDEZVOUS_FILE for every rank.");
+  }
+
+ private:
+  Lookup const& get_;
+};
+
+template <class Lookup>
+launcher const* find_launcher(launch_reader<Lookup> const& from) {
+  std::string const wanted = from.text("ASHLAR_LAUNCH");
+  if (wanted == "none") return nullptr;
+  bool is_known = wanted.empty();
+  for (launcher const& l : launchers) {
+    is_known = is_known || wanted == l.name;
+    if (!wanted.empty() && wanted != l.name) continue;
+    // A shell inside an allocation of Slurm has a size and no rank: that is a run of one.
+    bool const is_env = std::string_view(l.name) == "env";
+    if (from.has(l.rank) || (is_env && from.has(l.size))) return &l;
+  }
+  if (!is_known) from.fail("ASHLAR_LAUNCH is '" + wanted + "', not mpi, env, slurm or none");
+  if (!wanted.empty())
+    from.fail("ASHLAR_LAUNCH is " + wanted + ", but the variables of that launcher are not set");
+  return nullptr;
+}
+
+/// The address of rank 0.
+template <class Lookup>
+void find_master(launch& l, bool is_slurm, launch_reader<Lookup> const& from) {
+  l.by = exchange::tcp;
+  l.address = from.text("MASTER_ADDR");
+  if (l.address.empty() && is_slurm)
+    for (char const* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})
+      if (l.address.empty()) l.address = first_host(from.text(name));
+  if (l.address.empty()) from.fail("MASTER_ADDR is not set");
+  if (is_slurm && !from.has("MASTER_PORT"))
+    l.port = 15000 + from.number("SLURM_JOB_ID", 0, 2'000'000'000) % 15000;
+  else l.port = from.number("MASTER_PORT", 1, 65534);
+  if (from.text("TORCHELASTIC_USE_AGENT_STORE") == "True") ++l.port;
+}
+
+}  // namespace detail
+
+/// Where this process stands. `get` looks up a variable: get(name) -> std::optional<std::string>.
+/// Communicates nothing. Throws ashlar::error naming the variable that is missing or wrong.
+template <class Lookup>
+launch launch_from(Lookup const& get) {
+  detail::launch_reader<Lookup> const from(get);
+  launch l;
+  detail::launcher const* const found = detail::find_launcher(from);
+  l.file = from.text("ASHLAR_RENDEZVOUS_FILE");
+  if (found == nullptr) {
+    if (!l.file.empty() && from.text("ASHLAR_LAUNCH") != "none")
+      from.fail("ASHLAR_RENDEZVOUS_FILE is set, but no launcher says which rank this is");
+    l.file.clear();
+    return l;
+  }
+  std::string_view const name = found->name;
+  l.size = from.number(found->size, 1, 1 << 30);
+  l.rank = from.number(found->rank, 0, 1 << 30);
+  if (l.rank >= l.size)
+    from.fail(std::string(found->rank) + " is " + std::to_string(l.rank) + " and " + found->size +
+              " is " + std::to_string(l.size) + ": ranks count from 0");
+  if (from.has(found->local_rank)) l.local_rank = from.number(found->local_rank, 0, 1 << 30);
+  else if (l.size > 1 && name != "mpi") from.fail(std::string(found->local_rank) + " is not set");
+  else l.local_rank = name == "mpi" && l.size > 1 ? -1 : 0;
+  for (char const* id : {"ASHLAR_JOB_ID", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"})
+    if (l.job.empty() && from.has(id)) {
+      l.job = from.text(id);
+      if (std::string_view(id) == "SLURM_JOB_ID") l.job += '.' + from.text("SLURM_STEP_ID");
+    }
+  if (name == "mpi") l.by = exchange::mpi;
+  else if (l.size == 1) l.by = exchange::alone;
+  else if (!l.file.empty()) l.by = exchange::file;
+  else detail::find_master(l, name == "slurm", from);
+  if (l.by != exchange::file) l.file.clear();
+  return l;
+}
+
+inline launch launch_from_environment() {
+  return launch_from([](char const* name) -> std::optional<std::string> {
+    char const* const value = std::getenv(name);
+    if (value == nullptr) return {};
+    return value;
+  });
+}
+
+}  // namespace ashlar::nccl

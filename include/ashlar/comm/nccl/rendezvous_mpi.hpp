@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Hands rank 0's unique id to all ranks by MPI, and finds out by MPI what the launcher did not say: how
+// many ranks of the node come before this one.
+
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/comm/nccl/launch.hpp>
+#include <ashlar/comm/nccl/unique_id.hpp>
+
+namespace ashlar::nccl {
+
+/// The id of rank 0. Collective over `comm`: one broadcast of 128 bytes.
+inline unique_id exchange_by_mpi(MPI_Comm comm, unique_id id) {
+  mpi::check(MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_BYTE, 0, comm));
+  return id;
+}
+
+/// Where this process stands in `comm`. Collective over `comm`.
+inline launch launch_from_mpi(MPI_Comm comm) {
+  launch l;
+  mpi::check(MPI_Comm_rank(comm, &l.rank));
+  mpi::check(MPI_Comm_size(comm, &l.size));
+  l.by = exchange::mpi;
+  MPI_Comm node = MPI_COMM_NULL;
+  mpi::check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, l.rank, MPI_INFO_NULL, &node));
+  mpi::check(MPI_Comm_rank(node, &l.local_rank));
+  mpi::check(MPI_Comm_free(&node));
+  return l;
+}
+
+}  // namespace ashlar::nccl

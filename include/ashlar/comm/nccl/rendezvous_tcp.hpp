@@ -1,0 +1,276 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Hands rank 0's unique id to all ranks by TCP. Rank 0 listens on its port until all others have said
+// who they are; then it answers all of them at once, so that either every rank gets the id or every
+// one that came is told why not.
+//
+//   a rank says      a word of ours, a hash of the job's name, its size, its rank    24 bytes
+//   rank 0 answers   0 and the id, or a fault below                                  4 + 128 bytes
+//
+//   fault   wrong job      another job's rank 0 has this port: try again until the deadline
+//           wrong size     the ranks were told different sizes
+//           taken twice    two processes say they are one rank
+//           incomplete     the deadline has passed; the text says how many ranks did not come
+//
+// Whoever says anything else (a port scanner) is not answered. Numbers are little-endian, as all
+// machines are that NCCL runs on.
+
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <ashlar/comm/nccl/launch.hpp>
+#include <ashlar/comm/nccl/unique_id.hpp>
+
+namespace ashlar::nccl {
+namespace detail {
+
+/// A file descriptor that is closed at the end, and reads and writes until a point in time.
+class tcp_socket {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  explicit tcp_socket(int fd = -1) : fd_(fd) {}
+  tcp_socket(tcp_socket&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  tcp_socket& operator=(tcp_socket&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~tcp_socket() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  int fd() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+  /// Whether `events` came before `end`.
+  bool wait_for(short events, clock::time_point end) const {
+    auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count();
+    pollfd one{fd_, events, 0};
+    return ::poll(&one, 1, left > 0 ? static_cast<int>(left) : 0) > 0;
+  }
+  bool read_all(void* data, std::size_t bytes, clock::time_point end) const {
+    for (auto* at = static_cast<char*>(data); bytes > 0;) {
+      if (!wait_for(POLLIN, end)) return false;
+      auto const n = ::recv(fd_, at, bytes, 0);
+      if (n <= 0) return false;
+      at += n;
+      bytes -= static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+  bool write_all(void const* data, std::size_t bytes) const {
+    for (auto const* at = static_cast<char const*>(data); bytes > 0;) {
+      auto const n = ::send(fd_, at, bytes, MSG_NOSIGNAL);
+      if (n <= 0) return false;
+      at += n;
+      bytes -= static_cast<std::size_t>(n);
+    }
+    return true;
+  }
+
+ private:
+  int fd_;
+};
+
+struct tcp_hello {
+  char word[8];
+  std::uint64_t job;
+  std::int32_t size, rank;
+};
+struct tcp_answer {
+  enum fault : std::int32_t { none, wrong_job, wrong_size, taken_twice, incomplete };
+  std::int32_t fault;
+  std::int32_t missing;  ///< ranks
+  std::int32_t first_missing;
+  unique_id id;
+};
+
+class tcp_rendezvous {
+ public:
+  using clock = tcp_socket::clock;
+
+  tcp_rendezvous(launch const& here, std::chrono::milliseconds deadline)
+      : here_(here), end_(clock::now() + deadline), deadline_(deadline) {
+    std::memcpy(hello_.word, "ashlar01", 8);
+    hello_.job = 14695981039346656037ull;
+    for (char const c : here.job)
+      hello_.job = (hello_.job ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+    hello_.size = here.size;
+    hello_.rank = here.rank;
+  }
+
+  void give(unique_id const& id) {
+    tcp_socket const door = listen();
+    std::vector<tcp_socket> ranks(static_cast<std::size_t>(here_.size));
+    tcp_answer answer{tcp_answer::none, here_.size - 1, 0, id};
+    while (answer.missing > 0 && answer.fault == tcp_answer::none) {
+      if (!door.wait_for(POLLIN, end_)) {
+        answer.fault = tcp_answer::incomplete;
+        break;
+      }
+      tcp_socket guest(::accept(door.fd(), nullptr, nullptr));
+      if (guest) receive(std::move(guest), ranks, answer);
+    }
+    for (int r = here_.size - 1; r > 0; --r)
+      if (!ranks[static_cast<std::size_t>(r)]) answer.first_missing = r;
+    if (answer.fault != tcp_answer::none) answer.id = {};
+    for (auto const& rank : ranks)
+      if (rank) rank.write_all(&answer, sizeof answer);
+    if (answer.fault != tcp_answer::none) fail(answer);
+  }
+
+  unique_id take() {
+    tcp_answer answer{};
+    std::string last = "nobody answers";
+    while (true) {
+      if (tcp_socket const master = connect(last); master) {
+        if (!master.write_all(&hello_, sizeof hello_) ||
+            !master.read_all(&answer, sizeof answer, end_ + grace))
+          last = "the connection was closed";
+        else if (answer.fault == tcp_answer::none) return answer.id;
+        else if (answer.fault == tcp_answer::wrong_job) last = "another job has that port";
+        else fail(answer);
+      }
+      if (clock::now() >= end_) fail(last);
+      std::this_thread::sleep_for(pause_);
+      if (pause_ < std::chrono::milliseconds(200)) pause_ *= 2;
+    }
+  }
+
+ private:
+  using addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
+
+  addresses resolve(char const* host, int flags) const {
+    addrinfo wanted{}, *found = nullptr;
+    wanted.ai_family = AF_UNSPEC;
+    wanted.ai_socktype = SOCK_STREAM;
+    wanted.ai_flags = flags;
+    std::string const port = std::to_string(here_.port);
+    if (::getaddrinfo(host, port.c_str(), &wanted, &found) != 0) found = nullptr;
+    return {found, [](addrinfo* list) {
+              if (list != nullptr) ::freeaddrinfo(list);
+            }};
+  }
+
+  /// On all interfaces: the name that others reach this node by may be none of its own.
+  tcp_socket listen() const {
+    int last = EADDRNOTAVAIL;
+    auto const found = resolve(nullptr, AI_PASSIVE);
+    for (int family : {AF_INET6, AF_INET})  // one of IPv6 takes IPv4 as well
+      for (auto const* a = found.get(); a != nullptr; a = a->ai_next) {
+        if (a->ai_family != family) continue;
+        tcp_socket s(::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
+        if (!s) continue;
+        int const on = 1, off = 0;
+        ::setsockopt(s.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+        if (family == AF_INET6) ::setsockopt(s.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+        if (::bind(s.fd(), a->ai_addr, a->ai_addrlen) == 0 && ::listen(s.fd(), here_.size) == 0)
+          return s;
+        last = errno;
+      }
+    fail(std::string("cannot listen: ") + std::strerror(last) +
+         ". If another program has the port, give another MASTER_PORT");
+  }
+
+  tcp_socket connect(std::string& last) const {
+    auto const found = resolve(here_.address.c_str(), 0);
+    if (found == nullptr) last = "no machine has that name";
+    for (auto const* a = found.get(); a != nullptr; a = a->ai_next) {
+      tcp_socket s(
+          ::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol));
+      if (!s) continue;
+      if (::connect(s.fd(), a->ai_addr, a->ai_addrlen) != 0) {
+        int failed = errno;
+        if (failed == EINPROGRESS) {
+          socklen_t length = sizeof failed;
+          failed = ETIMEDOUT;
+          if (s.wait_for(POLLOUT, std::min(end_, clock::now() + std::chrono::seconds(5))))
+            ::getsockopt(s.fd(), SOL_SOCKET, SO_ERROR, &failed, &length);
+        }
+        if (failed != 0) {
+          last = std::strerror(failed);
+          continue;
+        }
+      }
+      return s;
+    }
+    return tcp_socket();
+  }
+
+  void receive(tcp_socket guest, std::vector<tcp_socket>& ranks, tcp_answer& answer) const {
+    tcp_hello said{};
+    // One that says nothing shall not keep the others waiting.
+    if (!guest.read_all(&said, sizeof said, std::min(end_, clock::now() + std::chrono::seconds(2))))
+      return;
+    if (std::memcmp(said.word, hello_.word, sizeof said.word) != 0) return;
+    if (said.job != hello_.job) {
+      tcp_answer const other{tcp_answer::wrong_job, 0, 0, {}};
+      guest.write_all(&other, sizeof other);
+      return;
+    }
+    if (said.size != here_.size) answer.fault = tcp_answer::wrong_size;
+    else if (said.rank < 1 || said.rank >= here_.size || ranks[static_cast<std::size_t>(said.rank)])
+      answer.fault = tcp_answer::taken_twice;
+    if (answer.fault != tcp_answer::none) {
+      tcp_answer const told{answer.fault, 0, 0, {}};
+      guest.write_all(&told, sizeof told);
+      return;
+    }
+    ranks[static_cast<std::size_t>(said.rank)] = std::move(guest);
+    --answer.missing;
+  }
+
+  [[noreturn]] void fail(tcp_answer const& answer) const {
+    if (answer.fault == tcp_answer::wrong_size)
+      fail("the ranks were told different sizes; this one " + std::to_string(here_.size));
+    if (answer.fault == tcp_answer::taken_twice)
+      fail("two processes say that they are one rank, or a rank that is not there");
+    fail(std::to_string(answer.missing) + " of " + std::to_string(here_.size) +
+         " ranks did not come, the first of them rank " + std::to_string(answer.first_missing));
+  }
+
+  [[noreturn]] void fail(std::string const& what) const {
+    throw error(
+        "nccl::rendezvous",
+        "rank " + std::to_string(here_.rank) + " at " + here_.address + ":" +
+            std::to_string(here_.port) + ": " + what + " (within " +
+            std::to_string(deadline_.count() / 1000) +
+            " s). Give every rank the same MASTER_ADDR and MASTER_PORT of rank 0's node, its "
+            "own RANK, and the same WORLD_SIZE; ASHLAR_NCCL_TIMEOUT gives more seconds.");
+  }
+
+  /// Rank 0 may have begun later, and knows better who is missing.
+  static constexpr std::chrono::seconds grace{2};
+
+  launch const& here_;
+  clock::time_point end_;
+  std::chrono::milliseconds deadline_, pause_{5};
+  tcp_hello hello_{};
+};
+
+}  // namespace detail
+
+/// On rank 0 gives `id` to the others, on the others takes it. Collective over the launch.
+/// Throws ashlar::error naming the rank, the address and what is wrong.
+inline unique_id exchange_by_tcp(launch const& here, unique_id const& id,
+                                 std::chrono::milliseconds deadline) {
+  detail::tcp_rendezvous meeting(here, deadline);
+  if (here.rank != 0) return meeting.take();
+  meeting.give(id);
+  return id;
+}
+
+}  // namespace ashlar::nccl

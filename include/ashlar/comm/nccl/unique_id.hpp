@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What rank 0 hands to all others, by which NCCL's ranks find each other: 128 bytes that mean nothing
+// to anybody else. Apart from nccl.h, so that handing it round is tested where there is no NCCL.
+// How long that may take, like any operation, says ASHLAR_NCCL_TIMEOUT in seconds (default 600).
+
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <string>
+
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::nccl {
+
+using unique_id = std::array<std::byte, 128>;
+
+/// What ASHLAR_NCCL_TIMEOUT says.
+inline std::chrono::milliseconds timeout_from_environment() {
+  char const* const given = std::getenv("ASHLAR_NCCL_TIMEOUT");
+  if (given == nullptr || *given == '\0') return std::chrono::minutes(10);
+  std::string const text = given;
+  long seconds = 0;
+  auto const end = text.data() + text.size();
+  auto const [stop, failed] = std::from_chars(text.data(), end, seconds);
+  if (failed != std::errc() || stop != end || seconds < 1 || seconds > 1'000'000)
+    throw error("nccl", "ASHLAR_NCCL_TIMEOUT is '" + text + "'. Give seconds from 1 to 1000000.");
+  return std::chrono::seconds(seconds);
+}
+
+}  // namespace ashlar::nccl

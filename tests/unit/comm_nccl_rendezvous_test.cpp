@@ -1,0 +1,274 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The unique id goes round among real processes, by TCP and by a file: 1 to 8 of them in any order of
+// coming, and what each is told when one does not come, comes twice or was told another size.
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <sys/wait.h>
+
+#include <ashlar/comm/nccl/rendezvous_file.hpp>
+#include <ashlar/comm/nccl/rendezvous_tcp.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using namespace std::chrono_literals;
+using ashlar::nccl::exchange;
+using ashlar::nccl::launch;
+using ashlar::nccl::unique_id;
+
+unique_id id_of(int seed) {
+  unique_id id{};
+  for (std::size_t i = 0; i < id.size(); ++i)
+    id[i] = static_cast<std::byte>((static_cast<int>(i) * 37 + seed) & 255);
+  return id;
+}
+
+/// A port that was free a moment ago.
+int free_port() {
+  ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  REQUIRE(::bind(s.fd(), reinterpret_cast<sockaddr*>(&at), length) == 0);
+  REQUIRE(::getsockname(s.fd(), reinterpret_cast<sockaddr*>(&at), &length) == 0);
+  return ntohs(at.sin_port);
+}
+
+/// Processes that run at once; what each of them said.
+class processes {
+ public:
+  void start(std::function<std::string()> const& body) {
+    int ends[2];
+    REQUIRE(::pipe(ends) == 0);
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      std::string const said = body();
+      auto const n = ::write(ends[1], said.data(), said.size());
+      ::_exit(n == static_cast<ssize_t>(said.size()) ? 0 : 1);
+    }
+    ::close(ends[1]);
+    all_.push_back({child, ends[0]});
+  }
+  std::vector<std::string> wait() {
+    std::vector<std::string> said;
+    for (auto const& [child, end] : all_) {
+      std::string text;
+      char buffer[512];
+      for (ssize_t n; (n = ::read(end, buffer, sizeof buffer)) > 0;)
+        text.append(buffer, static_cast<std::size_t>(n));
+      ::close(end);
+      int status = 0;
+      ::waitpid(child, &status, 0);
+      said.push_back(status == 0 ? text : "died");
+    }
+    all_.clear();
+    return said;
+  }
+
+ private:
+  std::vector<std::pair<pid_t, int>> all_;
+};
+
+class folder {
+ public:
+  folder()
+      : path_(std::filesystem::temp_directory_path() /
+              ("ashlar_rendezvous_" + std::to_string(::getpid()))) {
+    std::filesystem::create_directories(path_);
+  }
+  folder(folder const&) = delete;
+  folder& operator=(folder const&) = delete;
+  ~folder() { std::filesystem::remove_all(path_); }
+  std::string file(char const* name) const { return (path_ / name).string(); }
+  bool is_empty() const { return std::filesystem::is_empty(path_); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+launch at(exchange by, int rank, int size, int port, std::string const& file) {
+  launch l;
+  l.rank = rank;
+  l.size = size;
+  l.by = by;
+  l.address = "127.0.0.1";
+  l.port = port;
+  l.file = file;
+  return l;
+}
+
+/// The seed of the id that `l` got, or what is wrong.
+std::string meet(launch const& l, int seed, std::chrono::milliseconds deadline) {
+  return message_of([&] {
+    unique_id const given = l.rank == 0 ? id_of(seed) : unique_id{};
+    auto const got = l.by == exchange::tcp ? ashlar::nccl::exchange_by_tcp(l, given, deadline)
+                                           : ashlar::nccl::exchange_by_file(l, given, deadline);
+    throw ashlar::error("id", got == id_of(seed) ? "right" : "wrong");
+  });
+}
+
+struct meeting {
+  exchange by;
+  folder files;
+  int port = free_port();
+  std::string file = files.file("id");
+
+  explicit meeting(exchange way) : by(way) {}
+  launch rank(int r, int size) const { return at(by, r, size, port, file); }
+};
+
+constexpr exchange ways[] = {exchange::tcp, exchange::file};
+
+TEST_CASE("every rank gets rank 0's id, whoever comes first") {
+  for (exchange const by : ways)
+    for (int size = 1; size <= 8; ++size) {
+      meeting const m(by);
+      processes ranks;
+      for (int i = 0; i < size; ++i) {
+        int const r = size % 2 == 0 ? i : size - 1 - i;
+        ranks.start([&, r] {
+          if (r == size / 2) std::this_thread::sleep_for(50ms);
+          return meet(m.rank(r, size), 5 + size, 20s);
+        });
+      }
+      for (auto const& said : ranks.wait()) CHECK(said == "id: right");
+      CHECK(m.files.is_empty());
+    }
+}
+
+TEST_CASE("a rank that does not come is named on those that came") {
+  for (exchange const by : ways) {
+    meeting const m(by);
+    processes ranks;
+    for (int r : {0, 1, 3}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 1200ms); });
+    auto const said = ranks.wait();
+    CHECK(has(said[0], "1 of 4 ranks did not come, the first of them rank 2"));
+    for (int i = 1; i < 3; ++i)
+      CHECK(has(said[static_cast<std::size_t>(i)],
+                by == exchange::tcp ? "the first of them rank 2" : "rank 0 has not answered"));
+    CHECK(has(said[2], "rank 3 at "));
+  }
+}
+
+TEST_CASE("no rank 0") {
+  for (exchange const by : ways) {
+    meeting const m(by);
+    auto const said = meet(m.rank(1, 2), 1, 100ms);
+    CHECK(has(said, by == exchange::tcp
+                        ? "127.0.0.1:" + std::to_string(m.port) + ": Connection refused"
+                        : m.file + ": rank 0 has not answered"));
+  }
+  auto nowhere = at(exchange::tcp, 1, 2, 4711, "");
+  nowhere.address = "no-such-host.invalid";
+  CHECK(has(meet(nowhere, 1, 50ms), "no machine has that name"));
+}
+
+TEST_CASE("files that an earlier run left behind are not believed") {
+  meeting const m(exchange::file);
+  {  // A run of the same size and no name, of which rank 2 never came.
+    processes ranks;
+    for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, 3), 1, 100ms); });
+    ranks.wait();
+  }
+  CHECK_FALSE(m.files.is_empty());
+  {  // One that ended after everybody had come.
+    std::ofstream(m.file + ".2") << "- 3 00112233445566778899aabbccddeeff\n";
+    processes ranks;
+    ranks.start([&] { return meet(m.rank(0, 3), 2, 150ms); });
+    ranks.wait();
+  }
+  CHECK(std::filesystem::exists(m.file));  // an id, for tokens of that run
+  processes ranks;
+  for (int r : {2, 1, 0})
+    ranks.start([&, r] {
+      std::this_thread::sleep_for(r == 1 ? 60ms : 0ms);
+      return meet(m.rank(r, 3), 9, 20s);
+    });
+  for (auto const& said : ranks.wait()) CHECK(said == "id: right");
+  CHECK(m.files.is_empty());
+}
+
+TEST_CASE("files of a run of another name are not taken for this one's") {
+  meeting const m(exchange::file);
+  std::ofstream(m.file) << "other 2 00\n00\n";
+  CHECK(has(meet(m.rank(1, 2), 1, 50ms), "a run with the name and size other 2, this one is - 2"));
+}
+
+TEST_CASE("a folder that is not there") {
+  meeting m(exchange::file);
+  m.file = m.files.file("nowhere/id");
+  CHECK(has(meet(m.rank(1, 2), 1, 50ms), "cannot be written"));
+}
+
+TEST_CASE("tcp: ranks that were told different things hear so") {
+  meeting const m(exchange::tcp);
+  processes ranks;
+  for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, r == 1 ? 3 : 4), 1, 10s); });
+  for (auto const& said : ranks.wait()) CHECK(has(said, "told different sizes"));
+  for (int r : {0, 1, 1}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 10s); });
+  int heard = 0;
+  for (auto const& said : ranks.wait())
+    heard += has(said, "two processes say that they are one rank");
+  CHECK(heard == 3);
+}
+
+TEST_CASE("tcp: strangers and other jobs do not disturb") {
+  meeting const m(exchange::tcp);
+  processes ranks;
+  ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
+  ranks.start([&] {  // says nothing we know, and something too short
+    for (char const* words : {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "?"}) {
+      for (int tries = 0; tries < 400; ++tries) {
+        ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
+        sockaddr_in to{};
+        to.sin_family = AF_INET;
+        to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        to.sin_port = htons(static_cast<std::uint16_t>(m.port));
+        if (::connect(s.fd(), reinterpret_cast<sockaddr*>(&to), sizeof to) == 0) {
+          s.write_all(words, std::strlen(words));
+          break;
+        }
+        std::this_thread::sleep_for(5ms);
+      }
+    }
+    return std::string("done");
+  });
+  ranks.start([&] {
+    auto other = m.rank(1, 2);
+    other.job = "another";
+    return meet(other, 1, 300ms);
+  });
+  ranks.start([&] {
+    std::this_thread::sleep_for(500ms);
+    return meet(m.rank(1, 2), 3, 20s);
+  });
+  auto const said = ranks.wait();
+  CHECK(said[0] == "id: right");
+  CHECK(has(said[2], "another job has that port"));
+  CHECK(said[3] == "id: right");
+}
+
+TEST_CASE("tcp: a port that is taken") {
+  meeting const m(exchange::tcp);
+  ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in here{};
+  here.sin_family = AF_INET;
+  here.sin_port = htons(static_cast<std::uint16_t>(m.port));
+  REQUIRE(::bind(s.fd(), reinterpret_cast<sockaddr*>(&here), sizeof here) == 0);
+  REQUIRE(::listen(s.fd(), 1) == 0);
+  CHECK(has(meet(m.rank(0, 2), 1, 100ms), "cannot listen: Address already in use"));
+}
+
+}  // namespace
+}  // namespace ashlar_test
