@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Install tree: headers, exported targets, config and version files, our find module.
+# Install tree: headers, exported targets, config and version files, our find modules.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -10,8 +10,12 @@ set(ashlar_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/ashlar")
 # One export file per target: the config file loads only those whose packages the user has.
 get_property(ashlar_libraries GLOBAL PROPERTY ASHLAR_LIBRARIES)
 foreach(library IN LISTS ashlar_libraries)
+  set(kernels "")
+  if(library STREQUAL "ashlar_cuda")
+    set(kernels FILE_SET kernels DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+  endif()
   install(TARGETS ${library} EXPORT ${library}
-    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
+    FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" ${kernels})
   install(EXPORT ${library} NAMESPACE ashlar:: FILE ${library}_targets.cmake
     DESTINATION "${ashlar_package_dir}")
 endforeach()
@@ -25,6 +29,9 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ashlarConfigVers
 install(FILES
   "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/AshlarCuda.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/AshlarCudaPackages.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake"
   DESTINATION "${ashlar_package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

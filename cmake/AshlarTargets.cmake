@@ -6,6 +6,7 @@
 #   ashlar::core    placement … search   needs nothing but a C++20 compiler
 #   ashlar::ashlar  core + device … train  needs MPI and a BLAS with cblas.h
 #   ashlar::json    core + io/json       needs nlohmann_json
+#   ashlar::cuda    ashlar + the folders cuda and nccl of the rooms   needs nvcc, CUDA, cuBLASLt, NCCL
 
 set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
 set(ashlar_core_rooms support placement mesh layout signature machine plan search)
@@ -47,7 +48,7 @@ find_package(CBLAS QUIET)
 if(MPI_CXX_FOUND AND CBLAS_FOUND)
   list(TRANSFORM ashlar_full_rooms APPEND "/*.hpp" OUTPUT_VARIABLE ashlar_full_globs)
   ashlar_headers(ashlar_full_headers ${ashlar_full_globs})
-  list(FILTER ashlar_full_headers EXCLUDE REGEX "/ashlar/io/json/")
+  list(FILTER ashlar_full_headers EXCLUDE REGEX "/ashlar/(io/json|[a-z]+/(cuda|nccl))/")
   if(EXISTS "${ashlar_include_dir}/ashlar/ashlar.hpp")
     list(APPEND ashlar_full_headers "${ashlar_include_dir}/ashlar/ashlar.hpp")
   endif()
@@ -75,4 +76,33 @@ if(nlohmann_json_FOUND)
   target_link_libraries(ashlar_json INTERFACE ashlar_core nlohmann_json::nlohmann_json)
 else()
   message(STATUS "ashlar: nlohmann_json not found: no plan files (ashlar::json)")
+endif()
+
+# AUTO: where its packages are. No language is enabled, and nothing of the targets above changes.
+set(ASHLAR_ENABLE_CUDA AUTO CACHE STRING "Define ashlar::cuda: AUTO, ON or OFF")
+set_property(CACHE ASHLAR_ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
+include("${CMAKE_CURRENT_LIST_DIR}/AshlarCuda.cmake")
+if(ASHLAR_ENABLE_CUDA)
+  set(ASHLAR_CUDA_MISSING "MPI or a BLAS with cblas.h")
+  set(ASHLAR_CUDA_PACKAGES_FOUND FALSE)
+  if(TARGET ashlar_ashlar)
+    include("${CMAKE_CURRENT_LIST_DIR}/AshlarCudaPackages.cmake")
+  endif()
+  if(ASHLAR_CUDA_PACKAGES_FOUND)
+    ashlar_headers(ashlar_cuda_headers "*.hpp")
+    list(FILTER ashlar_cuda_headers INCLUDE REGEX "/ashlar/[a-z]+/(cuda|nccl)/")
+    ashlar_headers(ashlar_cuda_kernel_files "*.cuh" "*.cu")
+    ashlar_add_library(cuda ${ashlar_cuda_headers})
+    target_link_libraries(ashlar_cuda INTERFACE
+      ashlar_ashlar CUDA::cudart CUDA::cublasLt NCCL::NCCL)
+    target_compile_definitions(ashlar_cuda INTERFACE ASHLAR_CUDA=1)
+    # Read by nvcc alone, so not among the headers that are compiled alone.
+    target_sources(ashlar_cuda INTERFACE FILE_SET kernels TYPE HEADERS
+      BASE_DIRS "${ashlar_include_dir}" FILES ${ashlar_cuda_kernel_files})
+    set_target_properties(ashlar_cuda PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
+    message(STATUS "ashlar: CUDA ${CUDAToolkit_VERSION}, NCCL ${NCCL_VERSION}, ${ASHLAR_NVCC}")
+  elseif(NOT ASHLAR_ENABLE_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "ashlar: ASHLAR_ENABLE_CUDA=${ASHLAR_ENABLE_CUDA}, but "
+      "${ASHLAR_CUDA_MISSING} was not found. Give CUDAToolkit_ROOT or NCCL_ROOT, or set it OFF.")
+  endif()
 endif()

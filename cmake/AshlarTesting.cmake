@@ -6,6 +6,8 @@
 #   tests/static/*.cpp          compiled, nothing else          label static
 #   tests/unit/*_test.cpp       doctest, one process            label unit
 #   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
+#   tests/cuda/*_test.cpp       doctest on a device, one process or several ranks; label cuda;
+#                               skipped (exit 77) where there is no device
 #   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
 #   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
 #   tests/programs/*.cpp        what those scripts run; no test of its own
@@ -155,6 +157,40 @@ function(ashlar_add_mpi_tests)
       endif()
       set_tests_properties(mpi/${name}/np${count} PROPERTIES PROCESSORS ${processors})
     endforeach()
+  endforeach()
+endfunction()
+
+# Without a line `// ranks:` one process, else those ranks; both end with 77 before anything else where
+# there is no device (tests/support/cuda_device.cpp).
+function(ashlar_add_cuda_tests)
+  add_custom_target(cuda_tests)
+  add_library(cuda_device OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/cuda_device.cpp")
+  target_link_libraries(cuda_device PRIVATE ashlar::cuda ashlar_test_flags)
+  ashlar_glob(sources cuda *_test.cpp)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    ashlar_test_program(cuda_${name} "${source}")
+    ashlar_enable_cuda(cuda_${name})
+    add_dependencies(cuda_tests cuda_${name})
+    file(STRINGS "${source}" head LIMIT_COUNT 15)
+    list(FILTER head INCLUDE REGEX "^// ranks:( [0-9]+)+ *$")
+    if(NOT head)
+      target_link_libraries(cuda_${name} PRIVATE unit_main cuda_device)
+      add_test(NAME cuda/${name} COMMAND cuda_${name})
+      ashlar_test_properties(cuda/${name} cuda)
+      set_tests_properties(cuda/${name} PROPERTIES SKIP_RETURN_CODE 77)
+    else()
+      target_link_libraries(cuda_${name} PRIVATE mpi_main cuda_device)
+      ashlar_rank_counts(counts "${source}")
+      foreach(count IN LISTS counts)
+        set(test cuda/${name}/np${count})
+        add_test(NAME ${test} COMMAND
+          "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${MPIEXEC_PREFLAGS}
+          $<TARGET_FILE:cuda_${name}> ${MPIEXEC_POSTFLAGS})
+        ashlar_test_properties(${test} cuda np${count})
+        set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2)
+      endforeach()
+    endif()
   endforeach()
 endfunction()
 

@@ -7,8 +7,10 @@ usage() {
   cat <<'TEXT'
 Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs every test.
-  --preset NAME   default, debug, asan, tsan, clang or smpi (CMakePresets.json); default: default
+  --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
                   tsan runs the unit tests only: it sees threads, not what ranks of MPI share
+                  cuda demands CUDA and NCCL and runs only the tests of the device, which default builds
+                  too where nvcc is found; without a device they are skipped
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --no-install    use what is there; never call the package manager
 TEXT
@@ -77,6 +79,7 @@ cmake --preset "$preset" "${options[@]}"
 case "$preset" in
   smpi) cmake --build "$build" --target smpi_programs ;;
   tsan) cmake --build "$build" --target unit_tests ;;
+  cuda) cmake --build "$build" --target cuda_tests ;;
   *)
     cmake --build "$build"
     # Each public header alone. After the programs: their errors are the more telling ones.

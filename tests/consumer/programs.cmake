@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same two programs for both ways of getting the library, so that both are held to one standard.
+# The same programs for both ways of getting the library, so that both are held to one standard.
 
 # Every header of the planner in one file: none of them was forgotten by the install.
 get_target_property(headers ashlar::core HEADER_SET)
@@ -22,8 +22,19 @@ if(CONSUMER_FULL)
   target_link_libraries(full PRIVATE ashlar::ashlar)
 endif()
 
+if(CONSUMER_CUDA)
+  add_executable(cuda "${CMAKE_CURRENT_LIST_DIR}/cuda.cpp")
+  ashlar_enable_cuda(cuda)
+  # A library in between that has the kernels too, as a program's parts may.
+  file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp" CONTENT
+    "#include <ashlar/device/cuda/error.hpp>\nvoid part() { ashlar::cuda::check_last(\"part\"); }\n")
+  add_library(cuda_part STATIC "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp")
+  ashlar_enable_cuda(cuda_part)
+  target_link_libraries(cuda PRIVATE cuda_part)
+endif()
+
 # What is private to the library's own build must not reach its users.
-foreach(library ashlar::core ashlar::ashlar ashlar::json)
+foreach(library ashlar::core ashlar::ashlar ashlar::json ashlar::cuda)
   if(TARGET ${library})
     get_target_property(options ${library} INTERFACE_COMPILE_OPTIONS)
     if(options)

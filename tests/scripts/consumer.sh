@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Users of the library in fresh projects: installed and found (core only, and all of it), and added
-# as a subdirectory. Paths hold a space on purpose.
+# as a subdirectory; with CUDA where nvcc is, for one device only, since the kernels are the longest of
+# all files to compile. Paths hold a space on purpose.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -19,6 +20,8 @@ trap 'rm -rf -- "$work"' EXIT
 full=OFF
 [ -f "$source_dir/include/ashlar/ashlar.hpp" ] &&
   grep -q '^CBLAS_LINKS:INTERNAL=1' "$binary_dir/CMakeCache.txt" && full=ON
+cuda=OFF
+[ -f "$binary_dir/ashlar_cuda/libashlar_cuda_kernels.a" ] && cuda=ON
 mpi="$(sed -n 's/^MPI_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
@@ -34,6 +37,7 @@ user() {
     { cat "$work/log"; echo "building $folder failed"; return 1; }
   "$build/core"
   if [ "$with_full" = ON ]; then "$build/full"; fi
+  if [ -x "$build/cuda" ]; then "$build/cuda"; fi
 }
 
 cmake --install "$binary_dir" --prefix "$work/prefix" >"$work/log" 2>&1 ||
@@ -45,9 +49,10 @@ if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmak
   exit 1
 fi
 
+with_cuda=("-DCONSUMER_CUDA=$cuda" -DASHLAR_CUDA_ARCHITECTURES=90-real)
 user installed OFF "-DCMAKE_PREFIX_PATH=$work/prefix"
-if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix"; fi
-user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir"
+if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix" "${with_cuda[@]}"; fi
+user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir" "${with_cuda[@]}"
 
 # A build without MPI has the planner and says what is missing.
 cmake -S "$source_dir/tests/consumer/subdirectory" -B "$work/bare" -G Ninja \
@@ -56,4 +61,4 @@ cmake -S "$source_dir/tests/consumer/subdirectory" -B "$work/bare" -G Ninja \
 grep -q 'MPI not found: only the planner' "$work/log" || { cat "$work/log"; exit 1; }
 cmake --build "$work/bare" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 "$work/bare/core"
-echo "consumer: full library $full"
+echo "consumer: full library $full, CUDA $cuda"

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Each header: at most 400 lines, two SPDX lines, #pragma once. All C++: formatted by .clang-format.
+# Each header, also of CUDA (.cuh): at most 400 lines, two SPDX lines, #pragma once; .cu: the SPDX lines.
+# All C++ and CUDA: formatted by .clang-format.
 set -euo pipefail
 
 cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -27,10 +28,10 @@ while IFS= read -r -d '' file; do
   { read -r first && read -r second; } <"$file" || true
   [ "${first:-}" = "$spdx_1" ] || complain "$file" "line 1 is not: $spdx_1"
   [ "${second:-}" = "$spdx_2" ] || complain "$file" "line 2 is not: $spdx_2"
-  grep -qx '#pragma once' "$file" || complain "$file" "has no #pragma once"
+  [[ "$file" == *.cu ]] || grep -qx '#pragma once' "$file" || complain "$file" "has no #pragma once"
   lines=$(wc -l <"$file")
   [ "$lines" -le 400 ] || complain "$file" "$lines lines; split at 400"
-done < <(sources -name '*.hpp')
+done < <(sources \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \))
 
 # Another version formats differently, so only the reference version may judge.
 formatter=
@@ -44,7 +45,7 @@ if [ -n "$formatter" ]; then
   while IFS= read -r -d '' file; do
     "$formatter" --style=file --dry-run --Werror "$file" >/dev/null 2>&1 ||
       complain "$file" "not formatted: $formatter -i $file"
-  done < <(sources \( -name '*.hpp' -o -name '*.cpp' \))
+  done < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \))
 elif [ "$status" -eq 0 ]; then
   echo "clang-format 14 not found: formatting not checked"
   exit 77

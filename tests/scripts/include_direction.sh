@@ -4,7 +4,8 @@
 #
 # A room of include/ashlar includes only rooms above it (and itself). The umbrella includes all;
 # io/json, a target of its own, includes only the rooms of ashlar::core. The core rooms include no
-# MPI, BLAS, CUDA or JSON header, and nobody includes another room's detail folder.
+# MPI, BLAS, CUDA or JSON header, and nobody includes another room's detail folder. CUDA and NCCL are
+# included below folders cuda and nccl only, these by nothing but themselves, a .cuh only by .cuh and .cu.
 set -euo pipefail
 
 include="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}/include"
@@ -12,7 +13,7 @@ include="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." 
 cd -- "$include"
 
 # grep prints FILE:LINE:#include <...>; awk judges.
-find ashlar -name '*.hpp' -print0 | sort -z |
+find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort -z |
   xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
   BEGIN {
     n = split("config support placement mesh layout signature machine plan search " \
@@ -37,6 +38,7 @@ find ashlar -name '*.hpp' -print0 | sort -z |
     to = substr($0, RSTART + 1, RLENGTH - 2)
     here = room(from)
     json = from ~ /^ashlar\/io\/json\//
+    gpu = from ~ /^ashlar\/[a-z]+\/(cuda|nccl)\//
 
     if (here == "?") { complain("belongs to no room (" from ")"); next }
     if (bracket == "\"") { complain("write <ashlar/...>, not \"" to "\""); next }
@@ -44,9 +46,14 @@ find ashlar -name '*.hpp' -print0 | sort -z |
       if (level[here] <= core && to ~ /^(mpi\.h|cblas\.h|nlohmann\/|cuda|cublas|nccl)/)
         complain("room " here " is part of ashlar::core and must do without <" to ">")
       if (!json && to ~ /^nlohmann\//) complain("only io/json includes <" to ">")
+      if (!gpu && to ~ /^(cuda|cublas|nccl)/)
+        complain("only folders cuda and nccl include <" to ">")
       next
     }
     there = room(to)
+    if (to ~ /\.cuh$/ && from !~ /\.cuh?$/) complain("only .cu and .cuh include <" to ">")
+    if (to ~ /^ashlar\/[a-z]+\/(cuda|nccl)\// && !gpu)
+      complain("only folders cuda and nccl include <" to ">: the CPU path does without")
     if (there == "?") complain("<" to "> belongs to no room")
     else if (to ~ /^ashlar\/io\/json\// && !json) complain("only io/json includes <" to ">")
     else if (json && to !~ /^ashlar\/io\/json\// && level[there] > core)

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A user with devices: plain C++ that a host compiler reads, a kernel that links, and on a machine
+// without a device or a driver a sentence, not a crash.
+
+#include <iostream>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <ashlar/device/cuda/error.hpp>
+
+int main() {
+  int nccl = 0;
+  int devices = 0;
+  bool right = ncclGetVersion(&nccl) == ncclSuccess && nccl >= 21800 && cublasLtGetVersion() > 0;
+  try {
+    ashlar::cuda::check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+  } catch (ashlar::error const& e) {
+    right = right && e.operation() == "cudaGetDeviceCount";
+    std::cout << e.what() << '\n';
+  }
+  std::cout << "ashlar::cuda is " << (right ? "here" : "wrong") << ", devices: " << devices << '\n';
+  return right ? 0 : 1;
+}

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Linked into every test of the device: where there is none, the program ends before main with 77,
+// which CTest shows as skipped, and says why.
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <cuda_runtime_api.h>
+
+namespace {
+
+[[maybe_unused]] bool const has_device = [] {
+  int count = 0;
+  cudaError_t const status = cudaGetDeviceCount(&count);
+  if (status == cudaSuccess && count > 0) return true;
+  std::printf("skipped: no CUDA device here (%s)\n", cudaGetErrorString(status));
+  std::fflush(stdout);
+  std::_Exit(77);
+}();
+
+}  // namespace
