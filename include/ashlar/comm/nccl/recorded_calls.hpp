@@ -1,0 +1,149 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The calls of transfers (issue.hpp) written down instead of issued: what a dry run prints and what
+// tests compare. Needs no NCCL, no device and no memory: the pointers are only kept.
+//
+//   received elements   all_gather, all_to_all   (p - 1) n       reduce_scatter   (p - 1) n
+//                       all_reduce               (p - 1) b + (n - b), b: the rank's balanced part
+//                       receive                  n               all others       0
+
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/nccl/issue.hpp>
+
+namespace ashlar::nccl {
+
+enum class call_kind : signed char {
+  group_start,
+  group_end,
+  send,
+  receive,
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  all_to_all,
+  copy,
+  pack,
+  unpack,
+  combine
+};
+
+constexpr char const* to_string(call_kind kind) {
+  constexpr char const* names[] = {"group-start", "group-end",      "send",       "receive",
+                                   "all-gather",  "reduce-scatter", "all-reduce", "all-to-all",
+                                   "copy",        "pack",           "unpack",     "combine"};
+  return names[static_cast<int>(kind)];
+}
+/// Whether other ranks take part.
+constexpr bool communicates(call_kind kind) {
+  return kind >= call_kind::send && kind <= call_kind::all_to_all;
+}
+
+struct recorded_call {
+  call_kind kind = call_kind::copy;
+  std::int64_t count = 0;  ///< elements, as the call is given them
+  int peer = -1;           ///< of a send or receive
+  reduction op = reduction::sum;
+  element_type type = element_type::f32;
+  axis_list axes;  ///< the group
+  int members = 1;
+  int index = 0;  ///< of this rank in it
+  std::byte const* from = nullptr;
+  std::byte* to = nullptr;
+  std::vector<strided_block> blocks;        ///< of copy, pack, unpack
+  std::vector<std::byte const*> addends{};  ///< of combine
+
+  std::int64_t received_bytes() const { return received_elements() * size_of(type); }
+
+ private:
+  std::int64_t received_elements() const {
+    switch (kind) {
+      case call_kind::receive: return count;
+      case call_kind::all_gather:
+      case call_kind::reduce_scatter:
+      case call_kind::all_to_all: return (members - 1) * count;
+      case call_kind::all_reduce: {
+        auto const part = balanced_part({0, count}, members, index).size;
+        return (members - 1) * part + (count - part);
+      }
+      default: return 0;
+    }
+  }
+};
+
+/// Appends to a list. `Memory` is called for scratch memory: memory(bytes) -> std::byte*.
+template <class Memory>
+class recorded_calls {
+ public:
+  recorded_calls(transfer const& x, element_type type, std::vector<recorded_call>& list,
+                 Memory memory)
+      : list_(list), memory_(std::move(memory)) {
+    like_.type = type;
+    like_.axes = x.axes;
+    like_.members = x.members;
+    like_.index = x.index;
+  }
+
+  void group_start() { add(call_kind::group_start, nullptr, nullptr, 0); }
+  void group_end() { add(call_kind::group_end, nullptr, nullptr, 0); }
+  void send(std::byte const* from, std::int64_t n, int peer) {
+    add(call_kind::send, from, nullptr, n).peer = peer;
+  }
+  void receive(std::byte* to, std::int64_t n, int peer) {
+    add(call_kind::receive, nullptr, to, n).peer = peer;
+  }
+  void all_gather(std::byte const* from, std::byte* to, std::int64_t n) {
+    add(call_kind::all_gather, from, to, n);
+  }
+  void reduce_scatter(std::byte const* from, std::byte* to, std::int64_t n, reduction op) {
+    add(call_kind::reduce_scatter, from, to, n).op = op;
+  }
+  void all_reduce(std::byte const* from, std::byte* to, std::int64_t n, reduction op) {
+    add(call_kind::all_reduce, from, to, n).op = op;
+  }
+  void all_to_all(std::byte const* from, std::byte* to, std::int64_t n) {
+    add(call_kind::all_to_all, from, to, n);
+  }
+  void copy(strided_block const& b, std::byte const* from, std::byte* to) {
+    add(call_kind::copy, from, to, b.elements).blocks = {b};
+  }
+  void pack(std::span<strided_block const> list, std::byte const* from, std::byte* to) {
+    add(call_kind::pack, from, to, elements(list)).blocks.assign(list.begin(), list.end());
+  }
+  void unpack(std::span<strided_block const> list, std::byte const* from, std::byte* to) {
+    add(call_kind::unpack, from, to, elements(list)).blocks.assign(list.begin(), list.end());
+  }
+  void combine(reduction op, std::span<std::byte const* const> addends, std::byte* to,
+               std::int64_t n) {
+    auto& call = add(call_kind::combine, nullptr, to, n);
+    call.op = op;
+    call.addends.assign(addends.begin(), addends.end());
+  }
+  std::byte* scratch(std::int64_t n) { return memory_(n * size_of(like_.type)); }
+
+ private:
+  static std::int64_t elements(std::span<strided_block const> list) {
+    std::int64_t sum = 0;
+    for (auto const& b : list) sum += b.elements;
+    return sum;
+  }
+  recorded_call& add(call_kind kind, std::byte const* from, std::byte* to, std::int64_t n) {
+    recorded_call call = like_;
+    call.kind = kind;
+    call.from = from;
+    call.to = to;
+    call.count = n;
+    list_.push_back(std::move(call));
+    return list_.back();
+  }
+
+  std::vector<recorded_call>& list_;
+  Memory memory_;
+  recorded_call like_;
+};
+
+}  // namespace ashlar::nccl

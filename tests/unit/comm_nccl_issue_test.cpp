@@ -1,0 +1,285 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The NCCL calls of every plan between two placements, of all ranks of a mesh, played on host memory
+// by NCCL's rules (support/nccl_player.hpp): they end, they meet calls of the same kind and count, they
+// receive the bytes that the plan and the MPI transport receive, and what they leave behind is what
+// the replay index by index leaves, for ordered sums to the bit.
+
+#include <cstring>
+
+#include <doctest/doctest.h>
+#include <support/nccl_player.hpp>
+#include <support/replay.hpp>
+
+#include <ashlar/machine/presets.hpp>
+#include <ashlar/mesh/text.hpp>
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::collective;
+using ashlar::nccl::call_kind;
+using ashlar::nccl::sums;
+
+/// A tensor's shards on all ranks.
+template <class T>
+using shards = std::vector<std::vector<T>>;
+
+template <class T>
+void load(basic_replay<T> const& from, shards<T>& into) {
+  into.resize(from.coordinates().size());
+  for (std::size_t r = 0; r < into.size(); ++r) into[r] = from.shard(static_cast<int>(r));
+}
+
+template <class T>
+bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
+}
+
+struct trial {
+  ashlar::topology t;
+  ashlar::shape extents;
+  sums how;
+
+  ashlar::transfer of(ashlar::step const& s, int rank) const {
+    return ashlar::make_transfer(s, extents, t, t.coordinates_of(rank));
+  }
+};
+
+/// Runs a step of all ranks through NCCL calls; the replay runs it too. What is wrong, or nothing.
+template <class T>
+std::string run_step(trial const& on, ashlar::step const& s, basic_replay<T>& reference,
+                     shards<T>& data) {
+  auto const type = ashlar::element_type_of<T>;
+  nccl_player player(on.t);
+  reference.run(s);
+  shards<T> next;
+  load(reference, next);
+  auto const expected = next;
+  std::vector<ashlar::transfer> transfers;
+  for (int r = 0; r < on.t.ranks(); ++r) transfers.push_back(on.of(s, r));
+  for (int r = 0; r < on.t.ranks(); ++r) {
+    auto const i = static_cast<std::size_t>(r);
+    auto const& x = transfers[i];
+    std::memset(next[i].data(), 0x5a, next[i].size() * sizeof(T));
+    if (static_cast<std::int64_t>(data[i].size()) != x.from.elements()) return "a shard's size";
+    if (static_cast<std::int64_t>(next[i].size()) != x.to.elements()) return "a shard's size";
+    player.issue(r, x, type, data[i].data(), next[i].data(), on.how);
+    std::int64_t bytes = 0;
+    for (auto const& c : player.calls(r)) bytes += c.received_bytes();
+    auto const size = static_cast<std::int64_t>(sizeof(T));
+    // What counting.hpp notes of the MPI transport, and what the plan says.
+    if (bytes != x.received_elements() * size) return "bytes differ from the MPI transport's";
+    if (bytes != step_traffic(s, on.extents, on.t, on.t.coordinates_of(r)).elements * size)
+      return "bytes differ from the plan's";
+  }
+  player.run();
+  for (std::size_t i = 0; i < next.size(); ++i)
+    if (!same_bits(next[i], expected[i])) return "values";
+  data = std::move(next);
+  return "";
+}
+
+/// All steps of a plan asked for at once, before the first has run: do they end?
+void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
+  nccl_player player(on.t);
+  for (int r = 0; r < on.t.ranks(); ++r)
+    for (auto const& s : plan.steps) {
+      if (!communicates(s.kind)) continue;
+      auto const x = on.of(s, r);
+      player.issue(r, x, ashlar::element_type::bf16, player.memory(2 * x.from.elements()),
+                   player.memory(2 * x.to.elements()), on.how);
+    }
+  player.run();
+}
+
+index as_index(ashlar::shape const& extents) {
+  index list;
+  for (auto const e : extents.extent) list.push_back(static_cast<int>(e));
+  return list;
+}
+
+int check_all_pairs(ashlar::topology const& t, std::vector<ashlar::shape> const& shapes) {
+  std::mt19937 random(7);
+  int steps = 0;
+  for (auto const& extents : shapes) {
+    auto const all = all_placements(extents.rank(), t.axes());
+    auto const x = random_integers(random, as_index(extents), -99, 99);
+    for (auto const& from : all)
+      for (auto const& to : all) {
+        auto const plan = ashlar::plan_redistribution(extents, 4, from, to, t,
+                                                      ashlar::machines::workstation);
+        INFO(ashlar::to_string(extents), " ", ashlar::to_string(from), " -> ",
+             ashlar::to_string(to, t));
+        trial const on{t, extents, steps % 3 == 0 ? sums::ordered : sums::library};
+        basic_replay<std::int32_t> reference(as_index(extents), t);
+        reference.start(x, from, random);
+        shards<std::int32_t> data;
+        load(reference, data);
+        for (auto const& s : plan.steps) {
+          ++steps;
+          if (!communicates(s.kind)) {
+            reference.run(s);
+            load(reference, data);
+          } else if (auto const wrong = run_step(on, s, reference, data); !wrong.empty()) {
+            FAIL_CHECK(to_string(s.kind), ": ", wrong);
+            return steps;
+          }
+        }
+        if (plan.steps.size() > 1) run_at_once(on, plan);
+      }
+  }
+  return steps;
+}
+
+TEST_CASE("all pairs of placements of a matrix on 2 x 2, even and uneven") {
+  CHECK(check_all_pairs({{"node", 2}, {"gpu", 2}}, {{4, 8}, {5, 7}, {1, 3}, {0, 4}}) > 2000);
+}
+
+TEST_CASE("all pairs of placements of a matrix on 2 x 3, even and uneven") {
+  CHECK(check_all_pairs({{"node", 2}, {"gpu", 3}}, {{6, 12}, {7, 5}, {2, 1}}) > 1500);
+}
+
+TEST_CASE("all pairs of placements of a tensor of three dims on 5 ranks") {
+  CHECK(check_all_pairs({{"gpu", 5}}, {{5, 10, 3}, {7, 2, 11}}) >= 40);
+}
+
+/// The steps of one axis of p ranks, with everything that a member can have to pack.
+std::vector<ashlar::step> steps_of_one_axis() {
+  ashlar::placement const rows{ashlar::split(0)}, columns{ashlar::split(1)},
+      whole{ashlar::broadcast()}, sum{ashlar::partial()};
+  return {
+      {collective::all_gather, {0}, rows, whole},   {collective::all_gather, {0}, columns, whole},
+      {collective::reduce_scatter, {0}, sum, rows}, {collective::reduce_scatter, {0}, sum, columns},
+      {collective::all_reduce, {0}, sum, whole},    {collective::all_to_all, {0}, rows, columns},
+      {collective::all_to_all, {0}, columns, rows}};
+}
+
+/// The kinds of a rank's calls, in one line.
+std::string calls_of(trial const& on, ashlar::step const& s, int rank) {
+  nccl_player player(on.t);
+  auto const x = on.of(s, rank);
+  player.issue(rank, x, ashlar::element_type::f32, nullptr, nullptr, on.how);
+  std::string line;
+  for (auto const& c : player.calls(rank)) {
+    line += (line.empty() ? "" : " ") + std::string(to_string(c.kind));
+    if (c.kind == call_kind::send || c.kind == call_kind::receive) line += std::to_string(c.peer);
+    if (ashlar::nccl::communicates(c.kind)) line += ":" + std::to_string(c.count);
+  }
+  return line;
+}
+
+TEST_CASE("even counts are one call of NCCL, packed where memory is no run") {
+  trial const even{{{"gpu", 2}}, {4, 6}, sums::library};
+  char const* const expected[] = {
+      "all-gather:12", "all-gather:12 unpack", "reduce-scatter:12",  "pack reduce-scatter:12",
+      "all-reduce:24", "pack all-to-all:6",    "all-to-all:6 unpack"};
+  int i = 0;
+  for (auto const& s : steps_of_one_axis()) {
+    CHECK(calls_of(even, s, 0) == expected[i]);
+    CHECK(calls_of(even, s, 1) == expected[i++]);
+  }
+}
+
+TEST_CASE("uneven counts are one group of sends and receives") {
+  trial const uneven{{{"gpu", 2}}, {3, 5}, sums::library};
+  char const* const first[] = {"copy group-start send1:10 receive1:5 group-end",
+                               "copy group-start send1:9 receive1:6 group-end unpack",
+                               "group-start send1:5 receive1:10 group-end combine",
+                               "pack group-start send1:6 receive1:9 group-end pack combine",
+                               "all-reduce:15",
+                               "pack copy group-start send1:4 receive1:3 group-end",
+                               "copy group-start send1:3 receive1:4 group-end unpack"};
+  int i = 0;
+  for (auto const& s : steps_of_one_axis()) CHECK(calls_of(uneven, s, 0) == first[i++]);
+  // A row only: rank 1 has nothing, and gives or gets nothing.
+  trial const one_row{{{"gpu", 2}}, {1, 1}, sums::library};
+  CHECK(calls_of(one_row, steps_of_one_axis()[0], 0) == "copy group-start send1:1 group-end");
+  CHECK(calls_of(one_row, steps_of_one_axis()[0], 1) == "group-start receive0:1 group-end");
+  trial const nothing{{{"gpu", 2}}, {0, 5}, sums::library};
+  for (auto const& s : steps_of_one_axis()) CHECK(calls_of(nothing, s, 1) == "");
+}
+
+TEST_CASE("ordered sums: the bits of every other transport") {
+  for (int p : {2, 3, 4, 5})
+    for (ashlar::shape const& extents : {ashlar::shape{7, 5}, {12, 60}, {1, 2}})
+      for (auto const& s : steps_of_one_axis()) {
+        trial const on{{{"gpu", p}}, extents, sums::ordered};
+        INFO(p, " ranks, ", ashlar::to_string(extents), ", ", to_string(s.kind));
+        basic_replay<float> reference(as_index(extents), on.t);
+        reference.start_with(s.from, [](index const& addend, int i) {
+          return float((i * 7919 + 104729 * addend[0]) % 1009 - 500) * (i % 3 ? 0.1f : 1e6f);
+        });
+        shards<float> data;
+        load(reference, data);
+        CHECK(run_step(on, s, reference, data) == "");
+      }
+  trial const even{{{"gpu", 2}}, {4, 6}, sums::ordered};
+  CHECK(calls_of(even, steps_of_one_axis()[4], 0) ==
+        "group-start send1:12 receive1:12 group-end combine all-gather:12");
+}
+
+TEST_CASE("an all-reduce in place") {
+  for (auto const how : {sums::library, sums::ordered})
+    for (int elements : {1, 2, 3, 7, 12}) {
+      ashlar::topology const t{{"gpu", 3}};
+      nccl_player player(t);
+      shards<std::int32_t> data(3);
+      std::vector<std::int32_t> sum(static_cast<std::size_t>(elements));
+      std::vector<ashlar::transfer> transfers;
+      for (int r = 0; r < 3; ++r) {
+        auto& mine = data[static_cast<std::size_t>(r)];
+        for (int i = 0; i < elements; ++i) {
+          mine.push_back(i * 10 + r * r);
+          sum[static_cast<std::size_t>(i)] += mine.back();
+        }
+        transfers.push_back(
+            ashlar::flat_all_reduce(elements, {0}, t, t.coordinates_of(r), ashlar::reduction::sum));
+      }
+      for (int r = 0; r < 3; ++r) {
+        auto& mine = data[static_cast<std::size_t>(r)];
+        player.issue(r, transfers[static_cast<std::size_t>(r)], ashlar::element_type::i32,
+                     mine.data(), mine.data(), how);
+      }
+      player.run();
+      for (auto const& mine : data) CHECK(mine == sum);
+    }
+}
+
+TEST_CASE("a group of one rank copies") {
+  trial const alone{{{"gpu", 1}}, {3, 5}, sums::library};
+  for (auto const& s : steps_of_one_axis()) CHECK(calls_of(alone, s, 0) == "");
+  std::vector<std::int32_t> const from{1, 2, 3};
+  std::vector<std::int32_t> to(3);
+  nccl_player player(alone.t);
+  auto const x = ashlar::flat_all_reduce(3, {0}, alone.t, {}, ashlar::reduction::max);
+  player.issue(0, x, ashlar::element_type::i32, from.data(), to.data(), sums::library);
+  player.run();
+  CHECK(to == from);
+}
+
+TEST_CASE("the player finds what NCCL would wait for or mix up") {
+  ashlar::topology const t{{"gpu", 2}};
+  std::int32_t data[4]{};
+  auto const reduce = [&](int rank, int n) {
+    return ashlar::flat_all_reduce(n, {0}, t, t.coordinates_of(rank), ashlar::reduction::sum);
+  };
+  auto const type = ashlar::element_type::i32;
+  auto const a = reduce(0, 4), b = reduce(1, 3);
+  nccl_player missing(t);
+  missing.issue(0, a, type, data, data, sums::library);
+  CHECK_THROWS_WITH(missing.run(), doctest::Contains("deadlock"));
+  nccl_player unequal(t);
+  unequal.issue(0, a, type, data, data, sums::library);
+  unequal.issue(1, b, type, data, data, sums::library);
+  CHECK_THROWS_WITH(unequal.run(), doctest::Contains("meets"));
+  nccl_player mixed(t);
+  mixed.issue(0, a, type, data, data, sums::library);
+  mixed.issue(1, b, type, data, data, sums::ordered);
+  CHECK_THROWS_WITH(mixed.run(), doctest::Contains("deadlock"));
+}
+
+}  // namespace
+}  // namespace ashlar_test
