@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What NCCL's results mean and what to do about them, and the faults of a start that NCCL reports badly
+// or not at all. Texts alone, so that they are tested where there is no NCCL; error.hpp throws them.
+//
+//   result              most often                                      the sentence names
+//   unhandled CUDA      no driver, an old one, a bad address            nvidia-smi, NCCL_DEBUG
+//   system              a network or /dev/shm that is not there         NCCL_SOCKET_IFNAME, /dev/shm
+//   internal            memory that is broken, a bug of NCCL            NCCL_DEBUG
+//   invalid argument    ranks that differ in what they call             the arguments
+//   invalid usage       two ranks on one device                         NCCL_HOSTID
+//   remote              another rank failed or ended                    that rank's message
+//   in progress         a communicator that is not ready                the deadline
+
+#include <string>
+
+namespace ashlar::nccl {
+
+/// As nccl.h numbers them.
+enum class result : int {
+  success,
+  unhandled_cuda_error,
+  system_error,
+  internal_error,
+  invalid_argument,
+  invalid_usage,
+  remote_error,
+  in_progress
+};
+
+/// Who meets a failure, and in what.
+struct place {
+  int rank = -1;     ///< of the mesh; below 0: not known yet
+  std::string axes;  ///< "gpu", "node+gpu"; empty: the whole mesh
+  std::string what;  ///< "all-gather", "ncclCommSplit"
+};
+
+/// "rank 3, all-gather along gpu"
+inline std::string to_string(place const& p) {
+  std::string text = p.rank < 0 ? "" : "rank " + std::to_string(p.rank);
+  if (!p.what.empty()) text += (text.empty() ? "" : ", ") + p.what;
+  if (!p.axes.empty()) text += " along " + p.axes;
+  return text;
+}
+
+/// `name` is NCCL's of the result, `last` its last message (ncclGetLastError), perhaps empty.
+inline std::string explain(result code, std::string const& name, std::string const& last) {
+  std::string text = name + (last.empty() ? "" : " (" + last + ")") + ". ";
+  switch (code) {
+    case result::unhandled_cuda_error:
+      return text +
+             "CUDA failed inside NCCL: see nvidia-smi for the driver and the devices, and run with "
+             "NCCL_DEBUG=WARN for the call.";
+    case result::system_error:
+      return text +
+             "Nodes do not reach each other, or shared memory is full: name the network in "
+             "NCCL_SOCKET_IFNAME, look at the size of /dev/shm, and run with NCCL_DEBUG=WARN.";
+    case result::internal_error:
+      return text + "Memory was overwritten, the ranks have different NCCL versions, or NCCL has a "
+                    "bug: run "
+                    "with NCCL_DEBUG=WARN.";
+    case result::invalid_argument:
+      return text + "The ranks differ in what they call, or a pointer is not of this device.";
+    case result::invalid_usage:
+      return text + "Most often two ranks have one device: start as many ranks on a node as it has "
+                    "devices. "
+                    "For tests that share one, give each rank its own NCCL_HOSTID.";
+    case result::remote_error: return text + "Another rank failed or ended: look for its message.";
+    case result::in_progress:
+      return text + "It was not ready in time: a rank died or did not call the same. "
+                    "ASHLAR_NCCL_TIMEOUT gives "
+                    "more seconds.";
+    default: return text + "Run with NCCL_DEBUG=WARN for more.";
+  }
+}
+
+/// Empty, or why this rank has no device. `shares`: NCCL_HOSTID says that ranks share devices.
+inline std::string device_fault(int local_rank, int devices, bool shares) {
+  if (devices == 0)
+    return "there is no device on this node. Start on a node that nvidia-smi shows one of.";
+  if (shares || local_rank < devices) return "";
+  return "it is number " + std::to_string(local_rank) + " of its node (from 0), which has " +
+         std::to_string(devices) + (devices == 1 ? " device" : " devices") +
+         ". Start as many ranks on a node as it has devices. For tests that share one, give each "
+         "rank its "
+         "own NCCL_HOSTID.";
+}
+
+/// "2.28.9" of 22809.
+inline std::string nccl_version_text(int code) {
+  int const major = code / (code < 10000 ? 1000 : 10000);
+  int const rest = code % (code < 10000 ? 1000 : 10000);
+  return std::to_string(major) + "." + std::to_string(rest / 100) + "." +
+         std::to_string(rest % 100);
+}
+
+/// The oldest that has all that is used here: split communicators with names.
+inline constexpr int least_nccl_version = 22700;
+
+/// Empty, or why the library that was loaded does not do for a program built with another.
+inline std::string version_fault(int built_with, int loaded) {
+  if (loaded < least_nccl_version)
+    return "NCCL " + nccl_version_text(loaded) + " was loaded, but at least " +
+           nccl_version_text(least_nccl_version) + " is needed. Install a newer one.";
+  if (loaded / 100 < built_with / 100)
+    return "NCCL " + nccl_version_text(loaded) + " was loaded, but the program was built with " +
+           nccl_version_text(built_with) + ". Put the newer one first in LD_LIBRARY_PATH.";
+  return "";
+}
+
+}  // namespace ashlar::nccl
