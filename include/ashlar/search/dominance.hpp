@@ -26,14 +26,13 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths, int mic
   std::size_t const size = c.weight.size();
   int const n = static_cast<int>(size);
   scratch<char> alive_list(size);
-  for (char& a : alive_list) a = 1;
+  char* const alive = alive_list.data();
   scratch<double const*> from_y(size), from_dx(size);
   double const** const py = from_y.data();
   double const** const pdx = from_dx.data();
   for (int j = 0; j < n; ++j)
-    py[j] = paths.weight_from(y_table, c.y.data()[j]),
+    alive[j] = 1, py[j] = paths.weight_from(y_table, c.y.data()[j]),
     pdx[j] = paths.weight_from(x_table, c.dx.data()[j]);
-  char* const alive = alive_list.data();
   double const* const w = c.weight.data();
   element_memory const* const b = c.memory.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),

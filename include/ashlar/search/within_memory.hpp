@@ -104,6 +104,16 @@ class memory_search {
   scratch<int> best_;
 };
 
+/// The same on a model that has all choices which count below the limit; others are dropped from it.
+template <int N, class Watch>
+constexpr basic_plan<N> within_memory(chain_model<N>& model, std::int64_t limit, Watch&& watch) {
+  auto const lean = demand_room(model, limit, "search::optimal");
+  memory_search const search(model, limit, lean, watch);
+  auto chosen = make_plan(model, search.best());
+  chosen.gap = search.gap();
+  return chosen;
+}
+
 }  // namespace detail
 
 /// The plan of least predicted seconds among those of at most machine.memory bytes per rank.
@@ -113,11 +123,7 @@ constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology cons
                                       machine const& m, Filter const& filter,
                                       Watch&& watch = Watch{}) {
   chain_model<N> model(net, t, m, filter, pruning::by_time_and_memory);
-  auto const lean = detail::demand_room(model, m.memory, "search::optimal");
-  detail::memory_search const search(model, m.memory, lean, watch);
-  auto chosen = make_plan(model, search.best());
-  chosen.gap = search.gap();
-  return chosen;
+  return detail::within_memory(model, m.memory, watch);
 }
 
 }  // namespace ashlar::search
