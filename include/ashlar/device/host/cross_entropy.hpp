@@ -15,11 +15,11 @@
 //
 // Averaging the losses over tokens is the caller's: he chooses `scale` for the gradient to match.
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/formula/cross_entropy.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/reduce.hpp>
 #include <ashlar/device/host/softmax.hpp>
@@ -51,7 +51,7 @@ template <class T>
 void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, T* loss) {
   for (std::int64_t r = 0; r < rows; ++r) {
-    loss[r] = targets[r] < 0 ? T(0) : maximum[r] + std::log(sum[r]) - target_logit[r];
+    loss[r] = cross_entropy_row_loss(maximum[r], sum[r], target_logit[r], targets[r]);
   }
 }
 
@@ -67,7 +67,7 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
       continue;
     }
     map(logits + r * cols, cols, out, [shift = maximum[r], factor = scale / sum[r]](T x) {
-      return math::exp(x - shift) * factor;
+      return cross_entropy_share(x, shift, factor);
     });
     std::int64_t const c = targets[r] - first_column;
     if (c >= 0 && c < cols) out[c] -= scale;

@@ -11,11 +11,10 @@
 // backward pass makes the mask again instead of storing it. A shard of rank > 1 calls once for each
 // contiguous run of its global indices. p is in [0, 1); the caller takes a new stream for each use.
 
-#include <cmath>
 #include <cstdint>
-#include <stdexcept>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/formula/dropout.hpp>
 #include <ashlar/device/host/random.hpp>
 
 namespace ashlar::device::host {
@@ -24,27 +23,17 @@ namespace ashlar::device::host {
 template <class T>
 void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t seed,
                      std::uint64_t stream, std::int64_t first, T* y) {
-  if (!(p >= 0.0 && p < 1.0)) {
-    throw std::invalid_argument("dropout: the probability is not in [0, 1). Pass 0 to keep all.");
-  }
-  // uniform >= p on the 32-bit words themselves.
-  double const limit = std::ceil(p * 0x1p32);
-  auto const threshold = static_cast<std::uint64_t>(limit);
-  if (threshold > 0xffffffffu) {
+  dropout_rule<T> const rule(p);
+  if (rule.drops_all) {
     for (std::int64_t i = 0; i < count; ++i) y[i] = T(0);
     return;
   }
-  auto const least = static_cast<std::uint32_t>(threshold);
-  T const scale = static_cast<T>(1.0 / (1.0 - p));
   for_each_word_run(seed, stream, first, count,
                     [=](std::uint32_t const* words, std::int64_t offset, std::int64_t n) {
                       T const* const source = x + offset;
                       T* const target = y + offset;
                       ASHLAR_VECTORIZE
-                      for (std::int64_t i = 0; i < n; ++i) {
-                        T const kept = source[i] * scale;
-                        target[i] = words[i] >= least ? kept : T(0);
-                      }
+                      for (std::int64_t i = 0; i < n; ++i) target[i] = rule(source[i], words[i]);
                     });
 }
 

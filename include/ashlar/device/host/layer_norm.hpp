@@ -14,11 +14,11 @@
 // it loses accuracy as (mean / deviation)^2 grows: 1e-5 relative at a ratio of 10 in float.
 // The backward pass is in layer_norm_backward.hpp.
 
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/formula/layer_norm.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/reduce.hpp>
 
@@ -42,11 +42,9 @@ void layer_norm_statistics(T const* sum, T const* sum_of_squares, std::int64_t r
                            T* rstd) {
   T const share = T(1) / static_cast<T>(total_cols);
   for (std::int64_t r = 0; r < rows; ++r) {
-    T const average = sum[r] * share;
-    T const variance = sum_of_squares[r] * share - average * average;
-    mean[r] = average;
-    // Rounding can make the variance of a constant row negative; NaN must stay NaN.
-    rstd[r] = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
+    layer_norm_moments<T> const moments(sum[r], sum_of_squares[r], share, epsilon);
+    mean[r] = moments.mean;
+    rstd[r] = moments.rstd;
   }
 }
 
@@ -61,7 +59,7 @@ void layer_norm_apply(T const* x, T const* mean, T const* rstd, T const* gamma, 
     T const scale = rstd[r];
     ASHLAR_VECTORIZE
     for (std::int64_t c = 0; c < cols; ++c) {
-      out[c] = (row[c] - centre) * scale * gamma[c] + beta[c];
+      out[c] = layer_norm_value(row[c], centre, scale, gamma[c], beta[c]);
     }
   }
 }

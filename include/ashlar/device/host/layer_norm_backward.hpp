@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/formula/layer_norm.hpp>
 #include <ashlar/device/host/reduce.hpp>
 
 namespace ashlar::device::host {
@@ -47,15 +48,9 @@ void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* 
     T const* const gradient = dy + r * cols;
     T const* const row = x + r * cols;
     T* const out = dx + r * cols;
-    T const scale = rstd[r];
-    // dx = scale * g - (slope * x + offset), with one multiply for each term.
-    T const slope = scale * scale * sum_g_xhat[r] * share;
-    T const offset = scale * sum_g[r] * share;
-    T const centre = mean[r];
+    layer_norm_gradient<T> const formula(mean[r], rstd[r], sum_g[r], sum_g_xhat[r], share);
     ASHLAR_VECTORIZE
-    for (std::int64_t c = 0; c < cols; ++c) {
-      out[c] = scale * gamma[c] * gradient[c] - (slope * (row[c] - centre) + offset);
-    }
+    for (std::int64_t c = 0; c < cols; ++c) out[c] = formula(gradient[c], row[c], gamma[c]);
   }
 }
 

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Softmax cross-entropy of one row, for the host's loops and the device's kernels: `sum` is that of
+// e^(x - maximum) over all columns, and a target < 0 says that the row is ignored.
+//
+//   cross_entropy_row_loss   maximum + log(sum) - target_logit, 0 if ignored
+//   gradient                 e^(x - maximum) (scale / sum), less scale at the target
+
+#include <cmath>
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/math.hpp>
+
+namespace ashlar::device {
+
+template <class T>
+ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_t target) {
+  return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
+}
+
+/// The share of a column that is not the target; factor = scale / sum.
+template <class T>
+[[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
+  return math::exp(x - maximum) * factor;
+}
+
+}  // namespace ashlar::device

@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which random words keep an element, and what a kept one becomes: one rule for the host's loops and
+// the device's kernels, so that both drop the same elements.
+//
+//   kept    word >= p 2^32, which is uniform(word) >= p without a conversion
+//   value   x / (1 - p)
+
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::device {
+
+template <class T>
+struct dropout_rule {
+  std::uint32_t least = 0;
+  bool drops_all = false;
+  T scale = T(1);
+
+  /// Throws std::invalid_argument for a probability outside [0, 1).
+  explicit dropout_rule(double p) {
+    if (!(p >= 0.0 && p < 1.0)) {
+      throw std::invalid_argument("dropout: the probability is not in [0, 1). Pass 0 to keep all.");
+    }
+    auto const threshold = static_cast<std::uint64_t>(std::ceil(p * 0x1p32));
+    drops_all = threshold > 0xffffffffu;
+    least = static_cast<std::uint32_t>(threshold);
+    scale = static_cast<T>(1.0 / (1.0 - p));
+  }
+
+  [[gnu::always_inline]] ASHLAR_HD T operator()(T x, std::uint32_t word) const {
+    T const kept = x * scale;
+    return word >= least ? kept : T(0);
+  }
+};
+
+}  // namespace ashlar::device

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Layer norm, one row and one element of it, once for the host's loops and the device's kernels. With
+// C columns and xhat = (x - mean) rstd:
+//
+//   layer_norm_moments     mean = sum / C, rstd = 1 / sqrt(sum of squares / C - mean^2 + epsilon)
+//   layer_norm_value       xhat gamma + beta
+//   layer_norm_gradient    dx = rstd (g - sum g / C - xhat sum (g xhat) / C),  g = dy gamma
+//
+// What is accumulated, and in what order, is the caller's.
+
+#include <cmath>
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::device {
+
+/// Mean and reciprocal deviation of a row.
+template <class T>
+struct layer_norm_moments {
+  T mean;
+  T rstd;
+
+  ASHLAR_HD layer_norm_moments(T sum, T sum_of_squares, T share, T epsilon) : mean(sum * share) {
+    T const variance = sum_of_squares * share - mean * mean;
+    // Rounding can make the variance of a constant row negative; NaN must stay NaN.
+    rstd = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
+  }
+};
+
+template <class T>
+[[gnu::always_inline]] ASHLAR_HD inline T layer_norm_value(T x, T mean, T rstd, T gamma, T beta) {
+  return (x - mean) * rstd * gamma + beta;
+}
+
+/// dx of a row's elements, as rstd g - (slope (x - mean) + offset): one multiply for each term.
+template <class T>
+struct layer_norm_gradient {
+  T mean;
+  T rstd;
+  T slope;
+  T offset;
+
+  ASHLAR_HD layer_norm_gradient(T row_mean, T row_rstd, T sum_g, T sum_g_xhat, T share)
+      : mean(row_mean), rstd(row_rstd), slope(rstd * rstd * sum_g_xhat * share),
+        offset(rstd * sum_g * share) {}
+
+  [[gnu::always_inline]] ASHLAR_HD T operator()(T dy, T x, T gamma) const {
+    return rstd * gamma * dy - (slope * (x - mean) + offset);
+  }
+};
+
+}  // namespace ashlar::device
