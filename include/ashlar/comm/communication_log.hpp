@@ -21,13 +21,14 @@ namespace ashlar {
 /// Records every transfer of a mesh while it lives.
 class communication_log {
  public:
-  explicit communication_log(mesh const& m)
-      : mesh_(m), counter_(std::make_shared<counting_communicator>(m.state_->transport)) {
-    mesh_.state_->transport = counter_;
+  template <class Processor>
+  explicit communication_log(basic_mesh<Processor> const& m)
+      : mesh_(m.state_), counter_(std::make_shared<counting_communicator>(mesh_->transport)) {
+    mesh_->transport = counter_;
   }
   communication_log(communication_log const&) = delete;
   communication_log& operator=(communication_log const&) = delete;
-  ~communication_log() { mesh_.state_->transport = counter_->inner(); }
+  ~communication_log() { mesh_->transport = counter_->inner(); }
 
   std::vector<collective_record> const& records() const { return counter_->records(); }
   void clear() { counter_->clear(); }
@@ -38,7 +39,7 @@ class communication_log {
   }
 
  private:
-  mesh mesh_;
+  std::shared_ptr<mesh_core> mesh_;
   std::shared_ptr<counting_communicator> counter_;
 };
 

@@ -8,6 +8,7 @@
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
+// `mesh` is basic_mesh on processes with host memory; what differs on others is in backend.hpp.
 // The ranks of a node share the memory of its tensors unless told otherwise (shared/settings.hpp).
 // That memory goes back when the last handle ends, and every tensor holds one. Meshes are made by all
 // their ranks in the same order; they may end in any (mpi/collective_handles.hpp).
@@ -21,42 +22,45 @@
 #include <span>
 #include <string>
 
-#include <ashlar/comm/arena.hpp>
-#include <ashlar/comm/buffer.hpp>
-#include <ashlar/comm/mpi/communicator.hpp>
-#include <ashlar/comm/plan_cache.hpp>
+#include <ashlar/comm/mesh_core.hpp>
+#include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/mesh/text.hpp>
 
 namespace ashlar {
 
-class mesh {
+template <class Processor>
+class basic_mesh {
+  using backend = backend_of<Processor>;
+
  public:
-  /// Collective over `comm`. Throws ashlar::error on every rank if the number of ranks is another, if
+  using processor_type = Processor;
+  using world = typename backend::world;
+  using settings = typename backend::settings;
+
+  /// Collective over `ranks`. Throws ashlar::error on every rank if the number of ranks is another, if
   /// machines differ, or if what one rank is told of shared memory is wrong.
-  mesh(MPI_Comm comm, ashlar::topology const& t, ashlar::machine const& m = machines::workstation,
-       shared::settings const& sharing = shared::from_environment()) {
-    int size = 0, rank = 0;
-    MPI_Comm_size(comm, &size);
-    MPI_Comm_rank(comm, &rank);
+  basic_mesh(world ranks, ashlar::topology const& t,
+             ashlar::machine const& m = machines::workstation,
+             settings const& wanted = backend::default_settings()) {
+    int const size = backend::size_of(ranks), rank = backend::rank_in(ranks);
     if (t.ranks() != size)
       throw error("mesh", to_string(t) + " has " + std::to_string(t.ranks()) +
                               " ranks but the program runs on " + std::to_string(size) +
                               ". Start it with mpirun -n " + std::to_string(t.ranks()) +
                               ", or give a mesh whose extents multiply to " + std::to_string(size) +
                               ".");
-    state_ = std::make_shared<state>(comm, sharing);
+    state_ = std::make_shared<state>(ranks, t, wanted);
     state_->shape = t;
     state_->rank = rank;
     state_->here = t.coordinates_of(rank);
     state_->priced_on = m;
-    state_->plain = state_->transport = std::make_shared<mpi::communicator>(
-        state_->handles, t, state_->window, state_->memory, state_->order, state_->waiting);
+    state_->plain = state_->transport = state_->back.make_transport();
     set_machine(m);
   }
-  mesh(MPI_Comm comm, std::initializer_list<mesh_axis> axes,
-       ashlar::machine const& m = machines::workstation,
-       shared::settings const& sharing = shared::from_environment())
-      : mesh(comm, ashlar::topology(axes), m, sharing) {}
+  basic_mesh(world ranks, std::initializer_list<mesh_axis> axes,
+             ashlar::machine const& m = machines::workstation,
+             settings const& wanted = backend::default_settings())
+      : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
   ashlar::topology const& topology() const { return state_->shape; }
   coordinates const& here() const { return state_->here; }
@@ -71,8 +75,14 @@ class mesh {
     state_->priced_on = m;
     state_->plans.clear();
   }
-  arena& memory() const { return state_->memory; }
-  std::shared_ptr<arena> shared_memory() const { return {state_, &state_->memory}; }
+  /// What computes on this mesh's tensors.
+  decltype(auto) processor() const { return state_->back.processor(); }
+  auto& memory() const { return state_->back.memory(); }
+  /// The same with a share in the mesh, which lives as long.
+  auto shared_memory() const {
+    auto& memory = state_->back.memory();
+    return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);
+  }
 
   /// Throws ashlar::error on every rank unless all have the same `value`. Collective over the mesh:
   /// one all-reduce of 16 bytes, which logs do not see.
@@ -97,7 +107,7 @@ class mesh {
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
     auto const timed = time();
-    state_->transport->run({&what, type, source, target, state_->order.take_ticket(what.axes)});
+    state_->transport->run({&what, type, source, target, order().take_ticket(what.axes)});
   }
 
   /// A turn for a transfer that is started later: all ranks take their turns in the same order.
@@ -105,7 +115,7 @@ class mesh {
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
-    return state_->order.take_ticket(what.axes);
+    return order().take_ticket(what.axes);
   }
   /// Begins a transfer. This and what follows adds its time to communication_seconds().
   std::unique_ptr<progressing> start(shipment const& s) const {
@@ -120,15 +130,15 @@ class mesh {
   /// Waits for its end.
   void wait(progressing& p) const {
     auto const timed = time();
-    state_->waiting.until([&] { return p.advance(); });
+    state_->back.until([&] { return p.advance(); });
   }
   /// The transfers under way.
-  ashlar::progress& order() const { return state_->order; }
+  ashlar::progress& order() const { return state_->back.order(); }
   /// Lets all transfers under way go on: worth calling now and then in a long computation.
   void progress() const {
-    if (state_->order.idle()) return;
+    if (order().idle()) return;
     auto const timed = time();
-    state_->order.poll();
+    order().poll();
   }
 
   void barrier() const { state_->transport->barrier(); }
@@ -152,37 +162,19 @@ class mesh {
   /// The plans of this mesh; matmul keeps its own there.
   plan_cache& plans() const { return state_->plans; }
 
-  friend bool operator==(mesh const& a, mesh const& b) { return a.state_ == b.state_; }
+  friend bool operator==(basic_mesh const& a, basic_mesh const& b) { return a.state_ == b.state_; }
 
  private:
   friend class communication_log;
   friend class no_communication;
 
-  struct state {
-    state(MPI_Comm comm, shared::settings const& sharing)
-        : handles(comm), window(handles, sharing), memory(window.region(), window.region_bytes()),
-          waiting(order, window.ranks_on_node()) {}
-    ~state() {
-      if (!memory.is_retired()) return;
-      handles.keep_forever();
-      window.keep_pages();
-    }
-
-    ashlar::topology shape;
-    int rank = 0;
-    coordinates here{};
-    ashlar::machine priced_on;
-    mpi::collective_handles handles;
-    mpi::shared_window window;
-    arena memory;
-    ashlar::progress order;
-    mpi::waiting waiting;
-    std::shared_ptr<communicator> plain;      // without decorators
-    std::shared_ptr<communicator> transport;  // the same, perhaps decorated
-    plan_cache plans;
-    double seconds = 0;
-    bool is_timed = false;  // already, by a caller
-    bool forbidden = false;
+  /// The transport, which uses what the backend holds, goes first.
+  struct state_with_backend {
+    backend back;
+  };
+  struct state : state_with_backend, mesh_core {
+    state(world ranks, ashlar::topology const& t, settings const& wanted)
+        : state_with_backend{{ranks, t, wanted}} {}
   };
 
   static std::uint64_t fingerprint(ashlar::machine const& m) {
@@ -213,7 +205,7 @@ class mesh {
   /// Adds the time until it goes to communication_seconds(), unless one around it does.
   class timer {
    public:
-    explicit timer(state& s) : state_(s.is_timed ? nullptr : &s) {
+    explicit timer(mesh_core& s) : state_(s.is_timed ? nullptr : &s) {
       s.is_timed = true;
       if (state_ != nullptr) start_ = clock::now();
     }
@@ -226,25 +218,22 @@ class mesh {
 
    private:
     using clock = std::chrono::steady_clock;
-    state* state_;
+    mesh_core* state_;
     clock::time_point start_;
   };
   timer time() const { return timer(*state_); }
 
   template <class T>
   void reduce(communicator& transport, std::span<T> values, reduction op) const {
-    auto const all = all_axes();
     auto const count = static_cast<std::int64_t>(values.size());
-    auto const what = flat_all_reduce(count, all, topology(), here(), op);
-    // In the arena, so that neighbours can read it.
-    buffer<T> const source(state_->memory, count), target(state_->memory, count);
-    std::copy(values.begin(), values.end(), source.data());
-    transport.run(
-        {&what, element_type_of<T>, source.data(), target.data(), state_->order.take_ticket(all)});
-    std::copy(target.data(), target.data() + count, values.begin());
+    auto const what = flat_all_reduce(count, all_axes(), topology(), here(), op);
+    state_->back.reduce(transport, values, what);
   }
 
   std::shared_ptr<state> state_;
 };
+
+/// A mesh of processes with host memory, on MPI.
+using mesh = basic_mesh<device::host::processor>;
 
 }  // namespace ashlar

@@ -5,6 +5,8 @@
 
 // Forbids a mesh to move anything: what is meant to be local then says so where it is not.
 
+#include <memory>
+
 #include <ashlar/comm/mesh.hpp>
 
 namespace ashlar {
@@ -12,15 +14,17 @@ namespace ashlar {
 /// Makes every transfer of a mesh an error while it lives.
 class no_communication {
  public:
-  explicit no_communication(mesh const& m) : mesh_(m), before_(m.state_->forbidden) {
-    mesh_.state_->forbidden = true;
+  template <class Processor>
+  explicit no_communication(basic_mesh<Processor> const& m)
+      : mesh_(m.state_), before_(mesh_->forbidden) {
+    mesh_->forbidden = true;
   }
   no_communication(no_communication const&) = delete;
   no_communication& operator=(no_communication const&) = delete;
-  ~no_communication() { mesh_.state_->forbidden = before_; }
+  ~no_communication() { mesh_->forbidden = before_; }
 
  private:
-  mesh mesh_;
+  std::shared_ptr<mesh_core> mesh_;
   bool before_;
 };
 

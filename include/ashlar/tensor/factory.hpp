@@ -82,81 +82,90 @@ Tensor make(Tensor t, Fill fill) {
 }  // namespace detail
 
 /// Every element is `value`.
-template <class T, int Rank, placement_argument Placement>
-auto full(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
+template <class T, int Rank, placement_argument Placement, class Processor>
+auto full(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], Placement const& p,
           accumulation_t<T> value) {
   return detail::make(
-      tensor_for<T, Rank, Placement>(m, detail::shape_of(extents), as_value(p)),
+      tensor_for<T, Rank, Placement, Processor>(m, detail::shape_of(extents), as_value(p)),
       [value](auto& t) { std::fill_n(t.data(), t.local_elements(), static_cast<T>(value)); });
 }
 
-template <class T, int Rank, placement_argument Placement>
-auto zeros(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p) {
+template <class T, int Rank, placement_argument Placement, class Processor>
+auto zeros(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank],
+           Placement const& p) {
   return full<T>(m, extents, p, accumulation_t<T>{});
 }
 
 /// Element i is value(i), i: std::array of global indices, one per dim.
-template <class T, int Rank, placement_argument Placement, class Value>
-auto from_index(mesh const& m, shape const& extents, Placement const& p, Value value) {
-  return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
-    std::array<std::int64_t, static_cast<std::size_t>(Rank)> index{};
-    box const& b = t.local_box();
-    T* out = t.data();
-    for (std::int64_t i = 0; i < t.local_elements(); ++i) {
-      std::int64_t rest = i;
-      for (int d = Rank - 1; d >= 0; --d) {
-        index[static_cast<std::size_t>(d)] = b[d].begin + rest % b[d].size;
-        rest /= b[d].size;
-      }
-      *out++ = static_cast<T>(value(index));
-    }
-  });
+template <class T, int Rank, placement_argument Placement, class Value, class Processor>
+auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
+                Value value) {
+  return detail::make(tensor_for<T, Rank, Placement, Processor>(m, extents, as_value(p)),
+                      [&](auto& t) {
+                        std::array<std::int64_t, static_cast<std::size_t>(Rank)> index{};
+                        box const& b = t.local_box();
+                        T* out = t.data();
+                        for (std::int64_t i = 0; i < t.local_elements(); ++i) {
+                          std::int64_t rest = i;
+                          for (int d = Rank - 1; d >= 0; --d) {
+                            index[static_cast<std::size_t>(d)] = b[d].begin + rest % b[d].size;
+                            rest /= b[d].size;
+                          }
+                          *out++ = static_cast<T>(value(index));
+                        }
+                      });
 }
 
 /// Normal deviates of (seed, stream, global index).
-template <class T, int Rank, placement_argument Placement>
-auto normal(mesh const& m, shape const& extents, Placement const& p, random_options o = {}) {
+template <class T, int Rank, placement_argument Placement, class Processor>
+auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
+            random_options o = {}) {
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_RANDOM_INTEGERS);
   using A = accumulation_t<T>;
-  return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
-    detail::for_each_global_run(extents, t.local_box(), t.data(),
-                                [&](std::int64_t first, std::int64_t count, T* out) {
-                                  device::host::fill_normal<T>(o.seed, o.stream, first, count,
-                                                               A(o.mean), A(o.deviation), out);
-                                });
-  });
+  return detail::make(
+      tensor_for<T, Rank, Placement, Processor>(m, extents, as_value(p)), [&](auto& t) {
+        detail::for_each_global_run(extents, t.local_box(), t.data(),
+                                    [&](std::int64_t first, std::int64_t count, T* out) {
+                                      device::host::fill_normal<T>(o.seed, o.stream, first, count,
+                                                                   A(o.mean), A(o.deviation), out);
+                                    });
+      });
 }
 
 /// Uniform deviates in [low, high) of (seed, stream, global index).
-template <class T, int Rank, placement_argument Placement>
-auto uniform(mesh const& m, shape const& extents, Placement const& p, random_options o = {}) {
+template <class T, int Rank, placement_argument Placement, class Processor>
+auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
+             random_options o = {}) {
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_RANDOM_INTEGERS);
   using A = accumulation_t<T>;
-  return detail::make(tensor_for<T, Rank, Placement>(m, extents, as_value(p)), [&](auto& t) {
-    detail::for_each_global_run(
-        extents, t.local_box(), t.data(), [&](std::int64_t first, std::int64_t count, T* out) {
-          device::host::fill_uniform<T>(o.seed, o.stream, first, count, A(o.low), A(o.high), out);
-        });
-  });
+  return detail::make(
+      tensor_for<T, Rank, Placement, Processor>(m, extents, as_value(p)), [&](auto& t) {
+        detail::for_each_global_run(extents, t.local_box(), t.data(),
+                                    [&](std::int64_t first, std::int64_t count, T* out) {
+                                      device::host::fill_uniform<T>(o.seed, o.stream, first, count,
+                                                                    A(o.low), A(o.high), out);
+                                    });
+      });
 }
 
-template <class T, int Rank, placement_argument Placement>
-auto normal(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
+template <class T, int Rank, placement_argument Placement, class Processor>
+auto normal(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], Placement const& p,
             random_options o = {}) {
   return normal<T, Rank>(m, detail::shape_of(extents), p, o);
 }
-template <class T, int Rank, placement_argument Placement>
-auto uniform(mesh const& m, std::int64_t const (&extents)[Rank], Placement const& p,
-             random_options o = {}) {
+template <class T, int Rank, placement_argument Placement, class Processor>
+auto uniform(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank],
+             Placement const& p, random_options o = {}) {
   return uniform<T, Rank>(m, detail::shape_of(extents), p, o);
 }
 
 /// The tensor whose full, row-major values every rank passes in; each keeps its part.
 /// Throws ashlar::error if the count does not match the extents.
-template <int Rank, class T, placement_argument Placement>
-auto from_full(mesh const& m, shape const& extents, Placement const& p, std::span<T> values) {
+template <int Rank, class T, placement_argument Placement, class Processor>
+auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
+               std::span<T> values) {
   using value = std::remove_const_t<T>;
-  tensor_for<value, Rank, Placement> made(m, extents, as_value(p));
+  tensor_for<value, Rank, Placement, Processor> made(m, extents, as_value(p));
   if (static_cast<std::int64_t>(values.size()) != extents.elements())
     throw error("from_full",
                 std::to_string(values.size()) + " values for shape " + to_string(extents) + ".");

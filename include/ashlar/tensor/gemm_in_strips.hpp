@@ -18,11 +18,12 @@ inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c
 
 /// c[i] = op(a[i]) · op(b[i]) for each i of a batch, added to what c holds if `adds`; operands and
 /// strides as device::host::gemm_batched_strided. Communicates nothing new.
-template <class T>
-void gemm_in_strips(mesh const& mesh, bool transpose_a, bool transpose_b, std::int64_t batch,
-                    std::int64_t m, std::int64_t n, std::int64_t k, T const* a, std::int64_t lda,
-                    std::int64_t stride_a, T const* b, std::int64_t ldb, std::int64_t stride_b,
-                    bool adds, T* c, std::int64_t ldc, std::int64_t stride_c) {
+template <class T, class Processor>
+void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool transpose_b,
+                    std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, T const* a,
+                    std::int64_t lda, std::int64_t stride_a, T const* b, std::int64_t ldb,
+                    std::int64_t stride_b, bool adds, T* c, std::int64_t ldc,
+                    std::int64_t stride_c) {
   using scalar = accumulation_t<T>;
   scalar const beta = adds ? scalar(1) : scalar(0);
   if (mesh.order().idle())

@@ -203,12 +203,13 @@ requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B c
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// Where to keep an m x k and a k x n matrix of T and their product on `mesh`, and the plan between
+/// Where to keep an m x k and a k x n matrix of T and their product on a mesh, and the plan between
 /// these placements. Communicates nothing. Throws ashlar::error if no plan fits the memory.
-template <class T>
+template <class T, class Processor>
 matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
-                                   mesh const& mesh) {
-  return plan_matmul_layouts(m, n, k, mesh.topology(), static_cast<int>(sizeof(T)), mesh.machine());
+                                   basic_mesh<Processor> const& where) {
+  return plan_matmul_layouts(m, n, k, where.topology(), static_cast<int>(sizeof(T)),
+                             where.machine());
 }
 
 /// x · w, placed as asked, by the cheapest plan that does what is `wanted` (without it: fits the

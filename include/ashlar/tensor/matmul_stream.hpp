@@ -28,17 +28,20 @@
 namespace ashlar::detail {
 
 /// A part of a shard that a GEMM works on, and the tensor that owns it.
-template <class T, int Rank>
+template <distributed Tensor>
 struct matmul_block {
-  tensor<T, Rank> owner;
+  using T = typename Tensor::value_type;
+  static constexpr int Rank = Tensor::rank;
+
+  Tensor owner;
   T* data = nullptr;
   std::array<std::int64_t, Rank> size{};
 
-  explicit matmul_block(tensor<T, Rank> const& x) : owner(x), data(x.data()) {
+  explicit matmul_block(Tensor const& x) : owner(x), data(x.data()) {
     for (int d = 0; d < Rank; ++d) size[static_cast<std::size_t>(d)] = x.local_size(d);
   }
   /// The part of x whose dim `dim` is `range`, in global indices.
-  matmul_block(tensor<T, Rank> const& x, int dim, interval range) : matmul_block(x) {
+  matmul_block(Tensor const& x, int dim, interval range) : matmul_block(x) {
     box part = x.local_box();
     part.dim[dim] = range;
     if (part.elements() > 0) data += offset_of(x.local_box(), part);
@@ -51,9 +54,9 @@ struct matmul_block {
 
 /// The slices of panel `i` that lie in the shard of x: visit(region of x, box of the panel's shard
 /// in the same coordinates).
-template <class T, int Rank, class Visit>
-void for_each_slice(tensor<T, Rank> const& x, tensor<T, Rank> const& panel, int dim,
-                    panel_stream const& panels, int i, Visit visit) {
+template <distributed Tensor, class Visit>
+void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
+                    int i, Visit visit) {
   panel_cuts const cuts{x.extents()[dim], panels};
   interval const mine = x.local_box()[dim];
   std::int64_t done = 0;
@@ -69,18 +72,21 @@ void for_each_slice(tensor<T, Rank> const& x, tensor<T, Rank> const& panel, int 
 }
 
 /// One tensor of a product in panels.
-template <class T, int Rank>
+template <distributed Tensor>
 class panel_tensor {
+  using T = typename Tensor::value_type;
+  using block_type = matmul_block<Tensor>;
+
  public:
   /// `moves`: which of the plans of a panel is this tensor's.
-  panel_tensor(tensor<T, Rank> const& x, prepared_plan prepared_panels::*moves,
+  panel_tensor(Tensor const& x, prepared_plan prepared_panels::*moves,
                std::shared_ptr<prepared_product const> const& product,
                redistribution_plan const& whole, int dim)
       : x_(x), moves_(moves), product_(product), whole_(whole), panels_(product->plan.panels),
         dim_(dim), in_place_(dim >= 0 && panels_in_place(product->plan, whole, x.placement(), dim,
                                                          x.mesh().topology())) {}
 
-  using moving = moving_tensor<tensor<T, Rank>>;
+  using moving = moving_tensor<Tensor>;
 
   /// Begins to move panel `i` of an operand, if there is one that has to; else empty.
   std::optional<moving> start(int i) const {
@@ -94,18 +100,18 @@ class panel_tensor {
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
   /// Panel `i` of an operand, begun as `panel`, where the local product wants it.
-  matmul_block<T, Rank> arrived(int i, std::optional<moving> panel) const {
-    if (panel) return matmul_block<T, Rank>(panel->wait());
-    return dim_ < 0 ? matmul_block<T, Rank>(x_) : part(i);
+  block_type arrived(int i, std::optional<moving> panel) const {
+    if (panel) return block_type(panel->wait());
+    return dim_ < 0 ? block_type(x_) : part(i);
   }
 
   /// Where the local product leaves panel `i` of the result.
-  matmul_block<T, Rank> result(int i) const {
-    if (dim_ < 0) return matmul_block<T, Rank>(x_);
-    return in_place_ ? part(i) : matmul_block<T, Rank>(made(i));
+  block_type result(int i) const {
+    if (dim_ < 0) return block_type(x_);
+    return in_place_ ? part(i) : block_type(made(i));
   }
   /// Begins to move panel `i` of the result, if it has to.
-  std::optional<moving> start_result(int i, matmul_block<T, Rank> block) const {
+  std::optional<moving> start_result(int i, block_type block) const {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
@@ -128,21 +134,21 @@ class panel_tensor {
   /// The same as a part of the product's plan, which lives as long.
   std::shared_ptr<prepared_plan const> shared_moves(int i) const { return {product_, &moves(i)}; }
   /// Panel `i`, not filled, where its moves begin.
-  tensor<T, Rank> made(int i) const {
+  Tensor made(int i) const {
     auto const& plan = moves(i).plan;
     return {x_.mesh(), plan.extents, plan.from};
   }
   /// Panel `i` where its moves begin, without a copy.
-  tensor<T, Rank> viewed(int i) const {
+  Tensor viewed(int i) const {
     auto const& plan = moves(i).plan;
     auto const block = part(i);
     return {x_.mesh(), plan.extents, plan.from, std::shared_ptr<T>(x_.shard(), block.data)};
   }
-  matmul_block<T, Rank> part(int i) const {  // the shard is one chunk
+  block_type part(int i) const {  // the shard is one chunk
     return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
   }
 
-  tensor<T, Rank> x_;
+  Tensor x_;
   prepared_plan prepared_panels::*moves_;
   std::shared_ptr<prepared_product const> const& product_;
   redistribution_plan const& whole_;
@@ -152,33 +158,34 @@ class panel_tensor {
 };
 
 /// c = op(a) · op(b) on blocks, added to what c holds if `adds`; transfers go on meanwhile.
-template <class T, int Rank>
-void multiply_blocks(matmul_plan const& plan, matmul_block<T, Rank> const& a,
-                     matmul_block<T, Rank> const& b, bool adds, matmul_block<T, Rank> const& c) {
-  gemm_in_strips<T>(c.owner.mesh(), plan.transpose_a, plan.transpose_b, Rank == 3 ? c.extent(0) : 1,
-                    c.extent(Rank - 2), c.extent(Rank - 1),
-                    a.extent(Rank - (plan.transpose_a ? 2 : 1)), a.data, a.row_stride(),
-                    a.batch_stride(), b.data, b.row_stride(), b.batch_stride(), adds, c.data,
-                    c.row_stride(), c.batch_stride());
+template <distributed Tensor>
+void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
+                     matmul_block<Tensor> const& b, bool adds, matmul_block<Tensor> const& c) {
+  constexpr int Rank = Tensor::rank;
+  gemm_in_strips<typename Tensor::value_type>(
+      c.owner.mesh(), plan.transpose_a, plan.transpose_b, Rank == 3 ? c.extent(0) : 1,
+      c.extent(Rank - 2), c.extent(Rank - 1), a.extent(Rank - (plan.transpose_a ? 2 : 1)), a.data,
+      a.row_stride(), a.batch_stride(), b.data, b.row_stride(), b.batch_stride(), adds, c.data,
+      c.row_stride(), c.batch_stride());
 }
 
 /// Runs a plan that streams on operands that lie as it says.
-template <class T, int Rank>
-tensor<T, Rank> run_streamed(tensor<T, Rank> const& a, tensor<T, Rank> const& b,
-                             std::shared_ptr<prepared_product const> const& product) {
+template <distributed Tensor>
+Tensor run_streamed(Tensor const& a, Tensor const& b,
+                    std::shared_ptr<prepared_product const> const& product) {
   auto const& plan = product->plan;
   auto const names = plan.letters();
   char const letter = plan.panels.letter;
   int const in_a = names.dim_of(names.a, letter), in_b = names.dim_of(names.b, letter),
             in_c = names.dim_of(names.c, letter);
-  tensor<T, Rank> c;
+  Tensor c;
   {
-    panel_tensor<T, Rank> const x(in_a < 0 ? run_plan(a, product->a) : a, &prepared_panels::a,
-                                  product, plan.a, in_a);
-    panel_tensor<T, Rank> const w(in_b < 0 ? run_plan(b, product->b) : b, &prepared_panels::b,
-                                  product, plan.b, in_b);
+    panel_tensor<Tensor> const x(in_a < 0 ? run_plan(a, product->a) : a, &prepared_panels::a,
+                                 product, plan.a, in_a);
+    panel_tensor<Tensor> const w(in_b < 0 ? run_plan(b, product->b) : b, &prepared_panels::b,
+                                 product, plan.b, in_b);
     c = {a.mesh(), plan.c.extents, in_c < 0 ? plan.c.from : plan.c.to};
-    panel_tensor<T, Rank> const y(c, &prepared_panels::c, product, plan.c, in_c);
+    panel_tensor<Tensor> const y(c, &prepared_panels::c, product, plan.c, in_c);
     auto next_x = x.start(0), next_w = w.start(0);
     decltype(next_x) last_y;
     for (int i = 0; i < plan.panels.count; ++i) {

@@ -29,11 +29,12 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
 }
 
 /// Runs the plan's steps from `x`, which lies as the plan begins.
-template <class T, int Rank>
-tensor<T, Rank> run_plan(tensor<T, Rank> x, prepared_plan const& p) {
+template <distributed Tensor>
+requires(!Tensor::is_static) Tensor run_plan(Tensor x, prepared_plan const& p) {
+  using T = typename Tensor::value_type;
   auto const& m = x.mesh();
   for (std::size_t i = 0; i < p.transfers.size(); ++i) {
-    tensor<T, Rank> next(m, x.extents(), p.plan.steps[static_cast<int>(i)].to);
+    Tensor next(m, x.extents(), p.plan.steps[static_cast<int>(i)].to);
     run_transfer(m, p.transfers[i], static_cast<T const*>(x.data()), next.data());
     x = std::move(next);
   }

@@ -25,11 +25,13 @@ namespace ashlar {
 namespace detail {
 
 /// A plan that is being run.
-template <class T, int Rank>
+template <distributed Tensor>
 class plan_run final : public progressing {
+  using T = typename Tensor::value_type;
+
  public:
   /// Takes a turn for each step, now and in program order, and begins the first.
-  plan_run(tensor<T, Rank> x, std::shared_ptr<prepared_plan const> p)
+  plan_run(Tensor x, std::shared_ptr<prepared_plan const> p)
       : x_(std::move(x)), plan_(std::move(p)) {
     for (auto const& what : plan_->transfers)
       tickets_.push_back(communicates(what.kind) ? x_.mesh().take_ticket(what) : 0);
@@ -69,11 +71,11 @@ class plan_run final : public progressing {
     return true;
   }
 
-  tensor<T, Rank> const& result() const { return x_; }
+  Tensor const& result() const { return x_; }
 
  private:
   void begin(transfer const& what) {
-    tensor<T, Rank> next(x_.mesh(), x_.extents(), plan_->plan.steps[static_cast<int>(at_)].to);
+    Tensor next(x_.mesh(), x_.extents(), plan_->plan.steps[static_cast<int>(at_)].to);
     if (communicates(what.kind)) {
       next_ = std::move(next);
       under_way_ = x_.mesh().start(
@@ -85,7 +87,7 @@ class plan_run final : public progressing {
     }
   }
 
-  tensor<T, Rank> x_, next_;
+  Tensor x_, next_;
   std::shared_ptr<prepared_plan const> plan_;  // the mesh may forget it meanwhile
   inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
   std::size_t at_ = 0;
@@ -101,11 +103,11 @@ template <distributed Tensor>
 class moving_tensor {
  public:
   using value_type = typename Tensor::value_type;
+  using dynamic_type = typename Tensor::dynamic_type;
 
   explicit moving_tensor(Tensor const& arrived) : arrived_(arrived) {}
-  moving_tensor(tensor<value_type, Tensor::rank> x, std::shared_ptr<prepared_plan const> plan)
-      : run_(std::make_unique<detail::plan_run<value_type, Tensor::rank>>(std::move(x),
-                                                                          std::move(plan))) {}
+  moving_tensor(dynamic_type x, std::shared_ptr<prepared_plan const> plan)
+      : run_(std::make_unique<detail::plan_run<dynamic_type>>(std::move(x), std::move(plan))) {}
 
   /// Does what can be done now. True when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->result().mesh().test(*run_); }
@@ -125,15 +127,15 @@ class moving_tensor {
 
  private:
   Tensor arrived_;
-  std::unique_ptr<detail::plan_run<value_type, Tensor::rank>> run_;
+  std::unique_ptr<detail::plan_run<dynamic_type>> run_;
 };
 
 /// Begins to move `x` to another placement; what redistribute does, but it returns at once.
 /// Communicates: the plan's collectives, until wait(). Throws as redistribute does.
 template <distributed Tensor, placement_argument Target>
 auto redistribute_async(Tensor const& x, Target const& target) {
-  using value = typename Tensor::value_type;
-  using result = tensor_for<value, Tensor::rank, Target>;
+  using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,
+                            typename Tensor::processor_type>;
   if constexpr (static_placement<Target>) (void)detail::target_fits<Tensor, Target>();
   return moving_tensor<result>(x.as_dynamic(), detail::plan_to(x, as_value(target)));
 }

@@ -72,7 +72,8 @@ auto reduce_dim(X const& x) {
 /// The values of x as To, each rounded to nearest, placed alike.
 template <class To, distributed X>
 auto converted(X const& x) {
-  tensor<To, X::rank, typename X::placement_type> y(x.mesh(), x.extents(), x.placement());
+  tensor<To, X::rank, typename X::placement_type, typename X::processor_type> y(
+      x.mesh(), x.extents(), x.placement());
   std::transform(x.data(), x.data() + x.local_elements(), y.data(),
                  [](auto value) { return static_cast<To>(value); });
   return y;

@@ -23,8 +23,7 @@ namespace detail {
 /// What to write instead of a reshape that would move data. `wanted`: how the result shall lie.
 inline std::string reshape_advice(shape const& from, placement const& p, shape const& to,
                                   std::optional<placement> const& wanted, int element_size,
-                                  mesh const& m) {
-  auto const& t = m.topology();
+                                  topology const& t, machine const& m) {
   std::string const then = wanted ? ", and redistribute that to " + to_string(*wanted) : "";
   if (wanted) {
     if (auto const other = reshape_placement(from, to, t, p))
@@ -35,9 +34,9 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
       return "Redistribute it to " + to_string(*source) + " first.";
   }
   // With its splits gathered any tensor can be reshaped, so there is a nearest.
-  auto const nearest = *nearest_placement(
-      from, element_size, p, t, m.machine(),
-      [&](placement const& q) { return reshape_placement(from, to, t, q).has_value(); });
+  auto const nearest = *nearest_placement(from, element_size, p, t, m, [&](placement const& q) {
+    return reshape_placement(from, to, t, q).has_value();
+  });
   return "Redistribute it to " + to_string(nearest) + " first; the result then lies as " +
          to_string(*reshape_placement(from, to, t, nearest)) + then + ".";
 }
@@ -67,7 +66,8 @@ placement reshaped_placement(char const* operation, X const& x, shape const& ext
   throw error(operation, what() + (wanted ? " as " + to_string(*wanted) : "") +
                              ": elements would have to move between ranks. " +
                              reshape_advice(x.extents(), p, extents, wanted,
-                                            static_cast<int>(sizeof(typename X::value_type)), m));
+                                            static_cast<int>(sizeof(typename X::value_type)),
+                                            m.topology(), m.machine()));
 }
 
 /// The shard of x under other extents. Result: tags, or dynamic.
@@ -77,7 +77,8 @@ auto reshaped(char const* operation, X const& x, shape const& extents,
   std::optional<placement> wanted;
   if constexpr (static_placement<Result>) wanted = value_of<Result>;
   auto const p = reshaped_placement(operation, x, extents, wanted, preferred);
-  return tensor<typename X::value_type, Rank, Result>(x.mesh(), extents, p, x.shard());
+  return tensor<typename X::value_type, Rank, Result, typename X::processor_type>(x.mesh(), extents,
+                                                                                  p, x.shard());
 }
 
 /// What the types already tell of a reshape to Result; of a dynamic x they tell nothing.

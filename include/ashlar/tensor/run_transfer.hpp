@@ -27,8 +27,9 @@ void run_local(transfer const& what, T const* source, T* target) {
 
 /// Carries `what` out of `source`, a shard with box what.from, into `target`, one with box what.to.
 /// Communicates: the step's collective along its axes.
-template <class T>
-void run_transfer(mesh const& m, transfer const& what, T const* source, T* target) {
+template <class T, class Processor>
+void run_transfer(basic_mesh<Processor> const& m, transfer const& what, T const* source,
+                  T* target) {
   if (communicates(what.kind)) m.run(what, element_type_of<T>, source, target);
   else detail::run_local(what, source, target);
 }

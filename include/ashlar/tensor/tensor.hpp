@@ -9,6 +9,9 @@
 //   tensor<float, 2, sbp<S<0>, B>>    the compiler knows how it lies
 //   tensor<float, 2, dynamic>         the object knows (placement())
 //
+// A last parameter says what computes on it (by default the host), so that what is in another
+// processor's memory is not taken for the host's by mistake.
+//
 // A tensor is a handle: copies share the shard, clone() makes a new one. Shards are row-major and
 // come from the mesh's arena. Making, copying and looking at a tensor communicates nothing.
 
@@ -59,11 +62,14 @@ constexpr bool fits() {
 }
 }  // namespace detail
 
-template <class T, int Rank, class Placement = dynamic>
+template <class T, int Rank, class Placement = dynamic, class Processor = device::host::processor>
 class tensor {
  public:
   using value_type = T;
   using placement_type = Placement;
+  using processor_type = Processor;
+  using mesh_type = basic_mesh<Processor>;
+  using dynamic_type = tensor<T, Rank, dynamic, Processor>;
   static constexpr int rank = Rank;
   static constexpr bool is_static = static_placement<Placement>;
   static_assert(detail::fits<Placement, Rank>(), "tensor: " ASHLAR_SAYS_PLACEMENT);
@@ -71,7 +77,7 @@ class tensor {
   tensor() = default;
 
   /// A tensor whose shard is not initialized. Throws ashlar::error if the placement does not fit.
-  tensor(ashlar::mesh const& m, shape const& extents, ashlar::placement const& p)
+  tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p)
       : mesh_(m), extents_(extents), placement_(p) {
     if (extents.rank() != Rank)
       throw error("tensor", "shape " + to_string(extents) + " has " +
@@ -90,14 +96,14 @@ class tensor {
   }
 
   /// A view: `shard`, which may own more, is this rank's part of a tensor that lies so.
-  tensor(ashlar::mesh const& m, shape const& extents, ashlar::placement const& p,
+  tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
          std::shared_ptr<T> shard)
       : mesh_(m), extents_(extents), placement_(p),
         box_(ashlar::local_box(extents, m.topology(), p, m.here())), data_(std::move(shard)) {}
   /// The shard and what keeps it alive: what a view is made of.
   std::shared_ptr<T> const& shard() const { return data_; }
 
-  ashlar::mesh const& mesh() const { return *mesh_; }
+  mesh_type const& mesh() const { return *mesh_; }
   shape const& extents() const { return extents_; }
   ashlar::placement placement() const {
     if constexpr (is_static) return value_of<Placement>;
@@ -122,11 +128,11 @@ class tensor {
   }
 
   /// The same shard under the run-time type.
-  tensor<T, Rank, dynamic> as_dynamic() const { return retyped<dynamic>(); }
+  dynamic_type as_dynamic() const { return retyped<dynamic>(); }
 
   /// The same shard under a type that says where it lies. Throws if it does not lie so.
   template <class Typed>
-  tensor<T, Rank, canonical<Typed>> as_static() const {
+  tensor<T, Rank, canonical<Typed>, Processor> as_static() const {
     if (!(placement() == value_of<Typed>))
       throw error("as_static", "the tensor lies as " + to_string(placement()) + ", not as " +
                                    to_string(value_of<Typed>) + ". Redistribute it first.");
@@ -134,12 +140,12 @@ class tensor {
   }
 
  private:
-  template <class, int, class>
+  template <class, int, class, class>
   friend class tensor;
 
   template <class Other>
-  tensor<T, Rank, Other> retyped() const {
-    tensor<T, Rank, Other> t;
+  tensor<T, Rank, Other, Processor> retyped() const {
+    tensor<T, Rank, Other, Processor> t;
     t.mesh_ = mesh_;
     t.extents_ = extents_;
     t.placement_ = placement();
@@ -148,7 +154,7 @@ class tensor {
     return t;
   }
 
-  std::optional<ashlar::mesh> mesh_;
+  std::optional<mesh_type> mesh_;
   shape extents_;
   ashlar::placement placement_;
   box box_;
@@ -157,20 +163,22 @@ class tensor {
 
 template <class Type>
 inline constexpr bool is_tensor = false;
-template <class T, int Rank, class Placement>
-inline constexpr bool is_tensor<tensor<T, Rank, Placement>> = true;
+template <class T, int Rank, class Placement, class Processor>
+inline constexpr bool is_tensor<tensor<T, Rank, Placement, Processor>> = true;
 
 /// A tensor on a mesh, of any type and placement.
 template <class Type>
 concept distributed = is_tensor<std::remove_cvref_t<Type>>;
 
 /// The tensor type of a placement argument.
-template <class T, int Rank, placement_argument Placement>
-using tensor_for = tensor<T, Rank, typename placement_traits<Placement>::type>;
+template <class T, int Rank, placement_argument Placement,
+          class Processor = device::host::processor>
+using tensor_for = tensor<T, Rank, typename placement_traits<Placement>::type, Processor>;
 
 /// A tensor whose shard is not initialized.
-template <class T, int Rank, placement_argument Placement>
-tensor_for<T, Rank, Placement> empty(mesh const& m, shape const& extents, Placement const& p) {
+template <class T, int Rank, placement_argument Placement, class Processor>
+tensor_for<T, Rank, Placement, Processor> empty(basic_mesh<Processor> const& m,
+                                                shape const& extents, Placement const& p) {
   return {m, extents, as_value(p)};
 }
 

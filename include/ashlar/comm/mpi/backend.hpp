@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A mesh of processes with host memory, on MPI (backend.hpp says what its members are for).
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include <ashlar/comm/arena.hpp>
+#include <ashlar/comm/backend.hpp>
+#include <ashlar/comm/buffer.hpp>
+#include <ashlar/comm/mpi/communicator.hpp>
+#include <ashlar/device/host/processor.hpp>
+
+namespace ashlar {
+namespace mpi {
+
+class backend {
+ public:
+  using world = MPI_Comm;
+  using settings = shared::settings;
+
+  /// Collective over `comm`, whose ranks are those of `t`.
+  backend(MPI_Comm comm, topology const& t, shared::settings const& sharing)
+      : topology_(t), handles_(comm), window_(handles_, sharing),
+        memory_(window_.region(), window_.region_bytes()),
+        waiting_(order_, window_.ranks_on_node()) {}
+  backend(backend const&) = delete;
+  backend& operator=(backend const&) = delete;
+  ~backend() {
+    if (!memory_.is_retired()) return;
+    handles_.keep_forever();
+    window_.keep_pages();
+  }
+
+  static int rank_in(MPI_Comm comm) {
+    int rank = 0;
+    MPI_Comm_rank(comm, &rank);
+    return rank;
+  }
+  static int size_of(MPI_Comm comm) {
+    int size = 0;
+    MPI_Comm_size(comm, &size);
+    return size;
+  }
+  static shared::settings default_settings() { return shared::from_environment(); }
+
+  device::host::processor processor() const { return {}; }
+  arena& memory() { return memory_; }
+  progress& order() { return order_; }
+  std::shared_ptr<ashlar::communicator> make_transport() {
+    return std::make_shared<communicator>(handles_, topology_, window_, memory_, order_, waiting_);
+  }
+
+  template <class Condition>
+  void until(Condition ended) const {
+    waiting_.until(ended);
+  }
+
+  template <class T>
+  void reduce(ashlar::communicator& transport, std::span<T> values, transfer const& what) {
+    // In the arena, so that neighbours can read it.
+    auto const count = static_cast<std::int64_t>(values.size());
+    buffer<T> const source(memory_, count), target(memory_, count);
+    std::copy(values.begin(), values.end(), source.data());
+    transport.run(
+        {&what, element_type_of<T>, source.data(), target.data(), order_.take_ticket(what.axes)});
+    std::copy(target.data(), target.data() + count, values.begin());
+  }
+
+ private:
+  topology topology_;
+  collective_handles handles_;
+  shared_window window_;
+  arena memory_;
+  progress order_;
+  mpi::waiting waiting_;
+};
+
+}  // namespace mpi
+
+template <>
+struct backend_traits<device::host::processor> {
+  using type = mpi::backend;
+};
+
+}  // namespace ashlar
