@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The communicator on GPUs: transfers between arrays in device memory by NCCL (issue.hpp), on a stream of
+// their own.
+//
+//   run       begins after what the compute stream was given so far; what it is given later begins after
+//             the transfer. The host does not wait.
+//   start     begins so too; the compute stream goes on beside it until the transfer has ended
+//   advance   gives the device what has its turn; true when the device has come to the transfer's end
+//   barrier   the host waits for all ranks, and for its own device
+//
+// Transfers are given to the device in the order of the program over all groups (turns.hpp), so that all
+// ranks give them in one order. A fault or a transfer that does not end is the watchdog's: the next call
+// here then throws it.
+
+#include <memory>
+
+#include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/nccl/groups.hpp>
+#include <ashlar/comm/nccl/in_flight.hpp>
+#include <ashlar/comm/nccl/library_calls.hpp>
+#include <ashlar/comm/nccl/settings.hpp>
+#include <ashlar/comm/nccl/turns.hpp>
+#include <ashlar/comm/nccl/watchdog.hpp>
+#include <ashlar/support/exception_watch.hpp>
+
+namespace ashlar::nccl {
+
+class communicator final : public ashlar::communicator {
+ public:
+  /// Expects: as many ranks in `w` as in `t`. Everything given by reference outlives this. `compute` is
+  /// where the arrays are written and read.
+  communicator(world const& w, topology const& t, progress& order, cuda::stream& compute,
+               cuda::pool& memory, transfer_kernels const& kernels,
+               sums how = sums_from_environment())
+      : world_(w), topology_(t), order_(order), compute_(compute), memory_(memory),
+        kernels_(kernels), how_(how), own_(true), groups_(w, t), record_(t),
+        watchdog_(record_, watch(), w.deadline) {}
+
+  ~communicator() override {
+    if (std::uncaught_exceptions() == 0 && !watchdog_.has_stopped()) cudaStreamSynchronize(own_);
+  }
+
+  void open(axis_list const& axes) override {
+    turns_.announce(axes);
+    if (topology_.group_size(axes) > 1) groups_.of(axes);
+  }
+
+  void run(shipment const& s) override {
+    turns_.announce(s.what->axes, s.ticket);
+    try {
+      wait_until([&] { return turns_.is_next(s.what->axes, s.ticket); });
+      give(s, &compute_);
+    } catch (...) {
+      order_.abandon();
+      throw;
+    }
+  }
+
+  std::unique_ptr<progressing> start(shipment const& s) override {
+    turns_.announce(s.what->axes, s.ticket);
+    auto pending = std::make_unique<pending_transfer>(*this, s);
+    pending->advance();
+    return pending;
+  }
+
+  void barrier() override {
+    wait_until([&] { return turns_.all_given(); });
+    std::int64_t const one = 1;
+    axis_list all;
+    for (int a = 0; a < topology_.axes(); ++a) all.push_back(static_cast<signed char>(a));
+    auto const meeting = flat_all_reduce(one, all, topology_,
+                                         topology_.coordinates_of(world_.rank()), reduction::max);
+    void* const word = memory_.allocate(4, own_, "a barrier");
+    cuda::check(cudaMemsetAsync(word, 0, 4, own_), "cudaMemsetAsync");
+    std::uint64_t const number = put(meeting, element_type::i32, word, word, nullptr);
+    cuda::pool::release(word, own_);
+    wait_until([&] { return flight_.has_ended(number); });
+    compute_.synchronize();
+  }
+
+ private:
+  /// A transfer under way.
+  class pending_transfer final : public progressing {
+   public:
+    pending_transfer(communicator& owner, shipment const& s) : owner_(&owner), shipment_(s) {
+      owner.order_.add(*this);
+    }
+    ~pending_transfer() override {
+      auto& order = owner_->order_;
+      if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped())
+        owner_->wait_until([&] { return advance(); });
+      if (!done_) order.abandon();
+      order.remove(*this);
+    }
+
+    bool advance() override {
+      if (done_) return true;
+      if (number_ == 0) {
+        if (!owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket)) return false;
+        number_ = owner_->give(shipment_, nullptr);
+      }
+      return done_ = owner_->flight_.has_ended(number_);
+    }
+
+   private:
+    communicator* owner_;
+    shipment shipment_;
+    std::uint64_t number_ = 0;
+    bool done_ = false;
+    exception_watch watch_;
+  };
+
+  template <class Condition>
+  void wait_until(Condition const& ended) {
+    while (!ended()) {
+      watchdog_.refuse_if_stopped();
+      order_.refuse_if_abandoned();
+      order_.poll();
+      std::this_thread::yield();
+    }
+  }
+
+  /// Gives the device a transfer that has its turn; its number.
+  std::uint64_t give(shipment const& s, cuda::stream* follower) {
+    auto const number = put(*s.what, s.type, s.source, s.target, follower);
+    turns_.give();
+    order_.end(s.what->axes);
+    return number;
+  }
+
+  std::uint64_t put(transfer const& x, element_type type, void const* source, void* target,
+                    cuda::stream* follower) {
+    watchdog_.refuse_if_stopped();
+    compute_reached_.record(compute_);
+    own_.wait(compute_reached_);
+    auto const number = record_.issued(x, type);
+    {
+      place where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
+      auto& group = x.members > 1 ? groups_.of(x.axes) : *world_.all;
+      library_calls calls(group, x.members, type, memory_, own_, kernels_, std::move(where));
+      issue(x, type, source, target, how_, calls);
+    }
+    flight_.add(number, own_, follower);
+    return number;
+  }
+
+  watched watch() {
+    return {[this, device = world_.device] {
+              cudaSetDevice(device);  // of the watchdog's thread
+              return flight_.last_ended();
+            },
+            [this] {
+              std::string const text = flight_.fault();
+              return text.empty() ? groups_.fault() : text;
+            },
+            [this] { groups_.abort(); },
+            [this](std::string const& text) {
+              std::fprintf(stderr, "[rank %d] nccl: %s\n", world_.rank(), text.c_str());
+              std::fflush(stderr);
+            },
+            [this](std::string const& text) { world_.end_process(text.c_str()); }};
+  }
+
+  world world_;
+  topology topology_;
+  progress& order_;
+  cuda::stream& compute_;
+  cuda::pool& memory_;
+  transfer_kernels kernels_;
+  sums how_;
+  cuda::stream own_;
+  cuda::event compute_reached_;
+  groups groups_;
+  in_flight flight_;
+  flight_record record_;
+  turns turns_;
+  watchdog watchdog_;  // last: its thread uses the others
+};
+
+}  // namespace ashlar::nccl

@@ -1,0 +1,138 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// GPU ranks from the start of a program to its end, with MPI or without (launch.hpp), and what happens when
+// one of them fails: it says what and where, and its process ends with a non-zero exit.
+//
+//   ashlar::nccl::environment env(argc, argv);   // first thing in main
+//   env.world()                                  // what a mesh is made of
+//
+//   1  where this process stands: the launcher's variables; MPI, if it is the launcher
+//   2  its device: by its number on the node
+//   3  NCCL's version, and the unique id from rank 0 to all
+//   4  the communicator of all ranks
+//
+// How the other ranks hear of a failure: from MPI or the launcher, which end the job (mpirun, torchrun and
+// srun --kill-on-bad-exit do); else from NCCL, whose connections break, or by the deadline (watchdog.hpp).
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <optional>
+
+#include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/comm/nccl/rendezvous_file.hpp>
+#include <ashlar/comm/nccl/rendezvous_mpi.hpp>
+#include <ashlar/comm/nccl/rendezvous_tcp.hpp>
+#include <ashlar/comm/nccl/world.hpp>
+#include <ashlar/device/cuda/device.hpp>
+
+namespace ashlar::nccl {
+namespace detail {
+
+inline int rank_of_process = -1;  // for messages of a process that ends
+
+[[noreturn]] inline void end_process(char const* message) {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized) mpi::abort(message);
+  if (rank_of_process < 0) std::fprintf(stderr, "error: %s\n", message);
+  else std::fprintf(stderr, "[rank %d] error: %s\n", rank_of_process, message);
+  std::fflush(stderr);
+  std::_Exit(1);
+}
+
+[[noreturn]] inline void on_terminate() {
+  if (auto const current = std::current_exception()) {
+    try {
+      std::rethrow_exception(current);
+    } catch (std::exception const& e) {
+      end_process(e.what());
+    } catch (...) {
+      end_process("an exception that is no std::exception");
+    }
+  }
+  end_process("terminated");
+}
+
+/// Makes the rank's device the one of this thread; its number.
+inline int select_device(launch const& here) {
+  int const devices = cuda::count();
+  bool const shares = std::getenv("NCCL_HOSTID") != nullptr;
+  if (auto const fault = device_fault(here.local_rank, devices, shares); !fault.empty())
+    throw error("nccl::environment", "rank " + std::to_string(here.rank) + ": " + fault);
+  int const device = here.local_rank % devices;
+  cuda::select(device);
+  return device;
+}
+
+}  // namespace detail
+
+class environment {
+ public:
+  /// Collective over the launch. Throws ashlar::error where a rank has no device, the ranks do not find
+  /// each other within ASHLAR_NCCL_TIMEOUT, or the driver or NCCL are too old.
+  environment(int& argc, char**& argv) {
+    std::set_terminate(detail::on_terminate);
+    world_.here = launch_from_environment();
+    world_.deadline = timeout_from_environment();
+    world_.end_process = detail::end_process;
+    detail::rank_of_process = world_.here.rank;
+    if (world_.here.by == exchange::mpi) {
+      mpi_.emplace(argc, argv);
+      std::set_terminate(detail::on_terminate);
+      take_place_in_mpi();
+    }
+    check_version();
+    world_.device = detail::select_device(world_.here);
+    unique_id const id = exchange_id();
+    world_.all = std::make_shared<handle>(id, world_.here.rank, world_.here.size, world_.deadline);
+  }
+  environment(environment const&) = delete;
+  environment& operator=(environment const&) = delete;
+  ~environment() {
+    // While an exception passes, others may never finalize: nobody is waited for.
+    if (std::uncaught_exceptions() > 0 && world_.all != nullptr) world_.all->abort();
+  }
+
+  nccl::world const& world() const { return world_; }
+  int rank() const { return world_.here.rank; }
+  int size() const { return world_.here.size; }
+
+ private:
+  void take_place_in_mpi() {
+    launch const said = world_.here;
+    world_.here = launch_from_mpi(MPI_COMM_WORLD);
+    if (said.size != world_.here.size)
+      throw error(
+          "nccl::environment",
+          "the launcher says " + std::to_string(said.size) + " ranks, MPI says " +
+              std::to_string(world_.here.size) +
+              ": this program's MPI is another than the launcher's. Start it with the mpirun of "
+              "its MPI, or set ASHLAR_LAUNCH to env or slurm to do without MPI.");
+    world_.here.job = said.job;
+  }
+
+  unique_id exchange_id() const {
+    launch const& here = world_.here;
+    unique_id id{};
+    if (here.rank == 0) {
+      ncclUniqueId bytes;
+      check(ncclGetUniqueId(&bytes), {0, "", "ncclGetUniqueId"});
+      std::memcpy(id.data(), &bytes, id.size());
+    }
+    switch (here.by) {
+      case exchange::mpi: return exchange_by_mpi(MPI_COMM_WORLD, id);
+      case exchange::tcp: return exchange_by_tcp(here, id, world_.deadline);
+      case exchange::file: return exchange_by_file(here, id, world_.deadline);
+      default: return id;
+    }
+  }
+
+  std::optional<mpi::environment> mpi_;  // first: ends after NCCL
+  nccl::world world_;
+};
+
+}  // namespace ashlar::nccl

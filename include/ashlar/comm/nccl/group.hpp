@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which ranks make up the communicator of a list of axes: those that differ along them, in the order of
+// the list. All ranks of the mesh split at once, each into its own group.
+//
+//   color   the rank of the member whose coordinates along the axes are all 0
+//   key     the position in the group
+//
+// The list of all axes in the mesh's order is the whole mesh: no split. Lists with the same axes in another
+// order are other groups, since their members have other positions.
+
+#include <string>
+
+#include <ashlar/mesh/text.hpp>
+
+namespace ashlar::nccl {
+
+struct group_split {
+  int color = 0;
+  int key = 0;
+  int members = 1;
+  bool is_whole = false;  ///< all ranks, in their order
+};
+
+constexpr group_split split_of(topology const& t, coordinates const& here, axis_list const& axes) {
+  group_split s;
+  coordinates first = here;
+  for (auto const a : axes) first[static_cast<std::size_t>(a)] = 0;
+  s.color = t.rank_of(first);
+  s.key = t.index_in_group(here, axes);
+  s.members = t.group_size(axes);
+  // An axis of extent 1 changes neither members nor positions.
+  s.is_whole = s.members == t.ranks();
+  int before = -1;
+  for (auto const a : axes) {
+    if (t.extent(a) == 1) continue;
+    if (a < before) s.is_whole = false;
+    before = a;
+  }
+  return s;
+}
+
+}  // namespace ashlar::nccl

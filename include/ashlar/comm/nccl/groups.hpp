@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The communicators of a mesh: one per list of axes that is used (group.hpp), made when first asked for and
+// kept to the mesh's end. All ranks run the same program, so all ask for the same ones in the same order.
+
+#include <map>
+#include <vector>
+
+#include <ashlar/comm/nccl/group.hpp>
+#include <ashlar/comm/nccl/world.hpp>
+
+namespace ashlar::nccl {
+
+class groups {
+ public:
+  groups(world const& w, topology const& t)
+      : world_(w), topology_(t), here_(t.coordinates_of(w.rank())) {}
+
+  /// The communicator of this rank's group along `axes`. Collective over the mesh the first time.
+  handle& of(axis_list const& axes) {
+    auto const split = split_of(topology_, here_, axes);
+    if (split.is_whole) return *world_.all;
+    std::vector<signed char> const key(axes.begin(), axes.end());
+    if (auto const found = find(key)) return *found;
+    auto made = std::make_unique<handle>(*world_.all, split.color, split.key,
+                                         to_string(axes, topology_));
+    std::lock_guard const lock(mutex_);
+    return *(handles_[key] = std::move(made));
+  }
+
+  /// The first fault of any of them. From any thread.
+  std::string fault() {
+    std::string found = world_.all->fault();
+    std::lock_guard const lock(mutex_);
+    for (auto const& [axes, made] : handles_)
+      if (found.empty()) found = made->fault();
+    return found;
+  }
+  /// Takes all of them down. From any thread.
+  void abort() {
+    std::lock_guard const lock(mutex_);
+    for (auto const& [axes, made] : handles_) made->abort();
+    world_.all->abort();
+  }
+
+ private:
+  handle* find(std::vector<signed char> const& key) {
+    std::lock_guard const lock(mutex_);
+    auto const found = handles_.find(key);
+    return found == handles_.end() ? nullptr : found->second.get();
+  }
+
+  world world_;
+  topology topology_;
+  coordinates here_;
+  std::map<std::vector<signed char>, std::unique_ptr<handle>> handles_;
+  std::mutex mutex_;
+};
+
+}  // namespace ashlar::nccl

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// One communicator of NCCL, from its making to its end. It never blocks inside NCCL: a call that goes on
+// by itself is asked after (settle) until the deadline, so that a rank that waits for a dead one comes back.
+//
+//   made by      the unique id of all ranks, or by splitting another; all members at the same point of
+//                the program
+//   ended by     finalize and destroy; by abort once a fault was seen, since finalizing would wait
+//
+// The watchdog's thread may abort it at any time. So every call on it is made under its lock and refused
+// once it is down; none of them takes long, as none blocks.
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include <ashlar/comm/nccl/error.hpp>
+#include <ashlar/comm/nccl/unique_id.hpp>
+
+namespace ashlar::nccl {
+
+class handle {
+ public:
+  using milliseconds = std::chrono::milliseconds;
+
+  /// The communicator of all ranks. Collective over the launch; the device is selected before.
+  handle(unique_id const& id, int rank, int size, milliseconds deadline)
+      : where_{rank, "", "ncclCommInitRankConfig"}, deadline_(deadline), name_("ashlar") {
+    ncclUniqueId bytes;
+    static_assert(sizeof bytes == sizeof id);
+    std::memcpy(&bytes, &id, sizeof bytes);
+    auto config = settings();
+    make(ncclCommInitRankConfig(&comm_, size, bytes, rank, &config));
+  }
+  /// The part of `parent` whose members give the same `color`, in the order of their keys. Collective over
+  /// the parent. `name` is what the axes are called; it appears in NCCL's log.
+  handle(handle& parent, int color, int key, std::string name)
+      : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
+        name_("ashlar " + std::move(name)) {
+    auto config = settings();
+    config.splitShare = 1;  // buffers: the parts of one mesh take turns on one stream
+    make(parent.call(
+        where_, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, &comm_, &config); }));
+    parent.settle(where_);
+  }
+  handle(handle const&) = delete;
+  handle& operator=(handle const&) = delete;
+  ~handle() {
+    std::lock_guard const lock(mutex_);
+    if (comm_ == nullptr) return;
+    ncclResult_t state = ncclSuccess;
+    auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    bool is_well = ncclCommGetAsyncError(comm_, &state) == ncclSuccess && state == ncclSuccess &&
+                   ncclCommFinalize(comm_) <= ncclInProgress;
+    while (is_well && ncclCommGetAsyncError(comm_, &state) == ncclSuccess &&
+           state == ncclInProgress && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    if (is_well && state == ncclSuccess) ncclCommDestroy(comm_);
+    else ncclCommAbort(comm_);
+  }
+
+  /// Calls f(communicator) under the lock. Throws ashlar::error if it fails, or this is down.
+  template <class Call>
+  ncclResult_t call(place const& where, Call const& f) {
+    auto const lock = hold();
+    ncclComm_t const comm = get(where);
+    ncclResult_t const status = f(comm);
+    check(status, where, comm);
+    return status;
+  }
+  /// For a group of calls: the lock until its end.
+  std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
+  /// Expects hold().
+  ncclComm_t get(place const& where) const {
+    if (comm_ == nullptr)
+      throw error("nccl", to_string(where) + ": the communicator was taken down after a failure.");
+    return comm_;
+  }
+
+  /// Waits until what was called has been given to the device. Throws ashlar::error if it fails, or not in
+  /// time.
+  void settle(place const& where) {
+    auto const end = std::chrono::steady_clock::now() + deadline_;
+    for (ncclResult_t state = ncclInProgress;;) {
+      call(where, [&](ncclComm_t comm) { return ncclCommGetAsyncError(comm, &state); });
+      if (state == ncclSuccess) return;
+      check(state, where);
+      if (std::chrono::steady_clock::now() > end)
+        throw error("nccl", to_string(where) + ": " + explain(ncclInProgress));
+      std::this_thread::yield();
+    }
+  }
+
+  /// What has gone wrong by itself, of another rank's too; empty if nothing. From any thread.
+  std::string fault() {
+    auto const lock = hold();
+    ncclResult_t state = ncclSuccess;
+    if (comm_ == nullptr || ncclCommGetAsyncError(comm_, &state) != ncclSuccess) return "";
+    if (state == ncclSuccess || state == ncclInProgress) return "";
+    place where = where_;
+    where.what = "while operations were under way";
+    return to_string(where) + ": " + explain(state, comm_);
+  }
+  /// Ends what is under way and refuses all that follows. From any thread.
+  void abort() noexcept {
+    std::lock_guard const lock(mutex_);
+    if (comm_ != nullptr) ncclCommAbort(std::exchange(comm_, nullptr));
+  }
+
+ private:
+  ncclConfig_t settings() const {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    config.commName = name_.c_str();
+    return config;
+  }
+  void make(ncclResult_t status) {
+    try {
+      check(status, where_);
+      settle(where_);
+    } catch (...) {
+      abort();
+      throw;
+    }
+  }
+
+  place where_;
+  milliseconds deadline_;
+  std::string name_;
+  ncclComm_t comm_ = nullptr;
+  std::mutex mutex_;
+};
+
+}  // namespace ashlar::nccl

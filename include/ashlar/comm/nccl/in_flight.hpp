@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The operations that were given to the device and have not ended, as far as anybody asked: an event after
+// each of them, on their one stream, so that they end in the order of their numbers. Asked by the program's
+// thread and by the watchdog's. Events are used again.
+
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <ashlar/device/cuda/event.hpp>
+#include <ashlar/device/cuda/stream.hpp>
+
+namespace ashlar::nccl {
+
+class in_flight {
+ public:
+  /// Marks the end of operation `number` on `stream`, and makes `follower` wait for it, if there is one.
+  void add(std::uint64_t number, cuda::stream& stream, cuda::stream* follower) {
+    std::lock_guard const lock(mutex_);
+    if (spare_.empty()) spare_.emplace_back();
+    spare_.back().record(stream);
+    if (follower != nullptr) follower->wait(spare_.back());
+    flying_.push_back({number, std::move(spare_.back())});
+    spare_.pop_back();
+  }
+
+  /// The number of the last operation that has ended; 0 before the first has.
+  std::uint64_t last_ended() {
+    std::lock_guard const lock(mutex_);
+    while (!flying_.empty() && fault_.empty()) {
+      cudaError_t const status = cudaEventQuery(flying_.front().end.get());
+      if (status == cudaErrorNotReady) break;
+      if (status != cudaSuccess) {
+        fault_ = "a kernel or copy failed: " + cuda::explain(status) + ".";
+        break;
+      }
+      last_ended_ = flying_.front().number;
+      spare_.push_back(std::move(flying_.front().end));
+      flying_.pop_front();
+    }
+    return last_ended_;
+  }
+  bool has_ended(std::uint64_t number) { return last_ended() >= number; }
+
+  /// Why the device no longer answers; empty while it does.
+  std::string fault() const {
+    std::lock_guard const lock(mutex_);
+    return fault_;
+  }
+
+ private:
+  struct operation {
+    std::uint64_t number;
+    cuda::event end;
+  };
+  std::deque<operation> flying_;
+  std::vector<cuda::event> spare_;
+  std::uint64_t last_ended_ = 0;
+  std::string fault_;
+  mutable std::mutex mutex_;
+};
+
+}  // namespace ashlar::nccl

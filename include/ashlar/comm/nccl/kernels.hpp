@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The device's kernels that carrying a transfer needs, as values: this room issues them, device/cuda has
+// them. All are asynchronous on a stream; pointers are to device memory, counts of elements.
+//
+//   copy      a block of an array to its place in another
+//   pack      blocks of an array one after the other into `to`        unpack   and back
+//   combine   n elements of each addend, left to right in accumulation_t, rounded once (transfer.hpp)
+//
+// Copies know only the size of an element (2, 4, 8 bytes).
+
+#include <cstddef>
+#include <span>
+
+#include <cuda_runtime_api.h>
+
+#include <ashlar/comm/element_type.hpp>
+#include <ashlar/comm/strided_block.hpp>
+
+namespace ashlar::nccl {
+
+struct transfer_kernels {
+  void (*copy)(int element_size, strided_block const& block, std::byte const* from, std::byte* to,
+               cudaStream_t stream) = nullptr;
+  void (*pack)(int element_size, std::span<strided_block const> blocks, std::byte const* from,
+               std::byte* to, cudaStream_t stream) = nullptr;
+  void (*unpack)(int element_size, std::span<strided_block const> blocks, std::byte const* from,
+                 std::byte* to, cudaStream_t stream) = nullptr;
+  void (*combine)(element_type type, reduction op, std::span<std::byte const* const> addends,
+                  std::byte* to, std::int64_t n, cudaStream_t stream) = nullptr;
+};
+
+}  // namespace ashlar::nccl
