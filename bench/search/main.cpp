@@ -6,6 +6,7 @@
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
+//   bench/search --noise 200                  # another table: plans for machines measured wrongly
 //
 // Time is counted from the description of the net, tables of costs included, in units of what the
 // exact search takes from description to plan (median of several, spread over the run), by the clock
@@ -27,6 +28,7 @@
 
 #include "../support/csv.hpp"
 #include "nets.hpp"
+#include "noise.hpp"
 
 namespace {
 
@@ -40,7 +42,7 @@ struct arguments {
   std::vector<std::string> meshes{"rack=8,node=8"};
   std::string machine = "piz_daint", csv, curves;
   double seconds = 0.5;
-  int runs = 10;
+  int runs = 10, noise = 0;
   std::uint64_t seed = 1;
   bool reduced = false;
 };
@@ -227,6 +229,10 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   app.add_option("--seed", args.seed, "of the first run");
   app.add_flag("--reduced", args.reduced, "the exact search's choices for all");
+  app.add_option("--noise", args.noise,
+                 "instead: what plans cost more for a machine that is up to 20 and 50 "
+                 "percent wrong, in so many trials of each net and mesh")
+      ->check(CLI::PositiveNumber);
   app.add_option("--csv", args.csv, "append the table to this file");
   app.add_option("--curves", args.curves, "append the best costs over time to this file");
   CLI11_PARSE(app, argc, argv);
@@ -237,6 +243,13 @@ int main(int argc, char** argv) {
     auto m = *preset;
     m.memory = 0;
     auto const nets = all_nets();
+    if (args.noise > 0) {
+      csv_file table(args.csv, noise_heading);
+      for (auto const& name : args.nets)
+        for (auto const& mesh : args.meshes)
+          report_noise(net_named(nets, name), mesh, {args.machine, preset}, args.noise, table);
+      return 0;
+    }
     csv_file table(
         args.csv,
         "net,mesh,layers,plans_log10,exact_ms,algorithm,time_to_3_percent,time_to_optimum,"
