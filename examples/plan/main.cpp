@@ -10,8 +10,6 @@
 #include <cstdio>
 #include <iostream>
 
-#include <unistd.h>
-
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/io/plan_header.hpp>
 #include <ashlar/io/plan_page.hpp>
@@ -23,30 +21,19 @@
 
 #include "models.hpp"
 #include "options.hpp"
+#include "pipeline.hpp"
+#include "report.hpp"
 
 namespace search = ashlar::search;
 
 namespace {
-
-/// One line on a terminal that is written over, gone when the work is done.
-class progress_line {
- public:
-  explicit progress_line(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
-  ~progress_line() { show(""); }
-  void show(std::string const& text) const {
-    if (wanted_) std::fprintf(stderr, "\r\033[K%s", text.c_str());
-  }
-
- private:
-  bool wanted_;
-};
 
 struct task {
   example::options const& o;
   search::problem problem;
   ashlar::topology mesh;
   ashlar::machine machine;
-  progress_line line;
+  example::progress_line line;
 
   search::search_result run(std::function<bool(int, search::layer_choice const&)> permits) const {
     search::options how;
@@ -69,19 +56,12 @@ struct task {
     auto unlimited = machine;
     unlimited.memory = 0;
     line.show("baselines");
-    auto const say = [&](char const* name, search::plan const& plan) {
-      std::printf("  %-16s %12s a step, %+6.1f %%; %12s per rank%s\n", name,
-                  ashlar::seconds_text(plan.seconds).c_str(),
-                  100 * (plan.seconds / found.seconds - 1),
-                  ashlar::bytes_text(double(plan.memory)).c_str(),
-                  machine.memory > 0 && plan.memory > machine.memory ? ", which does not fit" : "");
-    };
     auto const data = search::data_parallel(problem, mesh, unlimited);
     auto const tensor = search::tensor_parallel(problem, mesh, unlimited);
     line.show("");
-    say("this plan", found);
-    say("data parallel", data);
-    say("tensor parallel", tensor);
+    example::print_beside("this plan", found, found, machine.memory);
+    example::print_beside("data parallel", data, found, machine.memory);
+    example::print_beside("tensor parallel", tensor, found, machine.memory);
   }
 
   search::plan other() const {
@@ -95,7 +75,7 @@ struct task {
 
 void run(example::options const& o) {
   task const t{o, example::choose_model(o), ashlar::parse_topology(o.ranks),
-               example::choose_machine(o), progress_line(!o.quiet)};
+               example::choose_machine(o), example::progress_line(!o.quiet)};
   std::function<bool(int, search::layer_choice const&)> permits;
   if (!o.pins.empty()) {
     std::vector<search::pin> pins;
@@ -145,10 +125,11 @@ void run(example::options const& o) {
 
 int main(int argc, char** argv) {
   std::optional<int> exit_code;
-  auto const o = example::parse_options(argc, argv, exit_code);
+  std::optional const o = example::parse_options(argc, argv, exit_code);
   if (exit_code) return *exit_code;
   try {
-    run(o);
+    auto const whole = example::wants_pipeline(*o) ? example::run_pipeline(*o) : o;
+    if (whole) run(*whole);
   } catch (std::exception const& e) {
     std::fflush(stdout);
     std::cerr << "plan: " << e.what() << '\n';

@@ -25,6 +25,20 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
         ->capture_default_str()
         ->group(group);
   };
+  // A number, or auto, which is 0.
+  auto const count = [&](char const* name, int& value, char const* help, char const* group) {
+    return app.add_option(name, value, help)
+        ->transform(CLI::Validator(
+            [](std::string& text) {
+              if (text == "auto") text = "0";
+              else return CLI::Range(1, 1 << 30)(text);
+              return std::string();
+            },
+            "auto|N"))
+        ->default_str(std::to_string(value))
+        ->type_name("")
+        ->group(group);
+  };
   char const* const net = "The net";
   app.add_option("model", o.model, "the net")->required()->check(CLI::IsMember(model_names()));
   number("--layers", o.layers, 1, "blocks of gpt and bert", net);
@@ -34,7 +48,9 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   number("--vocabulary", o.vocabulary, 1, "words", net);
   number("--batch", o.batch, 1, "sequences, rows or images of a micro-batch, all ranks together",
          net);
-  number("--micro-batches", o.micro_batches, 1, "micro-batches in a step", net);
+  auto* const micro_batches = count(
+      "--micro-batches", o.micro_batches,
+      "micro-batches in a step; auto: the fastest number, --batch being that of the step", net);
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
@@ -79,6 +95,14 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       ->group(how)
       ->take_all();
 
+  bool pipeline = false;
+  app.add_flag("--pipeline", pipeline, "--stages auto --micro-batches auto, unless they are given")
+      ->group(how);
+  auto* const stages = count("--stages", o.stages,
+                             "pipeline stages; auto: the fastest number. They take exact, and "
+                             "micro-batches auto unless these are given",
+                             how);
+
   char const* const what = "What comes out";
   app.add_flag("--explain", o.explain, "every placement and collective")->group(what);
   app.add_option("--diff", o.diff, "compare with a plan file, or with data or tensor")->group(what);
@@ -95,6 +119,14 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   app.add_flag("--quiet", o.quiet, "no progress on the standard error")->group(what);
   try {
     app.parse(argc, argv);
+    if (pipeline && stages->count() == 0) o.stages = 0;
+    if (o.stages != 1 && micro_batches->count() == 0) o.micro_batches = 0;
+    for (char const* other :
+         {"--algorithm", "--evaluations", "--seconds", "--pin", "--diff", "--pareto", "--header"})
+      if (o.stages != 1 && app.count(other) > 0)
+        throw CLI::ValidationError(std::string(other) +
+                                   " is for plans without pipeline stages. Leave it out, or "
+                                   "--pipeline and --stages.");
   } catch (CLI::ParseError const& e) {
     exit_code = app.exit(e) == 0 ? 0 : 2;
   }

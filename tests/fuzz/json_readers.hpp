@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Any bytes as a plan file and as a machine file: the readers return a value or throw
+// Any bytes as a plan file, a pipeline file and a machine file: the readers return a value or throw
 // ashlar::error. Whatever else leaves them is a fault, and so is a plan that no rule permits.
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include <ashlar/io/json/machine_file.hpp>
+#include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/signature/training_row.hpp>
 
@@ -46,7 +47,7 @@ inline ashlar::search::problem const& fuzzed_net() {
 
 inline ashlar::topology fuzzed_mesh() { return {{"node", 2}, {"gpu", 3}}; }
 
-/// How many of the two readers accept the bytes. Aborts on a plan that breaks a rule.
+/// How many of the three readers accept the bytes. Aborts on a plan that breaks a rule.
 inline int accepted_by_readers(std::string_view text) {
   namespace io = ashlar::io::detail;
   int accepted = 0;
@@ -54,18 +55,24 @@ inline int accepted_by_readers(std::string_view text) {
     try {
       std::istringstream in{std::string(text)};
       auto const j = io::parse_json(in, "fuzzed.json", "load");
-      io::interpret("fuzzed.json", "load", [&] { return read(j); });
+      io::interpret("fuzzed.json", "load", [&] { read(j); });
       ++accepted;
     } catch (ashlar::error const&) {
     }
   };
-  attempt([](nlohmann::json const& j) { return io::machine_of(j); });
-  attempt([](nlohmann::json const& j) {
-    auto const& net = fuzzed_net();
-    auto plan = io::plan_of(j, net, fuzzed_mesh(), ashlar::machines::workstation);
+  attempt([](nlohmann::json const& j) { io::machine_of(j); });
+  auto const check = [](ashlar::search::plan const& plan) {
     for (int i = 0; i < plan.size(); ++i)
-      if (!ashlar::search::is_legal(plan[i], net.spec(i), fuzzed_mesh())) std::abort();
-    return plan;
+      if (!ashlar::search::is_legal(plan[i], fuzzed_net().spec(i), plan.mesh)) std::abort();
+  };
+  attempt([&](nlohmann::json const& j) {
+    check(io::plan_of(j, fuzzed_net(), fuzzed_mesh(), ashlar::machines::workstation));
+  });
+  attempt([&](nlohmann::json const& j) {
+    auto const p = io::pipeline_of(j, fuzzed_net(), fuzzed_mesh(), ashlar::machines::workstation);
+    check(p.chosen);
+    if (!(whole_mesh(p) == fuzzed_mesh()) || p.stages.back().last != fuzzed_net().size())
+      std::abort();
   });
   return accepted;
 }

@@ -11,6 +11,7 @@
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/pipeline.hpp>
+#include <ashlar/search/pipeline_schedule.hpp>
 
 #include "search_nets.hpp"
 
@@ -114,6 +115,35 @@ TEST_CASE("a step takes as long as its schedule replayed") {
     }
 }
 
+TEST_CASE("the schedule that is drawn is 1F1B as replayed") {
+  for (int const s : {1, 2, 3, 5})
+    for (int const m : {1, 2, 4, 9}) {
+      std::vector<search::pipeline_stage> stages(static_cast<std::size_t>(s));
+      std::vector<double> forward, backward;
+      for (int j = 0; j < s; ++j) {
+        forward.push_back(1 + (j * 7) % 3);
+        backward.push_back(2 + (j * 5) % 4);
+        auto& stage = stages[static_cast<std::size_t>(j)];
+        stage.forward = forward.back();
+        stage.seconds = forward.back() + backward.back();
+      }
+      auto const passes = search::one_f_one_b(stages, m);
+      REQUIRE(passes.size() == static_cast<std::size_t>(2 * s * m));
+      double last = 0;
+      std::vector<int> seen(static_cast<std::size_t>(2 * s * m), 0);
+      for (std::size_t k = 0; k < passes.size(); ++k) {
+        auto const& p = passes[k];
+        last = std::max(last, p.end);
+        ++seen[static_cast<std::size_t>((p.stage * m + p.micro_batch) * 2 + p.backward)];
+        // A stage does one pass at a time, in this order.
+        bool const follows = k > 0 && passes[k - 1].stage == p.stage;
+        if (follows) CHECK(p.begin >= passes[k - 1].end);
+      }
+      CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+      CHECK(last == Approx(replay(forward, backward, m)));
+    }
+}
+
 TEST_CASE("stages, their seconds and their memory") {
   auto const t = parse_topology("node=4,gpu=2");
   auto const piped = search::pipeline(net_of(4), t, cluster, {{4}, {8}});
@@ -125,6 +155,8 @@ TEST_CASE("stages, their seconds and their memory") {
   for (auto const& s : piped.stages) {
     CHECK(s.sending > 0);
     CHECK(s.seconds >= s.work + s.sending);
+    CHECK(s.forward > 0.2 * s.seconds);  // block_net's backward passes work twice as long
+    CHECK(s.forward < 0.5 * s.seconds);
     sum += s.seconds;
     most = std::max(most, s.seconds);
     synchronize = std::max(synchronize, s.synchronize);

@@ -18,6 +18,7 @@
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/search/legal.hpp>
+#include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
@@ -191,6 +192,17 @@ requires(Capacity != search::dynamic_size) auto place(Layer const& net, mesh con
   plan.problem_hash = fixed.problem_hash;
   plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
   return place<T>(net, m, plan, seed);
+}
+
+/// A plan in pipeline stages: these do not run yet, so all but one stage are refused.
+template <class T, class Layer>
+auto place(Layer const& net, mesh const& m, search::pipeline_plan const& p,
+           std::uint64_t seed = 0) {
+  if (p.stages.size() > 1)
+    throw error("nn::place", "the plan has " + std::to_string(p.stages.size()) +
+                                 " pipeline stages, and these do not run yet. Plan without them: "
+                                 "search::optimal, or search::pipeline with {.stages = {1}}.");
+  return place<T>(net, m, p.chosen, seed);
 }
 
 }  // namespace ashlar::nn

@@ -61,32 +61,15 @@ inline std::string kinds_text(cost_breakdown const& c) {
   return text + "\n";
 }
 
-}  // namespace detail
-
-/// What `explain` prints, as text. `chosen` must be a plan of this problem. No communication.
+/// Where every tensor of the elements lies and what moves, one line each.
 template <int N>
-explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
-  using namespace detail;
-  auto const parts = breakdown(net, chosen, m);
-  auto const& t = chosen.mesh;
+std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                          plan_breakdown const& parts, machine const& m) {
   auto const o = outline_of(net, chosen, parts, m);
   std::size_t widest = 7;
   for (auto const& e : o.elements) widest = e.name.size() > widest ? e.name.size() : widest;
-
-  auto const& total = parts.total;
-  std::string text = "plan for " + to_string(t) + " (" + std::to_string(t.ranks()) +
-                     " ranks): " + seconds_text(total.seconds()) + " a step";
-  if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
-  text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
-          " of it communication\n  " + bytes_text(double(parts.memory())) +
-          " of memory per rank; it receives " + bytes_text(total.received) + "\n";
-  if (chosen.gap > 0)
-    text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
-  text += kinds_text(total);
-  for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
-  text += "\n  " + padded("element", widest + 3) + right("work", 10) + right("moves", 11) +
-          right("memory", 12) + "  placements\n";
-
+  std::string text = "  " + padded("element", widest + 3) + right("work", 10) + right("moves", 11) +
+                     right("memory", 12) + "  placements\n";
   for (auto const& f : o.folds) {
     if (f.times > 1)
       text += std::to_string(f.times) + " x: elements " + std::to_string(f.first) + " to " +
@@ -108,6 +91,29 @@ explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, ma
       text += lines_text(e.own().rest);
     }
   }
+  return text;
+}
+
+}  // namespace detail
+
+/// What `explain` prints, as text. `chosen` must be a plan of this problem. No communication.
+template <int N>
+explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
+  using namespace detail;
+  auto const parts = breakdown(net, chosen, m);
+  auto const& t = chosen.mesh;
+  auto const& total = parts.total;
+  std::string text = "plan for " + to_string(t) + " (" + std::to_string(t.ranks()) +
+                     " ranks): " + seconds_text(total.seconds()) + " a step";
+  if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
+  text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
+          " of it communication\n  " + bytes_text(double(parts.memory())) +
+          " of memory per rank; it receives " + bytes_text(total.received) + "\n";
+  if (chosen.gap > 0)
+    text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
+  text += kinds_text(total);
+  for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
+  text += "\n" + elements_text(net, chosen, parts, m);
   return {text};
 }
 

@@ -24,16 +24,13 @@ namespace ashlar::io {
 
 inline constexpr int plan_version = 1;
 
-/// Writes a plan of `net`. Throws ashlar::error if the file cannot be written.
+namespace detail {
+
+/// The placements of all elements of a plan.
 template <int N>
-void save_plan(std::string const& path, search::basic_problem<N> const& net,
-               search::basic_plan<N> const& plan) {
-  nlohmann::ordered_json j;
-  j["format"] = "ashlar plan";
-  j["version"] = plan_version;
-  j["mesh"] = to_string(plan.mesh);
-  for (auto const n : plan.input.extent) j["input"].push_back(n);
-  j["micro_batches"] = plan.micro_batches;
+nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
+                                     search::basic_plan<N> const& plan) {
+  nlohmann::ordered_json list;
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
     nlohmann::ordered_json element;
@@ -49,8 +46,24 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                                        {"store", to_string(c.parameters[k].store)}});
     for (auto const& s : c.statistics)
       element["statistics"].push_back({{"from", to_string(s.from)}, {"to", to_string(s.to)}});
-    j["elements"].push_back(element);
+    list.push_back(element);
   }
+  return list;
+}
+
+}  // namespace detail
+
+/// Writes a plan of `net`. Throws ashlar::error if the file cannot be written.
+template <int N>
+void save_plan(std::string const& path, search::basic_problem<N> const& net,
+               search::basic_plan<N> const& plan) {
+  nlohmann::ordered_json j;
+  j["format"] = "ashlar plan";
+  j["version"] = plan_version;
+  j["mesh"] = to_string(plan.mesh);
+  for (auto const n : plan.input.extent) j["input"].push_back(n);
+  j["micro_batches"] = plan.micro_batches;
+  j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
 
@@ -113,21 +126,13 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                              ", dx " + to_string(c.dx) + ".");
 }
 
-/// The plan in a file's content, checked against net and mesh.
+/// Checks that a file is for this mesh and for batches of this net.
 template <int N>
-search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
-                              topology const& t, machine const& m) {
-  check_format(j, "ashlar plan", plan_version);
-  refuse_unknown_keys(j, "plan",
-                      {"format", "version", "mesh", "input", "micro_batches", "elements"});
+void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> const& net,
+                          topology const& t) {
   if (auto const mesh = parse_topology(j.at("mesh").get<std::string>()); !(mesh == t))
     throw error("mesh",
                 "the plan is for " + to_string(mesh) + ", but the mesh is " + to_string(t) + ".");
-  auto const& elements = j.at("elements");
-  if (static_cast<int>(elements.size()) != net.size())
-    throw error("elements", "the plan has " + std::to_string(elements.size()) +
-                                ", but the net has " + std::to_string(net.size()) +
-                                ": it is for another net.");
   shape input;
   for (auto const& n : j.at("input")) input.extent.push_back(whole_number(n, "input"));
   if (!(input == net.spec(0).x))
@@ -136,8 +141,17 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
   if (auto const n = whole_number(j.at("micro_batches"), "micro_batches"); n != net.micro_batches)
     throw error("micro_batches", "the plan is for " + std::to_string(n) + ", but a step has " +
                                      std::to_string(net.micro_batches) + ".");
+}
+
+/// The elements of a file, each checked against its layer on mesh `t`.
+template <int N>
+auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
+                topology const& t) {
+  if (static_cast<int>(elements.size()) != net.size())
+    throw error("elements", "the plan has " + std::to_string(elements.size()) +
+                                ", but the net has " + std::to_string(net.size()) +
+                                ": it is for another net.");
   search::basic_plan<N> plan;
-  plan.mesh = t;
   for (int i = 0; i < net.size(); ++i) {
     try {
       plan.choices.push_back(choice_of(elements[static_cast<std::size_t>(i)], net.spec(i), t));
@@ -149,6 +163,24 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
                   "a residual must end with the placements it begins with, those of element " +
                       std::to_string(net[i].partner) + ".");
   }
+  return plan.choices;
+}
+
+/// The plan in a file's content, checked against net and mesh.
+template <int N>
+search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
+                              topology const& t, machine const& m) {
+  if (j.is_object() && j.value("format", nlohmann::json()) == "ashlar pipeline")
+    throw error("format",
+                "this is a plan in pipeline stages, and these do not run yet: plan the net without "
+                "stages. (io::load_pipeline reads it.)");
+  check_format(j, "ashlar plan", plan_version);
+  refuse_unknown_keys(j, "plan",
+                      {"format", "version", "mesh", "input", "micro_batches", "elements"});
+  check_mesh_and_batch(j, net, t);
+  search::basic_plan<N> plan;
+  plan.mesh = t;
+  plan.choices = choices_of<N>(j.at("elements"), net, t);
   search::predict(plan, net, m);
   return plan;
 }

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "pipeline.hpp"
+
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+
+#include <ashlar/io/json/pipeline_file.hpp>
+#include <ashlar/io/pipeline_page.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/pipeline.hpp>
+
+#include "models.hpp"
+#include "report.hpp"
+
+namespace search = ashlar::search;
+
+namespace example {
+namespace {
+
+/// The same step in `m` micro-batches, where the options leave their number open.
+options in_micro_batches(options o, int m) {
+  if (o.micro_batches != 0) return o;
+  o.micro_batches = m;
+  o.batch /= m;
+  return o;
+}
+
+/// Counts of micro-batches to try, most first: those that divide the batch.
+std::vector<int> micro_batch_counts(options const& o) {
+  if (o.micro_batches != 0) return {o.micro_batches};
+  std::vector<int> list;
+  for (std::int64_t m = std::min<std::int64_t>(o.batch, 4096); m >= 1; --m)
+    if (o.batch % m == 0) list.push_back(static_cast<int>(m));
+  return list;
+}
+
+}  // namespace
+
+bool wants_pipeline(options const& o) { return o.stages != 1 || o.micro_batches == 0; }
+
+std::optional<options> run_pipeline(options const& o) {
+  auto const mesh = ashlar::parse_topology(o.ranks);
+  auto const machine = choose_machine(o);
+  auto const net_of = [&](int m) { return choose_model(in_micro_batches(o, m)); };
+  progress_line const line(!o.quiet);
+  int tried = 0;
+  auto const layout = [&](auto const& chain, auto const& t, ashlar::machine const& m) {
+    line.show("searching: " + std::to_string(++tried) + ", stages of " + std::to_string(t.ranks()) +
+              " ranks");
+    return search::optimal(chain, t, m);
+  };
+  auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {
+    return search::pipeline(net_of, mesh, m, {std::move(stages), micro_batch_counts(o)}, layout);
+  };
+  auto const start = std::chrono::steady_clock::now();
+  auto const found = search_in(o.stages == 0 ? std::vector<int>{} : std::vector{o.stages}, machine);
+  std::chrono::duration<double> const seconds = std::chrono::steady_clock::now() - start;
+  line.show("");
+  auto const chosen = in_micro_batches(o, found.micro_batches());
+  if (found.stages.size() == 1) {
+    std::printf("one stage%s is best, %d micro-batch%s of %lld:\n\n",
+                o.stages == 1 ? "" : " (no pipeline)", chosen.micro_batches,
+                chosen.micro_batches == 1 ? "" : "es", static_cast<long long>(chosen.batch));
+    return chosen;
+  }
+  auto const net = choose_model(chosen);
+  std::string const text = search::explain(net, found, machine).text;
+  // Without --explain, all but the layers: what comes before the second empty line.
+  std::cout << (o.explain ? text : text.substr(0, text.find("\n\n", text.find("\n\n") + 2) + 1));
+  std::printf("  found in %.3g s, of %d searches; micro-batches of %lld\n\n", seconds.count(),
+              tried, static_cast<long long>(chosen.batch));
+  std::fflush(stdout);
+
+  auto unlimited = machine;
+  unlimited.memory = 0;
+  line.show("baselines");
+  auto const whole = search_in({1}, unlimited).chosen;
+  auto const of_step = choose_model(in_micro_batches(o, whole.micro_batches));
+  auto const data = search::data_parallel(of_step, mesh, unlimited);
+  auto const tensor = search::tensor_parallel(of_step, mesh, unlimited);
+  line.show("");
+  print_beside("this pipeline", found.chosen, found.chosen, machine.memory);
+  print_beside("without stages", whole, found.chosen, machine.memory);
+  print_beside("data parallel", data, found.chosen, machine.memory);
+  print_beside("tensor parallel", tensor, found.chosen, machine.memory);
+  std::fflush(stdout);
+  if (!o.out.empty()) ashlar::io::save_pipeline(o.out, net, found);
+  if (!o.html.empty()) ashlar::io::save_pipeline_page(o.html, net, found, machine);
+  return {};
+}
+
+}  // namespace example

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans in pipeline stages as JSON files that a person can read and write:
+//
+//   { "format": "ashlar pipeline", "version": 1, "mesh": "node=128,gpu=8",
+//     "axis": "node", "stages": [0, 85, 169, 253],       the elements at which the stages begin
+//     "input": [32, 2048], "micro_batches": 32,          of a micro-batch; in a step
+//     "elements": [ … as in plan_file.hpp, on the mesh of one stage, here node=32,gpu=8 ] }
+//
+// A pipeline of one stage has "stages": [0] and no "axis". A file is accepted only if it is for this
+// mesh and net, the number of stages divides the axis, no stage begins inside a residual, and every
+// element is a choice that the rule tables allow. Costs are worked out anew for the machine at hand.
+
+#include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/search/stages.hpp>
+
+namespace ashlar::io {
+
+inline constexpr int pipeline_version = 1;
+
+/// Writes a pipeline of `net`. Throws ashlar::error if the file cannot be written.
+template <int N>
+void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
+                   search::pipeline_plan const& p) {
+  nlohmann::ordered_json j;
+  j["format"] = "ashlar pipeline";
+  j["version"] = pipeline_version;
+  topology const whole = whole_mesh(p);
+  j["mesh"] = to_string(whole);
+  if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
+  for (auto const& s : p.stages) j["stages"].push_back(s.first);
+  for (auto const n : p.chosen.input.extent) j["input"].push_back(n);
+  j["micro_batches"] = p.micro_batches();
+  j["elements"] = detail::elements_json(net, p.chosen);
+  detail::write_json(path, j, "save_pipeline");
+}
+
+namespace detail {
+
+/// Where the stages of a file begin, and the end of the chain.
+template <int N>
+std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<N> const& net) {
+  auto const cuts = search::detail::cutting_points(net);
+  std::vector<int> limits;
+  if (!j.is_array()) throw error("stages", "must be a list of elements.");
+  for (auto const& entry : j) {
+    auto const at = whole_number(entry, "stages");
+    if (limits.empty() ? at != 0 : at <= limits.back() || at >= net.size())
+      throw error("stages", "must begin at element 0 and increase up to " +
+                                std::to_string(net.size() - 1) + ", the net's last element.");
+    if (std::find(cuts.begin(), cuts.end(), at) == cuts.end())
+      throw error("stages", "one begins at element " + std::to_string(at) +
+                                ", inside a residual: cut the chain in front of it.");
+    limits.push_back(static_cast<int>(at));
+  }
+  if (limits.empty()) throw error("stages", "there is none.");
+  limits.push_back(net.size());
+  return limits;
+}
+
+/// The axis that the stages of a file divide; -1 for one stage.
+inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
+  if (stages == 1) {
+    if (j.contains("axis")) throw error("axis", "one stage divides none.");
+    return -1;
+  }
+  auto const name = j.at("axis").get<std::string>();
+  int axis = 0;
+  while (axis < t.axes() && t.axis[axis].name.view() != name) ++axis;
+  if (axis == t.axes())
+    throw error("axis", "the mesh " + to_string(t) + " has no axis \"" + name + "\".");
+  if (t.extent(axis) % stages != 0)
+    throw error("stages", std::to_string(stages) + " of them do not divide the " +
+                              std::to_string(t.extent(axis)) + " positions along " + name + ".");
+  return axis;
+}
+
+/// The pipeline in a file's content, checked against net and mesh.
+template <int N>
+search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
+                                  topology const& t, machine const& m) {
+  check_format(j, "ashlar pipeline", pipeline_version);
+  refuse_unknown_keys(
+      j, "pipeline",
+      {"format", "version", "mesh", "axis", "stages", "input", "micro_batches", "elements"});
+  check_mesh_and_batch(j, net, t);
+  auto const limits = stage_limits_of(j.at("stages"), net);
+  int const stages = static_cast<int>(limits.size()) - 1, axis = stage_axis_of(j, t, stages);
+  search::basic_plan<N> chosen;
+  chosen.mesh = search::stage_mesh(t, axis, stages);
+  chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh);
+  return search::price_pipeline(net, chosen, limits, axis, net.micro_batches, m);
+}
+
+}  // namespace detail
+
+/// Reads a pipeline for `net`, described with the micro-batches of the file, on mesh `t` of all
+/// ranks, with predictions for machine `m`; its lower bound is 0, for a file proves none. Throws
+/// ashlar::error naming the file, the element and what is wrong with it.
+template <int N>
+search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
+                                    topology const& t, machine const& m) {
+  auto const j = detail::read_json(path, "load_pipeline");
+  return detail::interpret(path, "load_pipeline",
+                           [&] { return detail::pipeline_of(j, net, t, m); });
+}
+
+}  // namespace ashlar::io

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The 1F1B schedule of a pipeline as a time chart: a row per stage, time to the right, a box per
+// pass with the number of its micro-batch, forward passes in one colour, backward ones in another,
+// what is left white a stage waits. Of many stages the first and last few are drawn; of many
+// micro-batches as many as can be told apart, as a step of so few would run.
+
+#include <string>
+
+#include <ashlar/io/page/mesh_svg.hpp>
+#include <ashlar/plan/text.hpp>
+#include <ashlar/search/pipeline_schedule.hpp>
+
+namespace ashlar::io::page {
+
+/// How many of a step's micro-batches the chart draws.
+inline int drawn_micro_batches(search::pipeline_plan const& p) {
+  int const rows = std::min(static_cast<int>(p.stages.size()), 32);
+  return std::min(p.micro_batches(), std::clamp(800 / rows, 1, 48));
+}
+
+inline std::string pipeline_svg(search::pipeline_plan const& p) {
+  constexpr double left = 80, top = 6, width = 1000, row = 20, step = 23;
+  int const drawn = drawn_micro_batches(p);
+  auto const passes = search::one_f_one_b(p.stages, drawn);
+  double last = 0, synchronize = 0;
+  for (auto const& pass : passes) last = std::max(last, pass.end);
+  for (auto const& s : p.stages) synchronize = std::max(synchronize, s.synchronize);
+  double const all = last + synchronize;
+  auto const x = [&](double seconds) { return left + (all > 0 ? seconds / all : 0) * width; };
+  auto const text = [](double at, double up, char const* kind, std::string const& what) {
+    return "<text class='" + std::string(kind) + "' x='" + number(at) + "' y='" + number(up) +
+           "'>" + what + "</text>";
+  };
+  auto const box = [&](double y, double begin, double end, char const* kind,
+                       std::string const& inside, std::string const& title) {
+    std::string body = "<rect class='" + std::string(kind) + "' x='" + number(x(begin)) + "' y='" +
+                       number(y) + "' width='" + number(x(end) - x(begin)) + "' height='" +
+                       number(row) + "'><title>" + title + "</title></rect>";
+    if (x(end) - x(begin) > 8 + 6 * double(inside.size()))
+      body += text((x(begin) + x(end)) / 2, y + 14, "m", inside);
+    return body;
+  };
+  std::string body;
+  double y = top;
+  for (int const s : shown(static_cast<int>(p.stages.size()), 32)) {
+    if (s < 0) {
+      body += text(left - 8, y + 13, "r", "…");
+      y += step;
+      continue;
+    }
+    body += text(left - 8, y + 14, "r", "stage " + std::to_string(s));
+    auto const begin = static_cast<std::size_t>(2 * s * drawn);
+    for (auto k = begin; k < begin + static_cast<std::size_t>(2 * drawn); ++k) {
+      auto const& pass = passes[k];
+      body += box(
+          y, pass.begin, pass.end, pass.backward ? "bw" : "fw", std::to_string(pass.micro_batch),
+          std::string(pass.backward ? "backward " : "forward ") + std::to_string(pass.micro_batch) +
+              ", " + seconds_text(pass.end - pass.begin));
+    }
+    double const own = p.stages[static_cast<std::size_t>(s)].synchronize;
+    if (own > 0)
+      body += box(y, last, last + own, "sy", "", "gradients synchronized, " + seconds_text(own));
+    y += step;
+  }
+  body += text(left, y + 10, "", "0") + text(left + width, y + 10, "r", seconds_text(all));
+  return "<svg width='" + number(left + width + 4) + "' height='" + number(y + 16) +
+         "' role='img'><title>the schedule of the stages</title>" + body + "</svg>";
+}
+
+}  // namespace ashlar::io::page

@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A plan in pipeline stages for people to read: what a step takes, then each stage, then where the
+// tensors of its elements lie, as explain.hpp has it.
+//
+//   pipeline for node=4,gpu=2 (8 ranks): 1.93 ms a step of 8 micro-batches, 20.1 % of it bubble
+//     4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B
+//     ...
+//     stage        elements  in flight micro-batch   forward      work     sends gradients      memory
+//     0             0 to 14          4    120.0 us   ...
+//
+// Figures of a stage are of its busiest rank and of one micro-batch, "gradients" (the synchronization)
+// of a step. Neighbours that differ only in what they keep are one line, with the most of it.
+
+#include <cmath>
+
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/pipeline_plan.hpp>
+
+namespace ashlar::search {
+
+namespace detail {
+
+/// Whether two stages take as long in every part.
+inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
+  auto const same = [](double p, double q) { return std::abs(p - q) <= 1e-9 * std::abs(p); };
+  return a.last - a.first == b.last - b.first && same(a.seconds, b.seconds) &&
+         same(a.forward, b.forward) && same(a.work, b.work) && same(a.sending, b.sending) &&
+         same(a.synchronize, b.synchronize);
+}
+
+/// "3", or "3 to 7".
+inline std::string range_text(int first, int last) {
+  return std::to_string(first) + (last > first ? " to " + std::to_string(last) : "");
+}
+
+/// Stages first .. end of a pipeline that are alike.
+struct stage_group {
+  int first = 0, end = 0;
+  std::int64_t memory = 0;  ///< of the fullest of them
+};
+
+inline std::vector<stage_group> stage_groups(pipeline_plan const& p) {
+  std::vector<stage_group> groups;
+  for (std::size_t s = 0; s < p.stages.size(); ++s) {
+    int const at = static_cast<int>(s);
+    if (s == 0 || !alike(p.stages[s - 1], p.stages[s])) groups.push_back({at, at, 0});
+    groups.back().end = at + 1;
+    groups.back().memory = std::max(groups.back().memory, p.stages[s].memory);
+  }
+  return groups;
+}
+
+/// One line per group of stages.
+inline std::string stages_text(pipeline_plan const& p) {
+  std::string text = "  " + padded("stage", 8) + right("elements", 13) + right("in flight", 11);
+  for (char const* name : {"micro-batch", "forward", "work", "sends", "gradients", "memory"})
+    text += right(name, name[0] == 'm' ? 12 : 10);
+  text += "\n";
+  for (auto const& g : stage_groups(p)) {
+    auto const& s = p.stages[static_cast<std::size_t>(g.first)];
+    int const last = p.stages[static_cast<std::size_t>(g.end) - 1].last - 1;
+    text += "  " + padded(range_text(g.first, g.end - 1), 8) +
+            right(range_text(s.first, last), 13) + right(std::to_string(p.in_flight(g.first)), 11) +
+            right(seconds_or_dash(s.seconds), 12);
+    for (double part : {s.forward, s.work, s.sending, s.synchronize})
+      text += right(seconds_or_dash(part), 10);
+    text += right(bytes_text(double(g.memory)), 12) + "\n";
+  }
+  return text;
+}
+
+}  // namespace detail
+
+/// What `explain` prints of a pipeline. `p` must be one of this problem, `m` the machine that it was
+/// priced for. No communication.
+template <int N>
+explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
+  using namespace detail;
+  topology const whole = whole_mesh(p), &part = p.chosen.mesh;
+  auto const share = [&](double s) { return percent_text(p.seconds() > 0 ? s / p.seconds() : 0); };
+  std::int64_t sent = 0;
+  for (auto const& s : p.stages) sent = std::max(sent, s.sent);
+  std::string text = "pipeline for " + to_string(whole) + " (" + std::to_string(whole.ranks()) +
+                     " ranks): " + seconds_text(p.seconds()) + " a step of " +
+                     std::to_string(p.micro_batches()) +
+                     (p.micro_batches() == 1 ? " micro-batch, " : " micro-batches, ") +
+                     share(p.bubble) + " of it bubble\n  " + std::to_string(p.stages.size()) +
+                     (p.axis < 0 ? " stage"
+                                 : " stages along " + std::string(whole.axis[p.axis].name.view()) +
+                                       ", each on " + to_string(part)) +
+                     " (" + std::to_string(part.ranks()) + " ranks), 1F1B\n  " +
+                     bytes_text(double(p.chosen.memory)) +
+                     " of memory per rank of the fullest stage; a rank sends at most " +
+                     bytes_text(double(sent) * p.micro_batches()) + " to other stages\n";
+  if (p.lower_bound > 0 && p.chosen.gap > 0)
+    text += "  no plan of the searched stages and micro-batches is more than " +
+            percent_text(p.chosen.gap, 3) + " faster\n";
+  double const communication = p.chosen.communication_seconds;
+  text += "  of the slowest stage: " + share(p.seconds() - communication - p.bubble) + " work, " +
+          share(communication) + " communication, " + share(p.bubble) + " waiting\n";
+  for (auto const& note : notes(net, p.chosen)) text += "  note: " + note + "\n";
+  text += "\n" + stages_text(p);
+  return {text + "\n" + elements_text(net, p.chosen, breakdown(net, p.chosen, m), m)};
+}
+
+}  // namespace ashlar::search

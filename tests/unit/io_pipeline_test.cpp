@@ -1,0 +1,166 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A plan in pipeline stages survives a file, prints within 100 columns, and its page draws one box per
+// pass; what is wrong with its file is said in one error that names it.
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <unistd.h>
+
+#include <ashlar/io/json/pipeline_file.hpp>
+#include <ashlar/io/pipeline_page.hpp>
+#include <ashlar/search/pipeline.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_topology;
+using ashlar::io::load_pipeline, ashlar::io::save_pipeline;
+using nlohmann::json;
+
+ashlar::machine const cluster{{2e-6, 1e-11}, {5e-6, 2e-10}, 1e10, 1e12, 0};
+
+struct setting {
+  ashlar::topology mesh = parse_topology("node=4,gpu=2");
+  search::problem net;
+  search::pipeline_plan found;
+  std::string path = (std::filesystem::temp_directory_path() /
+                      ("ashlar_pipeline_" + std::to_string(::getpid()) + ".json"))
+                         .string();
+
+  explicit setting(int stages = 4) {
+    auto const net_of = [](int m) {
+      auto chain = block_net(4, {16 / m, 8}, 64);
+      chain.micro_batches = m;
+      return chain;
+    };
+    net = net_of(8);
+    found = search::pipeline(net_of, mesh, cluster, {{stages}, {8}});
+  }
+  ~setting() { std::filesystem::remove(path); }
+  setting(setting const&) = delete;
+
+  json saved() const {
+    save_pipeline(path, net, found);
+    std::ifstream in(path);
+    return json::parse(in);
+  }
+  search::pipeline_plan load() const { return load_pipeline(path, net, mesh, cluster); }
+};
+
+std::size_t occurrences(std::string const& text, std::string const& part) {
+  std::size_t n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
+TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
+  for (int const stages : {1, 2, 4}) {
+    setting const s(stages);
+    auto const j = s.saved();
+    CHECK(j.at("mesh") == "node=4,gpu=2");
+    CHECK(j.at("stages").size() == static_cast<std::size_t>(stages));
+    CHECK(j.contains("axis") == (stages > 1));
+    auto const loaded = s.load();
+    CHECK(loaded.chosen.choices == s.found.chosen.choices);
+    CHECK(loaded.chosen.mesh == s.found.chosen.mesh);
+    CHECK(loaded.chosen.input == s.found.chosen.input);
+    CHECK(loaded.chosen.problem_hash == s.found.chosen.problem_hash);
+    CHECK(loaded.micro_batches() == 8);
+    CHECK(loaded.axis == s.found.axis);
+    CHECK(whole_mesh(loaded) == s.mesh);
+    CHECK(loaded.seconds() == doctest::Approx(s.found.seconds()).epsilon(1e-9));
+    CHECK(loaded.bubble == doctest::Approx(s.found.bubble).epsilon(1e-9));
+    CHECK(loaded.chosen.memory == s.found.chosen.memory);
+    REQUIRE(loaded.stages.size() == s.found.stages.size());
+    for (std::size_t k = 0; k < loaded.stages.size(); ++k) {
+      CHECK(loaded.stages[k].first == s.found.stages[k].first);
+      CHECK(loaded.stages[k].last == s.found.stages[k].last);
+      CHECK(loaded.stages[k].sent == s.found.stages[k].sent);
+    }
+  }
+}
+
+TEST_CASE("each thing that is wrong with a pipeline file is one error that names the file") {
+  setting const s;
+  auto const good = s.saved();
+  std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
+      {"not of \"ashlar pipeline\"", [](json& j) { j["format"] = "ashlar plan"; }},
+      {"this program reads version 1", [](json& j) { j["version"] = 2; }},
+      {"\"bubble\" is unknown here", [](json& j) { j["bubble"] = 1; }},
+      {"the mesh is node=4,gpu=2", [](json& j) { j["mesh"] = "node=2,gpu=4"; }},
+      {"has no axis \"rack\"", [](json& j) { j["axis"] = "rack"; }},
+      {"lacks", [](json& j) { j.erase("axis"); }},
+      {"4 of them do not divide the 2 positions along gpu", [](json& j) { j["axis"] = "gpu"; }},
+      {"there is none", [](json& j) { j["stages"] = json::array(); }},
+      {"must be a list", [](json& j) { j["stages"] = 4; }},
+      {"must be a whole number", [](json& j) { j["stages"][1] = 8.5; }},
+      {"must begin at element 0", [](json& j) { j["stages"][0] = 1; }},
+      {"must begin at element 0 and increase", [](json& j) { j["stages"][2] = j["stages"][1]; }},
+      {"must begin at element 0 and increase", [](json& j) { j["stages"][3] = 1000; }},
+      {"inside a residual: cut", [](json& j) { j["stages"][1] = 2; }},
+      {"one stage divides none", [](json& j) { j["stages"] = {0}; }},
+      {"but a step has 8", [](json& j) { j["micro_batches"] = 4; }},
+      {"batches of 3x8", [](json& j) { j["input"] = {3, 8}; }},
+      {"another net", [](json& j) { j["elements"].erase(3); }},
+      {"wrong number of axes", [](json& j) { j["elements"][2]["x"] = "B"; }}};
+  for (auto const& [says, make] : mistakes) {
+    auto j = good;
+    make(j);
+    std::ofstream(s.path) << j.dump();
+    auto const said = message_of([&] { s.load(); });
+    CAPTURE(std::string(says));
+    CAPTURE(said);
+    CHECK(has(said, "load_pipeline: "));
+    CHECK(has(said, s.path));
+    CHECK(has(said, says));
+  }
+  // Who expects a plan that runs is told what this is.
+  std::ofstream(s.path) << good.dump();
+  CHECK(has(message_of([&] { ashlar::io::load_plan(s.path, s.net, s.mesh, cluster); }),
+            "this is a plan in pipeline stages, and these do not run yet"));
+}
+
+TEST_CASE("what explain says of a pipeline") {
+  setting const s;
+  auto const text = search::explain(s.net, s.found, cluster).text;
+  CAPTURE(text);
+  CHECK(has(text, "pipeline for node=4,gpu=2 (8 ranks): "));
+  CHECK(has(text, "a step of 8 micro-batches, "));
+  CHECK(has(text, "4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B"));
+  CHECK(has(text, "\n  1 to 2  "));  // inner stages are alike
+  CHECK(has(text, "layer_norm"));
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    CAPTURE(line);
+    CHECK(line.size() <= 100);
+  }
+}
+
+TEST_CASE("the page of a pipeline draws every pass once") {
+  setting const s;
+  auto const text = ashlar::io::pipeline_page_text(s.net, s.found, cluster);
+  CHECK(occurrences(text, "<rect class='fw'") == 4 * 8);
+  CHECK(occurrences(text, "<rect class='bw'") == 4 * 8);
+  CHECK(occurrences(text, "<svg") == occurrences(text, "</svg>"));
+  CHECK(has(text, "</html>"));
+  CHECK(!has(text, "nan"));
+  // Of a long step only as much as a reader can tell apart.
+  auto many = s.found;
+  many.chosen.micro_batches = 1000;
+  auto const chart = ashlar::io::page::pipeline_svg(many);
+  CHECK(occurrences(chart, "<rect class='fw'") == 4 * 48);
+  many.stages.resize(200, many.stages[1]);
+  CHECK(occurrences(ashlar::io::page::pipeline_svg(many), "<rect") < 2000);
+}
+
+}  // namespace
+}  // namespace ashlar_test
