@@ -29,10 +29,11 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   auto const count = [&](char const* name, int& value, char const* help, char const* group) {
     return app.add_option(name, value, help)
         ->transform(CLI::Validator(
-            [](std::string& text) {
+            [](std::string& text) -> std::string {
               if (text == "auto") text = "0";
-              else return CLI::Range(1, 1 << 30)(text);
-              return std::string();
+              else if (!CLI::Range(1, 1 << 30)(text).empty())
+                return text + " is neither auto nor a number from 1 on";
+              return {};
             },
             "auto|N"))
         ->default_str(std::to_string(value))

@@ -56,6 +56,16 @@ says "a step" vgg13 --image 32 --batch 4 --ranks gpu=2
 says "a step" dlrm --tables 4 --rows 1000 --batch 64 --ranks node=2,gpu=2
 says "the busiest rank does" mlp --widths 4,6,4 --batch 5 --ranks gpu=7 --pin '*.x=S(0)' \
   --machine workstation
+pipeline=(gpt --layers 8 --d-model 1024 --heads 16 --context 128 --batch 64 --type bfloat16
+  --ranks node=8,gpu=2 --memory 16GB)
+says "4 stages along node, each on node=2,gpu=2 (4 ranks), 1F1B" "${pipeline[@]}" --stages 4 \
+  --out "$work/stages.json" --html "$work/stages.html"
+grep -q '"format": "ashlar pipeline"' "$work/stages.json" || fail "no pipeline was written"
+grep -q "</html>" "$work/stages.html" || fail "the page of the pipeline does not end"
+says "micro-batches of 4" "${pipeline[@]}" --stages 2 --micro-batches 3 --batch 4 --explain
+says "without stages" "${pipeline[@]}" --pipeline
+says "one stage (no pipeline) is best" vgg13 --image 32 --batch 4 --ranks node=2,gpu=2 --pipeline
+says "one stage is best, " "${gpt[@]}" --micro-batches auto
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
 
@@ -78,6 +88,14 @@ refused "this program reads version 1" "${gpt[@]}" --diff "$work/version.json"
 refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
 refused "it may run for ever" "${gpt[@]}" --algorithm random_search
+refused "these do not run yet: plan the net without stages" "${pipeline[@]}" --diff "$work/stages.json"
+refused "3 stages of 8 equal blocks on node=8,gpu=2" "${pipeline[@]}" --stages 3
+refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --ranks node=2,gpu=2 --stages 2
+refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
+refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
+refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory 1MB
+refused "many is neither auto nor a number from 1 on" "${pipeline[@]}" --stages many
+refused "0 is neither auto nor a number from 1 on" "${pipeline[@]}" --micro-batches 0
 refused "is no name of a C++ variable" "${gpt[@]}" --header "$work/h.hpp" --name 2x
 refused "cannot be written" "${gpt[@]}" --out "$work/no/such/folder.json"
 refused "than can be counted, 2^63" mlp --widths 1073741824,1073741824,2 --batch 1073741824 \

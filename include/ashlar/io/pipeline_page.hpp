@@ -79,7 +79,7 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text += "<h2>The schedule</h2>\n<div class='card'>" + pipeline_svg(p) +
           "<p class='dim'>1F1B: <span class='fk'></span> forward, <span class='bk'></span> "
-          "backward, each with the number of its micro-batch; <span class='sk'></span> gradients "
+          "backward, numbers: micro-batches; <span class='sk'></span> gradients "
           "synchronized; white: a stage waits." +
           (drawn < p.micro_batches() ? " Drawn is a step of " + std::to_string(drawn) +
                                            " micro-batches; the pattern goes on to " +

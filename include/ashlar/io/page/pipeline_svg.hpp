@@ -4,7 +4,7 @@
 #pragma once
 
 // The 1F1B schedule of a pipeline as a time chart: a row per stage, time to the right, a box per
-// pass with the number of its micro-batch, forward passes in one colour, backward ones in another,
+// pass, with the number of its micro-batch where that has room, forward passes in one colour, backward ones in another,
 // what is left white a stage waits. Of many stages the first and last few are drawn; of many
 // micro-batches as many as can be told apart, as a step of so few would run.
 
@@ -19,7 +19,7 @@ namespace ashlar::io::page {
 /// How many of a step's micro-batches the chart draws.
 inline int drawn_micro_batches(search::pipeline_plan const& p) {
   int const rows = std::min(static_cast<int>(p.stages.size()), 32);
-  return std::min(p.micro_batches(), std::clamp(800 / rows, 1, 48));
+  return std::min(p.micro_batches(), std::clamp(400 / rows, 1, 20));
 }
 
 inline std::string pipeline_svg(search::pipeline_plan const& p) {
@@ -40,7 +40,7 @@ inline std::string pipeline_svg(search::pipeline_plan const& p) {
     std::string body = "<rect class='" + std::string(kind) + "' x='" + number(x(begin)) + "' y='" +
                        number(y) + "' width='" + number(x(end) - x(begin)) + "' height='" +
                        number(row) + "'><title>" + title + "</title></rect>";
-    if (x(end) - x(begin) > 8 + 6 * double(inside.size()))
+    if (x(end) - x(begin) > 2 + 6.5 * double(inside.size()))
       body += text((x(begin) + x(end)) / 2, y + 14, "m", inside);
     return body;
   };
