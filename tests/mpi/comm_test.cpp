@@ -8,8 +8,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -260,6 +262,66 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
     MPI_Barrier(MPI_COMM_WORLD);
     if (world_rank() == 0) std::remove(name.c_str());
   }
+}
+
+TEST_CASE(
+    "neighbours of a rank on which an exception ended a transfer are told, not left waiting") {
+  int const n = world_size();
+  if (n == 1) return;
+  ashlar::topology const t{{"gpu", n}};
+  enum class ended { handle, mesh, before_its_turn };
+  for (auto const what : {ended::handle, ended::mesh, ended::before_its_turn})
+    for (bool const asynchronous : {false, true}) {
+      std::optional<ashlar::mesh> m(mesh_on(transport::shared_memory, t));
+      int const gone = n - 1;
+      std::string const expected = "all-gather: an exception ended the mesh on rank ";
+      bool const leaves = world_rank() == gone;
+      if (leaves) {
+        try {
+          auto const here = what == ended::mesh ? std::exchange(m, {}) : m;
+          auto const x = ashlar::full<float>(*here, {8}, sbp<S<0>>{}, 1);
+          if (what == ended::before_its_turn) throw std::runtime_error("meanwhile");
+          auto const moving = redistribute_async(x, sbp<B>{});
+          throw std::runtime_error("meanwhile");
+        } catch (std::runtime_error const&) {
+        }
+        if (what == ended::before_its_turn) m->order().abandon();
+      } else {
+        auto const x = ashlar::full<float>(*m, {8}, sbp<S<0>>{}, 1);
+        std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
+        auto const message = message_of([&] {
+          if (asynchronous) y = redistribute_async(x, sbp<B>{}).wait();
+          else y = x | ashlar::to<B>;
+        });
+        // Where the rank that left began last, it had done its part.
+        if (y && what != ended::before_its_turn)
+          CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == 8);
+        else CHECK_MESSAGE(message.starts_with(expected), message);
+        CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
+      }
+      if (leaves && m)
+        CHECK(has(message_of([&] {
+                    m->take_ticket(
+                        ashlar::flat_all_reduce(4, {0}, t, m->here(), ashlar::reduction::sum));
+                  }),
+                  "Go on with a new mesh."));
+      MPI_Barrier(MPI_COMM_WORLD);
+    }
+  auto const m = mesh_on(transport::shared_memory, t);
+  auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1) | ashlar::to<B>;
+  CHECK(x.local().back() == 1);
+}
+
+TEST_CASE("a handle dropped while a neighbour has abandoned the mesh ends without throwing") {
+  int const n = world_size();
+  if (n == 1) return;
+  auto const m = mesh_on(transport::shared_memory, {{"gpu", n}});
+  auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1);
+  if (m.rank() == 0) m.order().abandon();
+  else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // or cannot begin
+  CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
+  CHECK(m.order().idle());
+  MPI_Barrier(MPI_COMM_WORLD);
 }
 
 TEST_CASE("a transfer within a destructor that an exception runs ends in order") {

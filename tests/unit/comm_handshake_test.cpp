@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <random>
+#include <string>
 #include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 
 #include <ashlar/comm/shared/direct_transfer.hpp>
 
@@ -105,6 +107,11 @@ int play(node& n, int rank, int ranks, int rounds) {
   return wrong;
 }
 
+/// What a rank is told when it asks once more.
+std::string told(shared::direct_transfer& direct, bool& done) {
+  return message_of([&] { done = direct.advance(); });
+}
+
 }  // namespace
 
 TEST_CASE("nobody reads a shard before it is written or overwrites one that is still read") {
@@ -116,6 +123,57 @@ TEST_CASE("nobody reads a shard before it is written or overwrites one that is s
       threads.emplace_back([&, r] { wrong[static_cast<std::size_t>(r)] = play(n, r, ranks, 400); });
     for (auto& thread : threads) thread.join();
     for (int const w : wrong) CHECK(w == 0);
+  }
+}
+
+TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did before counts") {
+  int const ranks = 3;
+  std::string const expected =
+      "all-reduce: an exception ended the mesh on rank 41, which others wait for. Go on with a new "
+      "mesh.";
+  topology const t{{"gpu", ranks}};
+  shape const extents{97, 211};  // large: an all-reduce in two halves
+  step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
+  std::vector<transfer> whats;
+  for (int r = 0; r < ranks; ++r) {
+    coordinates here{};
+    here[0] = r;
+    whats.push_back(make_transfer(sum, extents, t, here));
+  }
+  enum class gives_up { before, after_it_arrived, after_it_left, when_it_has_ended };
+  for (auto const when : {gives_up::before, gives_up::after_it_arrived, gives_up::after_it_left,
+                          gives_up::when_it_has_ended}) {
+    node n(ranks);
+    auto const begin = [&](std::size_t r) {
+      return shared::direct_transfer(whats[r], element_type::i32, n.neighbours, 1,
+                                     n.memory[r].get() + 2 * array_bytes, 0, 2 * array_bytes);
+    };
+    auto first = begin(0), second = begin(1);
+    CHECK_FALSE(first.advance());
+    if (when != gives_up::before) {
+      auto last = begin(2);
+      CHECK_FALSE(last.advance());  // reduces its part
+      if (when != gives_up::after_it_arrived) {
+        first.advance(), second.advance();
+        CHECK_FALSE(last.advance());  // copies theirs, and leaves
+        if (when == gives_up::when_it_has_ended) {
+          first.advance(), second.advance();
+          CHECK(last.advance());
+        }
+      }
+    }
+    n.slots[2]->abandon(41);
+    bool const counts = when == gives_up::after_it_left || when == gives_up::when_it_has_ended;
+    bool first_done = false, second_done = false;
+    std::string first_told, second_told;
+    for (int i = 0; i < 3; ++i) {  // the first two need each other too
+      first_told = told(first, first_done);
+      second_told = told(second, second_done);
+    }
+    CHECK(first_told == (counts ? "nothing was thrown" : expected));
+    CHECK(second_told == (counts ? "nothing was thrown" : expected));
+    CHECK(first_done == counts);
+    CHECK(second_done == counts);
   }
 }
 

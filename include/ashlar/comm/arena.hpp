@@ -64,7 +64,8 @@ class arena {
     ASHLAR_POISON(block, size);
   }
 
-  /// Messages may arrive in blocks whose owners have gone: none is handed out again or freed.
+  /// Messages may arrive in blocks whose owners have gone, or neighbours read there: none is handed out
+  /// again or freed.
   void retire() { is_retired_ = true; }
   bool is_retired() const { return is_retired_; }
 

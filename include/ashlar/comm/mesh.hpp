@@ -16,7 +16,6 @@
 // or copying, is summed up for progress reports.
 
 #include <algorithm>
-#include <bit>
 #include <chrono>
 #include <memory>
 #include <span>
@@ -24,6 +23,7 @@
 
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
+#include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/mesh/text.hpp>
 
 namespace ashlar {
@@ -176,19 +176,6 @@ class basic_mesh {
     state(world ranks, ashlar::topology const& t, settings const& wanted)
         : state_with_backend{{ranks, t, wanted}} {}
   };
-
-  static std::uint64_t fingerprint(ashlar::machine const& m) {
-    std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
-    auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };
-    auto const add_link = [&](link const& l) { add(l.alpha), add(l.beta); };
-    add_link(m.intra), add_link(m.inter);
-    add(m.flops), add(m.memory_bandwidth), add(m.gemm_half);
-    for (auto const* links : {&m.intra_of, &m.inter_of}) {
-      add(std::uint64_t(links->given));
-      for (link const& l : links->of) add_link(l);
-    }
-    return h;
-  }
 
   void refuse_if_forbidden(collective kind, axis_list const& axes) const {
     if (state_->forbidden)

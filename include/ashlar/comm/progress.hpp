@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <utility>
 #include <vector>
 
 #include <ashlar/placement/placement.hpp>
@@ -51,8 +53,11 @@ class progress {
 
   void add(progressing& p) { under_way_.push_back(&p); }
   void remove(progressing& p) { std::erase(under_way_, &p); }
-  /// A transfer that has its ticket will never end.
-  void abandon() { abandoned_ = true; }
+  /// A transfer that has its ticket will never end. Calls what on_abandon was given.
+  void abandon() {
+    if (!std::exchange(abandoned_, true) && tell_) tell_();
+  }
+  void on_abandon(std::function<void()> tell) { tell_ = std::move(tell); }
   bool is_abandoned() const { return abandoned_; }
   void refuse_if_abandoned() const {
     if (abandoned_)
@@ -79,6 +84,7 @@ class progress {
   std::vector<progressing*> under_way_;
   bool polling_ = false;
   bool abandoned_ = false;
+  std::function<void()> tell_;
 };
 
 }  // namespace ashlar

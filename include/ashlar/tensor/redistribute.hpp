@@ -12,6 +12,7 @@
 // Where nothing moves the result shares the shard of x.
 
 #include <ashlar/plan/text.hpp>
+#include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/run_transfer.hpp>
 #include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
@@ -33,9 +34,18 @@ template <distributed Tensor>
 requires(!Tensor::is_static) Tensor run_plan(Tensor x, prepared_plan const& p) {
   using T = typename Tensor::value_type;
   auto const& m = x.mesh();
+  struct half_done {  // others wait for the rest
+    mesh const& m;
+    bool begun = false;
+    exception_watch watch{};
+    ~half_done() {
+      if (begun && watch.is_passing()) m.order().abandon();
+    }
+  } plan{m};
   for (std::size_t i = 0; i < p.transfers.size(); ++i) {
     Tensor next(m, x.extents(), p.plan.steps[static_cast<int>(i)].to);
     run_transfer(m, p.transfers[i], static_cast<T const*>(x.data()), next.data());
+    plan.begun |= communicates(p.transfers[i].kind);
     x = std::move(next);
   }
   return x;

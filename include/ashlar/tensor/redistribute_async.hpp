@@ -48,7 +48,10 @@ class plan_run final : public progressing {
   plan_run& operator=(plan_run const&) = delete;
   ~plan_run() override {
     auto& order = x_.mesh().order();
-    if (!done_ && !watch_.is_passing() && !order.is_abandoned()) x_.mesh().wait(*this);
+    if (!done_ && !watch_.is_passing() && !order.is_abandoned()) try {
+        x_.mesh().wait(*this);
+      } catch (...) {  // the next transfer says that the mesh is abandoned
+      }
     if (!done_) order.abandon();
     order.remove(*this);
   }
@@ -98,7 +101,8 @@ class plan_run final : public progressing {
 
 }  // namespace detail
 
-/// A tensor on its way. Dropping it waits for its end.
+/// A tensor on its way. Dropping it waits for its end, unless an exception drops it: then the mesh can
+/// do nothing more, here and on the ranks of its node that wait for this one (ashlar::error).
 template <distributed Tensor>
 class moving_tensor {
  public:

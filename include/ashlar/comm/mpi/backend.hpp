@@ -27,10 +27,13 @@ class backend {
   backend(MPI_Comm comm, topology const& t, shared::settings const& sharing)
       : topology_(t), handles_(comm), window_(handles_, sharing),
         memory_(window_.region(), window_.region_bytes()),
-        waiting_(order_, window_.ranks_on_node()) {}
+        waiting_(order_, window_.ranks_on_node()) {
+    order_.on_abandon([this, rank = rank_in(comm)] { window_.abandon(rank); });
+  }
   backend(backend const&) = delete;
   backend& operator=(backend const&) = delete;
   ~backend() {
+    if (watch_.is_passing()) order_.abandon();  // others may wait for what this rank would do next
     if (!memory_.is_retired()) return;
     handles_.keep_forever();
     window_.keep_pages();
@@ -78,6 +81,7 @@ class backend {
   arena memory_;
   progress order_;
   mpi::waiting waiting_;
+  exception_watch watch_;
 };
 
 }  // namespace mpi

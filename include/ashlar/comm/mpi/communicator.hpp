@@ -46,13 +46,7 @@ class communicator final : public ashlar::communicator {
     try {
       waiting_->until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });
       auto const& g = group_of(s.what->axes);
-      if (g.is_on_node) {
-        auto direct = start_direct(s, g);
-        waiting_->until([&] { return direct.advance(); });
-        if (direct.must_be_messages()) run_messages(s, g);
-      } else {
-        run_messages(s, g);
-      }
+      if (!g.is_on_node || !run_direct(s, g)) run_messages(s, g);
     } catch (...) {
       order_->abandon();
       throw;
@@ -86,9 +80,14 @@ class communicator final : public ashlar::communicator {
     }
     ~pending_transfer() override {
       auto& order = *owner_->order_;
-      if (!watch_.is_passing() && !order.is_abandoned())
-        owner_->waiting_->until([&] { return advance(); });
-      if (!done_) order.abandon();
+      if (!watch_.is_passing() && !order.is_abandoned()) try {
+          owner_->waiting_->until([&] { return advance(); });
+        } catch (...) {  // the next transfer says that the mesh is abandoned
+        }
+      if (!done_) {
+        if (std::holds_alternative<shared::direct_transfer>(way_)) owner_->memory_->retire();
+        order.abandon();
+      }
       order.remove(*this);
     }
 
@@ -135,6 +134,18 @@ class communicator final : public ashlar::communicator {
             s.target,
             memory_->offset_in_region(s.source),
             memory_->offset_in_region(s.target)};
+  }
+
+  /// False where it must go as messages.
+  bool run_direct(shipment const& s, group const& g) {
+    auto direct = start_direct(s, g);
+    try {
+      waiting_->until([&] { return direct.advance(); });
+    } catch (...) {
+      memory_->retire();  // others may still read the source
+      throw;
+    }
+    return !direct.must_be_messages();
   }
 
   algorithm algorithm_for(shipment const& s, group const& g) const {

@@ -73,6 +73,12 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
+  /// Tells those who wait for this rank in shared memory that it will not come.
+  void abandon(int rank) const {
+    if (mine_ == nullptr) return;
+    auto* const slots = reinterpret_cast<shared::slot*>(mine_);
+    for (std::size_t g = 0; g < slot_count; ++g) slots[g].abandon(rank);
+  }
   /// Of the mesh, whether they share memory or not.
   int ranks_on_node() const { return ranks_on_node_; }
 

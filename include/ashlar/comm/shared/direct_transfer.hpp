@@ -39,11 +39,13 @@ class direct_transfer {
   direct_transfer(transfer const& what, element_type type, neighbourhood const& group,
                   std::uint64_t epoch, void* target, std::int64_t source_offset,
                   std::int64_t target_offset)
-      : what_(&what), group_(&group), sync_(group.slots, what.index, epoch), target_(target, type) {
+      : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
+        target_(target, type) {
     sync_.publish(source_offset, target_offset);
   }
 
-  /// Does what can be done now. True when the transfer has ended, or must go as messages.
+  /// Does what can be done now. True when the transfer has ended, or must go as messages. Throws
+  /// ashlar::error when a member that it waits for has abandoned the mesh.
   bool advance() {
     if (state_ == state::waiting_for_all && sync_.all_arrived()) {
       if (!sync_.all_shared()) {

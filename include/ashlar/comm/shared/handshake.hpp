@@ -20,10 +20,18 @@
 //
 // So nobody reads a shard before it is written (1, 2, 3), and nobody overwrites one that is still
 // read (4, 5). Epochs only grow: a member may be one epoch ahead in `arrived`, never two.
+//
+// A rank on which an exception drops a transfer says so in all its slots (abandon), and never writes or
+// reuses memory that others may still read. Who waits for what such a rank has not done throws; what it
+// had done before counts. Only a rank that would wait anyway looks.
 
 #include <atomic>
 #include <cstdint>
 #include <span>
+#include <string>
+
+#include <ashlar/machine/collective.hpp>
+#include <ashlar/support/error.hpp>
 
 namespace ashlar::shared {
 
@@ -32,16 +40,23 @@ inline constexpr std::int64_t not_shared = -1;  ///< of a shard that lies outsid
 /// One rank's word to one group. A cache line of its own: only its owner writes it.
 struct alignas(64) slot {
   std::atomic<std::uint64_t> arrived{0}, shown{0}, left{0};
-  std::int64_t source = not_shared;  ///< offsets in the owner's window
+  std::atomic<std::uint64_t> abandoned{0};  ///< 1 + the owner's rank on the mesh, once it has
+  std::int64_t source = not_shared;         ///< offsets in the owner's window
   std::int64_t target = not_shared;
+
+  void abandon(int rank) {
+    abandoned.store(static_cast<std::uint64_t>(rank) + 1, std::memory_order_release);
+  }
 };
+static_assert(sizeof(slot) == 64);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// One transfer's use of a group's slots by one member.
+/// One transfer's use of a group's slots by one member. What asks for others throws ashlar::error when
+/// one of them has abandoned the mesh before.
 class handshake {
  public:
-  handshake(std::span<slot* const> slots, int index, std::uint64_t epoch)
-      : slots_(slots), mine_(slots[static_cast<std::size_t>(index)]), epoch_(epoch) {}
+  handshake(std::span<slot* const> slots, int index, std::uint64_t epoch, collective what)
+      : slots_(slots), mine_(slots[static_cast<std::size_t>(index)]), epoch_(epoch), what_(what) {}
 
   void publish(std::int64_t source, std::int64_t target) const {
     mine_->source = source;
@@ -77,13 +92,26 @@ class handshake {
  private:
   bool all(std::atomic<std::uint64_t> slot::*step) const {
     for (auto const* s : slots_)
-      if ((s->*step).load(std::memory_order_acquire) < epoch_) return false;
+      if ((s->*step).load(std::memory_order_acquire) < epoch_) {
+        refuse_if_never(*s, s->*step);
+        return false;
+      }
     return true;
+  }
+
+  /// Throws if the owner of `s` will never take the step that it has not taken. It lies in the line just
+  /// read.
+  void refuse_if_never(slot const& s, std::atomic<std::uint64_t> const& step) const {
+    auto const by = s.abandoned.load(std::memory_order_acquire);
+    if (by == 0 || step.load(std::memory_order_acquire) >= epoch_) return;  // taken just before
+    throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
+                                      ", which others wait for. Go on with a new mesh.");
   }
 
   std::span<slot* const> slots_;
   slot* mine_;
   std::uint64_t epoch_;
+  collective what_;
 };
 
 }  // namespace ashlar::shared

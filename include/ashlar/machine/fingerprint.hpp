@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A number by which ranks see whether they were given the same machine: they would otherwise choose
+// different plans. Of every number that a price depends on; the name does not count.
+
+#include <bit>
+#include <cstdint>
+
+#include <ashlar/machine/machine.hpp>
+
+namespace ashlar {
+
+/// The same for equal machines, another for others but for chance.
+constexpr std::uint64_t fingerprint(machine const& m) {
+  std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
+  auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };
+  auto const add_link = [&](link const& l) { add(l.alpha), add(l.beta); };
+  add_link(m.intra), add_link(m.inter);
+  add(m.flops), add(m.memory_bandwidth), add(m.gemm_half);
+  for (auto const* links : {&m.intra_of, &m.inter_of}) {
+    add(std::uint64_t(links->given));
+    for (link const& l : links->of) add_link(l);
+  }
+  return h;
+}
+
+}  // namespace ashlar
