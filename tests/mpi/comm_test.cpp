@@ -286,7 +286,9 @@ TEST_CASE(
         } catch (std::runtime_error const&) {
         }
         if (what == ended::before_its_turn) m->order().abandon();
+        if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
+        if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);  // or its transfer may end in time
         auto const x = ashlar::full<float>(*m, {8}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
         auto const message = message_of([&] {
@@ -294,7 +296,7 @@ TEST_CASE(
           else y = x | ashlar::to<B>;
         });
         // Where the rank that left began last, it had done its part.
-        if (y && what != ended::before_its_turn)
+        if (y && what == ended::mesh)
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == 8);
         else CHECK_MESSAGE(message.starts_with(expected), message);
         CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
