@@ -35,7 +35,7 @@ requires(!Tensor::is_static) Tensor run_plan(Tensor x, prepared_plan const& p) {
   using T = typename Tensor::value_type;
   auto const& m = x.mesh();
   struct half_done {  // others wait for the rest
-    mesh const& m;
+    typename Tensor::mesh_type const& m;
     bool begun = false;
     exception_watch watch{};
     ~half_done() {
