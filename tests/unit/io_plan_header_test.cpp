@@ -3,9 +3,12 @@
 
 // A plan written as a C++ header: what the compiler reads there is the plan that was written.
 
+#include <clocale>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <sstream>
+#include <string>
 
 #include <doctest/doctest.h>
 #include <plans/mlp_2x2.inc>
@@ -57,8 +60,41 @@ TEST_CASE("names that are none and plans of other nets are refused") {
   for (auto const* name : {"", "2x2", "a b", "a-b", "a::b"})
     CHECK(has(message_of([&] { plan_header_text(problem, plan, name); }),
               "is no name of a C++ variable"));
+  for (auto const* keyword : {"class", "co_await", "int", "requires", "xor_eq"})
+    CHECK(has(message_of([&] { plan_header_text(problem, plan, keyword); }),
+              "is no name of a C++ variable"));
+  CHECK(has(plan_header_text(problem, plan, "class_"), "auto class_ = "));
   plan.choices.pop_back();
   CHECK(has(message_of([&] { plan_header_text(problem, plan, "p"); }), "but the net has 4"));
+}
+
+TEST_CASE("numbers are written with a point and so that they are read back; others are refused") {
+  auto const problem = ashlar::nn::describe(header_net, header_batch);
+  auto plan = header_plan();
+  std::string const locale_before = std::setlocale(LC_NUMERIC, nullptr);
+  for (auto const* comma : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})
+    if (std::setlocale(LC_NUMERIC, comma) != nullptr) break;
+  plan.seconds = 0.1;
+  plan.communication_seconds = 0x1p-20;
+  auto const text = plan_header_text(problem, plan, "p");
+  std::setlocale(LC_NUMERIC, locale_before.c_str());
+  CHECK(has(text, "plan.seconds = 0.10000000000000001;"));
+  CHECK(has(text, "plan.communication_seconds = 9.5367431640625e-07;"));
+  for (double const bad :
+       {std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(),
+        std::numeric_limits<double>::quiet_NaN()}) {
+    auto wrong = plan;
+    wrong.seconds = bad;
+    CHECK(has(message_of([&] { plan_header_text(problem, wrong, "p"); }),
+              "plan_header: plan.seconds is not finite"));
+    wrong = plan;
+    wrong.communication_seconds = bad;
+    CHECK(has(message_of([&] { plan_header_text(problem, wrong, "p"); }),
+              "plan.communication_seconds is not finite"));
+    wrong = plan;
+    wrong.gap = bad;
+    CHECK(has(message_of([&] { plan_header_text(problem, wrong, "p"); }), "plan.gap is not"));
+  }
 }
 
 }  // namespace

@@ -86,6 +86,17 @@ TEST_CASE("layers of recommendation models") {
   CHECK(message_of([] {
           nn::bottom_mlp(13, {1, 2, 3, 4, 5});
         }) == "nn::bottom_mlp: it has 5 layers; 1 to 4 are possible.");
+  std::string const possible = " features; 1 or more are possible, and 2^53 weights.";
+  CHECK(message_of([] { nn::bottom_mlp(0, {4}); }) ==
+        "nn::bottom_mlp: a layer from 0 to 4" + possible);
+  CHECK(message_of([] {
+          nn::bottom_mlp(3, {4, -2});
+        }) == "nn::bottom_mlp: a layer from 4 to -2" + possible);
+  CHECK(message_of([] {
+          nn::bottom_mlp(3, {4, 0, 2});
+        }) == "nn::bottom_mlp: a layer from 4 to 0" + possible);
+  CHECK(has(message_of([] { nn::bottom_mlp(INT64_MAX, {1}); }), possible));
+  CHECK(has(message_of([] { nn::bottom_mlp(std::int64_t{1} << 40, {1 << 14}); }), possible));
 }
 
 }  // namespace ashlar_test

@@ -53,6 +53,42 @@ TEST_CASE("pins name elements by number, range, stride and pattern") {
   CHECK(has(refused("gelo.x=B"), "There are embedding, residual, layer_norm, linear, gelu"));
 }
 
+/// What fits_pattern says, by trying everything.
+bool fits_by_trial(std::string_view pattern, std::string_view name) {
+  if (pattern.empty()) return name.empty();
+  if (pattern[0] == '*')
+    return fits_by_trial(pattern.substr(1), name) ||
+           (!name.empty() && fits_by_trial(pattern, name.substr(1)));
+  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) &&
+         fits_by_trial(pattern.substr(1), name.substr(1));
+}
+
+std::vector<std::string> words(std::string const& letters, int longest) {
+  std::vector<std::string> all{""};
+  for (std::size_t first = 0; longest > 0; --longest) {
+    auto const last = all.size();
+    for (; first < last; ++first)
+      for (char const c : letters) all.push_back(all[first] + c);
+  }
+  return all;
+}
+
+TEST_CASE("patterns fit what they do when everything is tried, and many '*' take no time") {
+  using search::detail::fits_pattern;
+  int wrong = 0, fitting = 0;
+  for (auto const& pattern : words("ab*?", 5))
+    for (auto const& name : words("ab", 5)) {
+      fitting += fits_pattern(pattern, name) ? 1 : 0;
+      wrong += fits_pattern(pattern, name) != fits_by_trial(pattern, name) ? 1 : 0;
+    }
+  CHECK(wrong == 0);
+  CHECK(fitting > 1000);
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += "*a";
+  CHECK_FALSE(fits_pattern(many + "b", std::string(200, 'a')));  // 200 over 40 ways, if tried
+  CHECK(fits_pattern(many, std::string(200, 'a')));
+}
+
 TEST_CASE("the plan obeys its pins and is the cheapest that does") {
   random_cases draw(31);
   int tried = 0;

@@ -14,7 +14,8 @@
 // The header includes ashlar/search/plan.hpp and nothing else. Placements are written once and
 // named by number, with their text form beside them.
 
-#include <cstdio>
+#include <charconv>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -58,10 +59,16 @@ class placement_names {
   std::vector<placement> known_;
 };
 
-inline std::string exact_text(double value) {
+/// A number as the compiler reads it back, whatever the locale.
+inline std::string exact_text(char const* what, double value) {
+  if (!std::isfinite(value))
+    throw error("plan_header",
+                std::string("plan.") + what +
+                    " is not finite, and a header cannot say so. Search on a machine "
+                    "with numbers that are.");
   char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  return text;
+  auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 17);
+  return {text, end.ptr};
 }
 
 inline bool is_identifier(std::string const& name) {
@@ -108,7 +115,8 @@ inline bool is_identifier(std::string const& name) {
 }  // namespace detail
 
 /// The text of a header that defines `name`, a search::basic_plan whose capacity is its length.
-/// Throws ashlar::error if `name` is no identifier or the plan is not one of `net`.
+/// Throws ashlar::error if `name` is no identifier, the plan is not one of `net` or its seconds are not
+/// finite.
 template <int N>
 std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
                              std::string const& name) {
@@ -153,10 +161,11 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          "  search::basic_plan<" + std::to_string(plan.size()) +
          "> plan;\n  plan.mesh = topology{" + mesh + "};\n  plan.input = shape{" + input +
          "};\n  plan.micro_batches = " + std::to_string(plan.micro_batches) +
-         ";\n  plan.seconds = " + detail::exact_text(plan.seconds) +
-         ";\n  plan.communication_seconds = " + detail::exact_text(plan.communication_seconds) +
+         ";\n  plan.seconds = " + detail::exact_text("seconds", plan.seconds) +
+         ";\n  plan.communication_seconds = " +
+         detail::exact_text("communication_seconds", plan.communication_seconds) +
          ";\n  plan.memory = " + std::to_string(plan.memory) +
-         ";\n  plan.gap = " + detail::exact_text(plan.gap) +
+         ";\n  plan.gap = " + detail::exact_text("gap", plan.gap) +
          ";\n  plan.problem_hash = " + std::to_string(plan.problem_hash) +
          "u;\n  auto const add = [&plan](search::layer_choice const& c) { "
          "plan.choices.push_back(c); };\n  // x, y, dy, dx, parameters {use, grad, store}, "

@@ -27,12 +27,19 @@ class bottom_mlp {
   template <int XRank>
   static constexpr int y_rank = XRank;
 
-  /// Throws ashlar::error unless there are one to max_parameters layers.
+  /// `widths`: the features behind each layer; the last is that of the vectors. Throws ashlar::error
+  /// unless there are one to max_parameters layers with one feature or more each.
   constexpr bottom_mlp(std::int64_t features, std::initializer_list<std::int64_t> widths) {
     if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) + " layers; 1 to " +
                                         std::to_string(max_parameters) + " are possible.");
+    constexpr std::int64_t most = std::int64_t{1} << 53;  // counted in double, too
     for (auto const n : widths) {
+      if (features < 1 || n < 1 || features > most / n - 1)
+        throw error("nn::bottom_mlp", "a layer from " + std::to_string(features) + " to " +
+                                          std::to_string(n) +
+                                          " features; 1 or more are "
+                                          "possible, and 2^53 weights.");
       weights_.push_back({features + 1, n});
       features = n;
     }

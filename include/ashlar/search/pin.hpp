@@ -40,14 +40,24 @@ namespace detail {
   throw error("search::pin", "\"" + std::string(text) + "\": " + why);
 }
 
-/// Whether `name` fits a pattern of letters, '*' and '?'.
+/// Whether `name` fits a pattern of letters, '*' and '?'. Time: the product of their lengths, since only
+/// the last '*' met can have to take more: what came before it fits already.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
-  if (pattern.empty()) return name.empty();
-  if (pattern[0] == '*')
-    return fits_pattern(pattern.substr(1), name) ||
-           (!name.empty() && fits_pattern(pattern, name.substr(1)));
-  return !name.empty() && (pattern[0] == '?' || pattern[0] == name[0]) &&
-         fits_pattern(pattern.substr(1), name.substr(1));
+  constexpr auto none = std::string_view::npos;
+  std::size_t p = 0, n = 0, star = none, taken = 0;  // the last '*', and to where it took
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      taken = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p, ++n;
+    } else {
+      if (star == none) return false;
+      p = star + 1;
+      n = ++taken;
+    }
+  }
+  return pattern.find_first_not_of('*', p) == none;
 }
 
 /// Reads digits off the front of a text; -1 if there are none.

@@ -44,7 +44,8 @@ h1 { font-size:22px; margin:0 0 2px; } h2 { font-size:16px; margin:28px 0 8px; }
   vertical-align:-1px; }
 .two { display:flex; gap:28px; flex-wrap:wrap; align-items:flex-start; }
 svg text { font:11px system-ui,"DejaVu Sans",sans-serif; fill:var(--ink); }
-text.m { text-anchor:middle; } svg text.l { fill:#fff; } .two > p { max-width:470px; margin:24px 0; } text.r { text-anchor:end; }
+text.m { text-anchor:middle; } text.r { text-anchor:end; } svg text.l { fill:#fff; }
+.two > p { max-width:470px; margin:24px 0; }
 .f { fill:none; stroke:#33404d; stroke-width:.8; } .t { display:block; }
 .fold { border-left:4px solid #b9c4cf; padding-left:10px; margin:10px 0; }
 .fold > p { margin:0 0 4px; font-weight:600; }
@@ -53,9 +54,9 @@ text.m { text-anchor:middle; } svg text.l { fill:#fff; } .two > p { max-width:47
   margin:6px 0; }
 .e h3 { margin:0; font-size:14px; white-space:pre; }
 .boxes { display:flex; gap:10px; flex-wrap:wrap; align-items:flex-start; }
-.box { font-size:11px; max-width:128px; } .box code, .moves code { font:11px ui-monospace,"DejaVu Sans Mono",
-  monospace; } .box code { color:var(--soft); display:block;
-  overflow-wrap:anywhere; }
+.box { font-size:11px; max-width:128px; }
+.box code, .moves code { font:11px ui-monospace,"DejaVu Sans Mono",monospace; }
+.box code { color:var(--soft); display:block; overflow-wrap:anywhere; }
 .arrow { align-self:center; color:var(--soft); padding-top:6px; }
 .num { font-size:12px; text-align:right; } .num b { font-weight:600; }
 .moves { margin:0 0 0 14px; font-size:12px; border-collapse:collapse; }
@@ -67,7 +68,8 @@ text.m { text-anchor:middle; } svg text.l { fill:#fff; } .two > p { max-width:47
 .note { color:#8a4b00; }
 table.front { border-collapse:collapse; } .front td, .front th { padding:2px 16px 2px 0;
   text-align:right; font-weight:400; } .front th { color:var(--soft); font-size:12px; }
-.id { background:#eef1f4; } rect.fw { fill:#9db8d3; } rect.bw { fill:#c9b3dd; } rect.sy { fill:#3f9e7a; }
+.id { background:#eef1f4; }
+rect.fw { fill:#9db8d3; } rect.bw { fill:#c9b3dd; } rect.sy { fill:#3f9e7a; }
 rect.fw, rect.bw { stroke:#fff; stroke-width:.8; } .fk, .bk, .sk { display:inline-block; width:12px;
   height:12px; border-radius:2px; vertical-align:-1px; } .fk { background:#9db8d3; }
 .bk { background:#c9b3dd; } .sk { background:#3f9e7a; }
