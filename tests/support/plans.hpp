@@ -51,12 +51,13 @@ class plan_source {
   }
 
   /// Each element takes any legal choice, now and then with parameters stored in any other way;
-  /// pairs of a residual the same one.
+  /// pairs of a residual the same one. Any number of segments is recomputed.
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {
       return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);
     };
-    return filled([&](int i) {
+    int const again = static_cast<int>(below(static_cast<std::size_t>(net_.segments) + 1));
+    auto const choose = [&](int i) {
       auto choice = choices(i)[below(choices(i).size())];
       if (below(4) == 0)
         for (int k = 0; k < choice.parameters.size(); ++k) {
@@ -65,7 +66,8 @@ class plan_source {
           choice.parameters[k].store = all[below(all.size())];
         }
       return choice;
-    });
+    };
+    return filled(choose, again);
   }
 
   std::vector<search::layer_choice> const& choices(int element) const {
@@ -74,8 +76,9 @@ class plan_source {
 
   /// The plan of these choices, with its predictions; a residual's end takes that of its begin.
   template <class Choose>
-  search::plan filled(Choose choose) const {
+  search::plan filled(Choose choose, int recomputed = 0) const {
     search::plan plan;
+    plan.recomputed = recomputed;
     plan.mesh = mesh_;
     for (int i = 0; i < net_.size(); ++i) {
       bool const end = net_[i].kind == search::element_kind::residual_end;
@@ -137,7 +140,8 @@ inline std::string describe(std::vector<ashlar::collective_record> const& record
 
 /// "linear: S(0),B -> … uses …", one line an element: to reproduce a failure by hand.
 inline std::string describe(search::problem const& net, search::plan const& plan) {
-  std::string text = to_string(plan.mesh) + '\n';
+  std::string text = to_string(plan.mesh) + ", " + std::to_string(plan.recomputed) +
+                     " segments recomputed\n";
   for (int i = 0; i < plan.size(); ++i) {
     auto const& c = plan[i];
     text += "  " + std::to_string(i) + ' ' + net.spec(i).name.text + ": x " + to_string(c.x) +

@@ -24,7 +24,7 @@ class placed_activation {
     auto y = empty<T, XRank>(x.mesh(), x.extents(), at_.y());
     device::host::map(static_cast<T const*>(x.data()), x.local_elements(), y.data(),
                       [](T v) { return Functor::value(v); });
-    if (p.training) x_ = x;
+    if (p.saves()) x_ = x;
     return y;
   }
   template <distributed DY>

@@ -36,7 +36,7 @@ class placed_attention {
     buffer<T> workspace(x.mesh().memory(), device::host::attention_forward_workspace(e));
     device::host::attention_forward(static_cast<T const*>(x.data()), e, workspace.data(), y.data(),
                                     log_sum_exp_.data());
-    if (p.training) {
+    if (p.saves()) {
       x_ = x;
       y_ = y;
     }

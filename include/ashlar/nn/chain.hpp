@@ -9,12 +9,15 @@
 //   repeat(n, block)    n copies with their own parameters; each copy may be placed differently.
 //                       n is a run-time number, so the plan is one, too
 //   repeat<N>(block)    the same as chain(block, …, block): typed plans need this form
+//
+// Every copy is a segment: a plan may recompute it. What a layer made is released as soon as the
+// next one has used it, but for what they keep.
 
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include <ashlar/nn/layer.hpp>
+#include <ashlar/nn/segment.hpp>
 
 namespace ashlar::nn {
 
@@ -24,12 +27,12 @@ class placed_chain {
   explicit placed_chain(std::tuple<Parts...> parts) : parts_(std::move(parts)) {}
 
   template <distributed X>
-  auto forward(X const& x, pass const& p) {
-    return forward_from<0>(x, p);
+  auto forward(X x, pass const& p) {
+    return forward_from<0>(std::move(x), p);
   }
   template <distributed DY>
-  auto backward(DY const& dy) {
-    return backward_from<static_cast<int>(sizeof...(Parts)) - 1>(dy);
+  auto backward(DY dy) {
+    return backward_from<static_cast<int>(sizeof...(Parts)) - 1>(std::move(dy));
   }
   template <class F>
   void for_each_parameter(F f) {
@@ -38,14 +41,24 @@ class placed_chain {
 
  private:
   template <int I, class X>
-  auto forward_from(X const& x, pass const& p) {
-    if constexpr (I == static_cast<int>(sizeof...(Parts))) return x;
-    else return forward_from<I + 1>(std::get<I>(parts_).forward(x, p), p);
+  auto forward_from(X x, pass const& p) {
+    if constexpr (I == static_cast<int>(sizeof...(Parts))) {
+      return x;
+    } else {
+      auto y = std::get<I>(parts_).forward(std::move(x), p);
+      x = {};
+      return forward_from<I + 1>(std::move(y), p);
+    }
   }
   template <int I, class DY>
-  auto backward_from(DY const& dy) {
-    if constexpr (I < 0) return dy;
-    else return backward_from<I - 1>(std::get<I>(parts_).backward(dy));
+  auto backward_from(DY dy) {
+    if constexpr (I < 0) {
+      return dy;
+    } else {
+      auto dx = std::get<I>(parts_).backward(std::move(dy));
+      dy = {};
+      return backward_from<I - 1>(std::move(dx));
+    }
   }
 
   std::tuple<Parts...> parts_;
@@ -95,7 +108,8 @@ class chain {
   static constexpr int y_rank = detail::rank_through<XRank, Layers...>();
 
   constexpr int run_time_elements() const {
-    return std::apply([](auto const&... layer) { return (count(layer) + ... + 0); }, layers_);
+    return std::apply([](auto const&... layer) { return (nn::run_time_elements(layer) + ... + 0); },
+                      layers_);
   }
 
   template <class Problem>
@@ -115,13 +129,6 @@ class chain {
     return place_from<T, XRank, 0>(m, x, cursor, streams, std::tuple<>{});
   }
 
-  /// Elements that a part takes up in the plan.
-  template <class Layer>
-  static constexpr int count(Layer const& layer) {
-    if constexpr (blueprint<Layer>) return 1;
-    else return layer.run_time_elements();
-  }
-
  private:
   template <class T, int XRank, int I, class Cursor, class... Placed>
   auto place_from(mesh const& m, shape const& x, Cursor const& cursor, stream_counter& streams,
@@ -136,7 +143,7 @@ class chain {
       auto const next = [&] {
         if constexpr (Cursor::is_static)
           return cursor.template advance<element_count<layer_type>()>();
-        else return cursor.advance(count(layer));
+        else return cursor.advance(nn::run_time_elements(layer));
       }();
       return place_from<T, layer_type::template y_rank<XRank>, I + 1>(
           m, nn::output_extents(layer, x), next, streams, std::move(parts));
@@ -152,15 +159,15 @@ class placed_repeat {
   explicit placed_repeat(std::vector<Placed> copies) : copies_(std::move(copies)) {}
 
   template <distributed X>
-  auto forward(X const& x, pass const& p) {
-    auto y = copies_.front().forward(x, p);
-    for (std::size_t i = 1; i < copies_.size(); ++i) y = copies_[i].forward(y, p);
+  auto forward(X x, pass const& p) {
+    auto y = copies_.front().forward(std::move(x), p);
+    for (std::size_t i = 1; i < copies_.size(); ++i) y = copies_[i].forward(std::move(y), p);
     return y;
   }
   template <distributed DY>
-  auto backward(DY const& dy) {
-    auto dx = copies_.back().backward(dy);
-    for (std::size_t i = copies_.size() - 1; i-- > 0;) dx = copies_[i].backward(dx);
+  auto backward(DY dy) {
+    auto dx = copies_.back().backward(std::move(dy));
+    for (std::size_t i = copies_.size() - 1; i-- > 0;) dx = copies_[i].backward(std::move(dx));
     return dx;
   }
   template <class F>
@@ -185,7 +192,7 @@ class repeated {
     if (n < 1) throw error("nn::repeat", "a net is repeated 1 time or more.");
   }
 
-  constexpr int run_time_elements() const { return n_ * chain<>::count(layer_); }
+  constexpr int run_time_elements() const { return n_ * nn::run_time_elements(layer_); }
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {
@@ -208,7 +215,7 @@ class repeated {
     std::vector<placed> copies;
     for (int i = 0; i < n_; ++i) {
       copies.push_back(nn::place_part<T, XRank>(layer_, m, x, cursor, streams));
-      cursor = cursor.advance(chain<>::count(layer_));
+      cursor = cursor.advance(nn::run_time_elements(layer_));
     }
     return placed_repeat<placed>(std::move(copies));
   }
@@ -220,17 +227,17 @@ class repeated {
 
 /// n copies of a net, one after the other.
 template <class Layer>
-constexpr repeated<Layer> repeat(int n, Layer layer) {
-  return {n, std::move(layer)};
+constexpr repeated<segment<Layer>> repeat(int n, Layer layer) {
+  return {n, segment(std::move(layer))};
 }
 
 /// N copies of a net, as a chain whose length the compiler knows.
 template <int N, class Layer>
 constexpr auto repeat(Layer const& layer) {
-  return []<std::size_t... I>(Layer const& l, std::index_sequence<I...>) {
+  return []<std::size_t... I>(segment<Layer> const& l, std::index_sequence<I...>) {
     return chain((static_cast<void>(I), l)...);
   }
-  (layer, std::make_index_sequence<static_cast<std::size_t>(N)>{});
+  (segment(layer), std::make_index_sequence<static_cast<std::size_t>(N)>{});
 }
 
 }  // namespace ashlar::nn

@@ -12,6 +12,7 @@
 //   statistic_from<K>() …_to<K>()   statistic K
 //
 // A cursor walks the plan while a net is placed: choice() of the current element, then advance.
+// recomputed() is that of the plan.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/search/plan.hpp>
@@ -85,6 +86,7 @@ struct run_time_cursor {
   static constexpr bool is_static = false;
 
   run_time_choice choice() const { return run_time_choice((*plan)[index]); }
+  int recomputed() const { return plan->recomputed; }
   template <int Count>
   run_time_cursor advance() const {
     return {plan, index + Count};
@@ -99,6 +101,7 @@ struct compile_time_cursor {
   static constexpr int index = Index;
 
   static constexpr compile_time_choice<Plan, Index> choice() { return {}; }
+  static constexpr int recomputed() { return Plan.recomputed; }
   template <int Count>
   static constexpr compile_time_cursor<Plan, Index + Count> advance() {
     return {};

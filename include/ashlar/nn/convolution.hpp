@@ -55,7 +55,7 @@ class placed_convolution {
     device::host::convolution_forward(static_cast<T const*>(x.data()),
                                       static_cast<T const*>(w.data()), e, T(bias_ ? 1 : 0),
                                       workspace.data(), y.data());
-    if (p.training) x_ = x;
+    if (p.saves()) x_ = x;
     return y;
   }
 

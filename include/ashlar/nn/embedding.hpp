@@ -56,7 +56,7 @@ class placed_embedding {
         device::host::add_positions(static_cast<T const*>(positions.data()), ids.local_size(1),
                                     columns, 0, tokens, y.data());
     }
-    if (p.training) ids_ = ids;
+    if (p.saves()) ids_ = ids;
     return y;
   }
 

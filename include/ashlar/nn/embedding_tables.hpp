@@ -45,7 +45,7 @@ class placed_embedding_tables {
     std::int32_t const* const id = ids.data();
     device::host::embedding_tables_forward(static_cast<T const*>(values.data()), id,
                                            extents(ids, values), y.data());
-    if (p.training) ids_ = ids;
+    if (p.saves()) ids_ = ids;
     return y;
   }
 

@@ -32,7 +32,7 @@ class placed_interaction {
     buffer<T> workspace(x.mesh().memory(), device::host::interaction_workspace(e));
     device::host::interaction_forward(static_cast<T const*>(x.data()), e, workspace.data(),
                                       y.data());
-    if (p.training) x_ = x;
+    if (p.saves()) x_ = x;
     return y;
   }
   template <distributed DY>

@@ -76,6 +76,13 @@ constexpr int element_count() {
   }
 }
 
+/// Elements of the plan that a part takes up, also where only a value says so.
+template <class Layer>
+constexpr int run_time_elements(Layer const& layer) {
+  if constexpr (blueprint<Layer>) return 1;
+  else return layer.run_time_elements();
+}
+
 /// Whether a net's input is token ids rather than numbers: its first layer says so.
 template <class Layer>
 constexpr bool takes_tokens() {

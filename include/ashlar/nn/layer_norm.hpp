@@ -36,7 +36,7 @@ class placed_layer_norm {
                                      static_cast<T const*>(gain.data()),
                                      static_cast<T const*>(bias.data()), rows, columns, T(epsilon),
                                      y.data(), mean_.data(), rstd_.data());
-    if (p.training) x_ = x;
+    if (p.saves()) x_ = x;
     return y;
   }
 

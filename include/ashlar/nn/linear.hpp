@@ -44,7 +44,7 @@ class placed_linear {
     }
     device::host::gemm(false, false, m, n, k, T(1), x.data(), k, w.data(), n, T(bias_ ? 1 : 0),
                        y.data(), n);
-    if (p.training) x_ = x;
+    if (p.saves()) x_ = x;
     return y;
   }
 

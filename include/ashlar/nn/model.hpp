@@ -48,9 +48,9 @@ class model {
   /// Communicates: the schedule's forward and backward moves.
   loss_share accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
                         std::int64_t number) {
-    auto const logits = placed_.forward(input(inputs), pass{true, seed_, number});
     double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    auto const share = loss_.forward(logits, target(targets), scale);
+    auto const share = loss_.forward(placed_.forward(input(inputs), pass{true, seed_, number}),
+                                     target(targets), scale);
     placed_.backward(loss_.backward());
     return share;
   }
@@ -113,7 +113,7 @@ auto place_with(Layer const& net, mesh const& m, Plan const& plan, Cursor const&
   using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, T>;
   constexpr int x_rank = input_rank<Layer>();
   constexpr int y_rank = Layer::template y_rank<x_rank>;
-  stream_counter streams{seed, 0};
+  stream_counter streams{seed};
   auto placed = nn::place_part<T, x_rank>(net, m, plan.input, cursor, streams);
   auto loss = softmax_cross_entropy().template place<T, y_rank>(loss_cursor.choice());
   shape targets = nn::output_extents(net, plan.input);
@@ -144,6 +144,10 @@ void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
                   std::to_string(problem.size()) + ".");
   if (plan.problem_hash != search::hash(problem))
     throw another("it has other extents, layers or another element type.");
+  if (plan.recomputed < 0 || plan.recomputed > problem.segments)
+    throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
+                                 " segments, this net has " + std::to_string(problem.segments) +
+                                 ".");
   for (int i = 0; i < plan.size(); ++i) {
     if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
       throw error("nn::place", "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
@@ -189,6 +193,7 @@ requires(Capacity != search::dynamic_size) auto place(Layer const& net, mesh con
   plan.mesh = fixed.mesh;
   plan.input = fixed.input;
   plan.micro_batches = fixed.micro_batches;
+  plan.recomputed = fixed.recomputed;
   plan.problem_hash = fixed.problem_hash;
   plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
   return place<T>(net, m, plan, seed);

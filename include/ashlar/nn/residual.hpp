@@ -47,10 +47,7 @@ class residual {
 
   constexpr explicit residual(Inner inner) : inner_(std::move(inner)) {}
 
-  constexpr int run_time_elements() const {
-    if constexpr (blueprint<Inner>) return 3;
-    else return inner_.run_time_elements() + 2;
-  }
+  constexpr int run_time_elements() const { return nn::run_time_elements(inner_) + 2; }
 
   template <class Problem>
   constexpr shape describe_into(Problem& problem, shape const& x) const {

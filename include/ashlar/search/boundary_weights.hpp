@@ -5,9 +5,9 @@
 
 // What the boundary between two neighbours costs, for every pair of their choices:
 //
-//   m · ( y of the left -> x of the right  +  dx of the right -> dy of the left )
+//   m · ( f · y of the left -> x of the right  +  dx of the right -> dy of the left )
 //
-// of m micro-batches. Both see the tensor with the extents of the boundary, which may be other ones
+// of m micro-batches, f 2 within a recomputed segment and else 1. Both see the tensor with the extents of the boundary, which may be other ones
 // than their own (heads).
 
 #include <ashlar/search/choice_class.hpp>
@@ -17,7 +17,8 @@ namespace ashlar::search {
 /// The matrix of weights: [choice of the left][choice of the right].
 template <class Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
-                                           shape const& extents, int micro_batches, Paths& paths) {
+                                           shape const& extents, int micro_batches, int forward,
+                                           Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents);
   // States are numbered alike in all tables of one rank.
@@ -44,7 +45,7 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
   for (int a = 0; a < n; ++a) {
     double const* const forth = paths.weight_from(table, y.data()[a]);
     int const target = dy.data()[a];
-    for (int b = 0; b < k; ++b) *out++ = m * (forth[sx[b]] + back[b][target]);
+    for (int b = 0; b < k; ++b) *out++ = m * (forward * forth[sx[b]] + back[b][target]);
   }
   return matrix;
 }

@@ -68,11 +68,12 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
     for (auto const& s : move.plan.steps)
       own.received += double(times) * double(received_bytes(move.plan, s, chosen.mesh));
   }
+  int const moment = fullest_moment(net, chosen);
   for (int i = 0; i < net.size(); ++i) {
     cost_breakdown& own = parts.elements[static_cast<std::size_t>(i)];
-    own.work = net.micro_batches *
-               work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
-    own.memory = memory_of(net, net.spec(i), chosen[i], chosen.mesh);
+    own.work = net.micro_batches * work_seconds(net.spec(i), chosen[i], chosen.mesh, m,
+                                                net.element_size, net.runs(i, chosen.recomputed));
+    own.memory = memory_of(net, chosen, i, moment);
     parts.total.work += own.work;
     parts.total.activations += own.activations;
     parts.total.gradients += own.gradients;

@@ -28,8 +28,14 @@ class chain_model {
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune)
+      : chain_model(net, t, m, filter, prune, {net.recomputed, net.recomputed}) {}
+
+  /// With other segments recomputed than the problem says.
+  template <class Filter>
+  constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
+                        Filter&& filter, pruning prune, recomputation again)
       : net_(net), paths_(t, m, net.element_size, tie_weight(net, t, m)),
-        class_of_(static_cast<std::size_t>(net.size())), prune_(prune) {
+        class_of_(static_cast<std::size_t>(net.size())), prune_(prune), again_(again) {
     check_problem(net, t);
     if constexpr (Paths::orders == shard_orders::canonical) paths_.use(net);
     scratch<std::vector<layer_choice>> of_layer;  // all choices, once asked for
@@ -41,6 +47,7 @@ class chain_model {
         list = layer_choices(net.layer(layer), t, trivial_axes::one_row, Paths::orders);
       return list;
     };
+    int const moment = usual_moment(net, again);
     for (int i = 0; i < net.size(); ++i) {
       element const& e = net[i];
       int& known = class_of_.data()[i];
@@ -52,16 +59,18 @@ class chain_model {
       shape const x = i == 0 || end >= 0 ? net.spec(i).x : boundary_extents(net, i - 1);
       shape const y = i + 1 == net.size() || end >= 0 ? net.spec(i).y : boundary_extents(net, i);
       bool const plain = end < 0 || sees_itself(i);
+      forward_runs const runs = net.runs(i, again.least);
+      saved_part const saved = usually_saved(net, i, again, moment);
       auto const fits = [&](choice_class const& c) {
         return c.layer == e.layer && c.end == end && c.plain == plain && c.x_extents == x &&
-               c.y_extents == y;
+               c.y_extents == y && c.runs == runs && c.saved == saved;
       };
       known = -1;
       if constexpr (std::is_same_v<std::remove_cvref_t<Filter>, any_choice>) {
         for (int k = 0; k < classes() && known < 0; ++k)
           if (fits(class_at(k))) known = k;
         if (known < 0)
-          known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}},
+          known = add(i, {e.layer, end, x, y, plain, runs, saved, {}, {}, {}, {}, {}, {}, {}},
                       all_choices(e.layer));
       } else {
         std::vector<layer_choice> permitted;
@@ -75,7 +84,8 @@ class chain_model {
               (lists<Filter> ? listed_.data()[k] == list : permitted_.data()[k] == permitted))
             known = k;
         if (known < 0) {
-          known = add(i, {e.layer, end, x, y, plain, {}, {}, {}, {}, {}, {}, {}}, *list);
+          known = add(i, {e.layer, end, x, y, plain, runs, saved, {}, {}, {}, {}, {}, {}, {}},
+                      *list);
           if constexpr (lists<Filter>) listed_.push_back(list);
           else permitted_.push_back(permitted);
         }
@@ -85,6 +95,8 @@ class chain_model {
 
   constexpr basic_problem<N> const& net() const { return net_; }
   constexpr Paths& paths() { return paths_; }
+  /// Segments whose costs are those of recomputed ones.
+  constexpr int recomputed() const { return again_.least; }
   constexpr int size() const { return net_.size(); }
   constexpr element_kind kind(int i) const { return net_[i].kind; }
   constexpr int partner(int i) const { return net_[i].partner; }
@@ -119,16 +131,19 @@ class chain_model {
   constexpr double const* boundary(int i) {
     int const a = class_index(i), b = class_index(i + 1);
     shape const& extents = boundary_extents(net_, i);
+    int const forward = net_.runs(i + 1, again_.least) == forward_runs::twice ? 2 : 1;
     int const n = static_cast<int>(boundaries_.size());
     for (int k = 0; k < n; ++k) {
       boundary_matrix const& it = boundaries_.data()[k];
-      if (it.left == a && it.right == b && it.extents == extents) return it.weight.data();
+      if (it.left == a && it.right == b && it.forward == forward && it.extents == extents)
+        return it.weight.data();
     }
     boundaries_.push_back(
         {a,
          b,
+         forward,
          extents,
-         boundary_weights(choices(i), choices(i + 1), extents, net_.micro_batches, paths_),
+         boundary_weights(choices(i), choices(i + 1), extents, net_.micro_batches, forward, paths_),
          {}});
     return boundaries_.data()[n].weight.data();
   }
@@ -170,7 +185,7 @@ class chain_model {
   };
 
   struct boundary_matrix {
-    int left, right;
+    int left, right, forward;
     shape extents;
     scratch<double> weight, transposed;
   };
@@ -201,6 +216,7 @@ class chain_model {
   Paths paths_;
   scratch<int> class_of_;
   pruning prune_;
+  recomputation again_;
   std::vector<choice_class> classes_;
   std::vector<std::vector<layer_choice>> permitted_;  ///< per class, of a filter
   std::vector<std::vector<layer_choice> const*>

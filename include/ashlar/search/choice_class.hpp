@@ -46,6 +46,8 @@ struct choice_class {
   int end = -1;                ///< of a residual: the layer of its end
   shape x_extents, y_extents;  ///< as its boundaries see them
   bool plain = true;           ///< false for a residual whose neighbours see other extents
+  forward_runs runs = forward_runs::once;
+  saved_part saved = saved_part::all;
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual: of its two ends
   scratch<element_memory> memory;

@@ -27,8 +27,8 @@ constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const&
     cost.communication += (move.phase == phase::synchronize ? 1 : net.micro_batches) *
                           move.plan.seconds;
   for (int i = 0; i < net.size(); ++i)
-    cost.work += net.micro_batches *
-                 work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
+    cost.work += net.micro_batches * work_seconds(net.spec(i), chosen[i], chosen.mesh, m,
+                                                  net.element_size, net.runs(i, chosen.recomputed));
   return cost;
 }
 
@@ -63,33 +63,36 @@ constexpr parameter_tables tables_of(layer_spec const& spec, Paths& paths) {
 
 template <int N, class Paths>
 constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, Paths& paths,
-                               parameter_tables const& tables) {
+                               layer_choice const& c, Paths& paths, parameter_tables const& tables,
+                               forward_runs runs = forward_runs::once) {
   double const batches = net.micro_batches;
+  int const forward = runs == forward_runs::once ? 1 : 2;
   element_cost cost;
-  cost.work = batches * work_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size);
+  cost.work = batches *
+              work_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size, runs);
   cost.weight = cost.work;
   for (int k = 0; k < tables.count; ++k) {
     parameter_choice const& p = c.parameters.items[k];
     auto const gather = paths.move(tables.items[k], p.store, p.use);
     auto const synchronize = paths.move(tables.items[k], p.grad, p.store);
-    double const times = batches * (spec.parameters.items[k].in_backward ? 2 : 1);
+    double const times = batches * (forward + (spec.parameters.items[k].in_backward ? 1 : 0));
     cost.communication += times * gather.seconds + synchronize.seconds;
     cost.weight += times * gather.weight + synchronize.weight;
   }
   for (int k = 0; k < spec.statistics.size(); ++k) {
     auto const move = paths.move(spec.statistics.items[k], c.statistics.items[k].from,
                                  c.statistics.items[k].to);
-    cost.communication += batches * move.seconds;
-    cost.weight += batches * move.weight;
+    cost.communication += forward * batches * move.seconds;
+    cost.weight += forward * batches * move.weight;
   }
   return cost;
 }
 
 template <int N, class Paths>
 constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, Paths& paths) {
-  return cost_of(net, spec, c, paths, tables_of(spec, paths));
+                               layer_choice const& c, Paths& paths,
+                               forward_runs runs = forward_runs::once) {
+  return cost_of(net, spec, c, paths, tables_of(spec, paths), runs);
 }
 
 }  // namespace ashlar::search

@@ -37,7 +37,9 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths, int mic
   element_memory const* const b = c.memory.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  double const times = micro_batches * (c.end >= 0 ? 2 : 1);
+  // Ways forward that are gone twice count twice, and those back with them: that drops less.
+  double const times = micro_batches * (c.end >= 0 ? 2 : 1) *
+                       (c.runs == forward_runs::once ? 1 : 2);
   if constexpr (Paths::orders == shard_orders::canonical) {
     // Many choices: the cheapest come first, and are all that can drop those after them.
     std::vector<int> sorted(size), kept;

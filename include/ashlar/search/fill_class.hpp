@@ -27,13 +27,16 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   c.weight = scratch<double>(all.size());
   c.memory = scratch<element_memory>(all.size());
   for (int j = 0; j < n; ++j) {
-    c.weight.data()[j] = cost_of(net, spec, choice[j], paths, tables).weight;
+    c.weight.data()[j] = cost_of(net, spec, choice[j], paths, tables, c.runs).weight;
     if (prune != pruning::by_time)
-      c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh());
+      c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh(), c.saved);
     if (c.end < 0) continue;
-    c.weight.data()[j] += cost_of(net, net.layer(c.end), choice[j], paths).weight;
+    c.weight.data()[j] += cost_of(net, net.layer(c.end), choice[j], paths, c.runs).weight;
     if (prune != pruning::by_time)
-      c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh()).kept;
+      c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh(),
+                                           c.saved == saved_part::all ? saved_part::all
+                                                                      : saved_part::nothing)
+                                     .kept;
   }
   int const x = paths.table(c.x_extents), y = paths.table(c.y_extents);
   auto const states = [&](int table, placement layer_choice::*which) {

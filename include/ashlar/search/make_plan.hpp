@@ -21,12 +21,13 @@ constexpr basic_plan<N> empty_plan(basic_problem<N> const& net, topology const& 
   return chosen;
 }
 
-/// The plan with choice(i) of element i. `paths` prices its redistributions.
+/// The plan with choice(i) of element i and so many segments recomputed. `paths` prices its
+/// redistributions.
 template <int N, class Paths, class Choice>
-constexpr basic_plan<N> assemble_plan(basic_problem<N> const& net, Paths& paths,
+constexpr basic_plan<N> assemble_plan(basic_problem<N> const& net, Paths& paths, int recomputed,
                                       Choice const& choice) {
   basic_plan<N> chosen = empty_plan(net, paths.mesh());
-  std::int64_t kept = 0, gathered = 0;
+  chosen.recomputed = recomputed;
   double const batches = net.micro_batches;
   double work = 0, communication = 0;
   layer_choice const* before = nullptr;
@@ -34,7 +35,8 @@ constexpr basic_plan<N> assemble_plan(basic_problem<N> const& net, Paths& paths,
     layer_choice const& c = choice(i);
     auto const& spec = net.spec(i);
     chosen.choices.push_back(c);
-    auto const own = cost_of(net, spec, c, paths);
+    forward_runs const runs = net.runs(i, recomputed);
+    auto const own = cost_of(net, spec, c, paths, runs);
     work += own.work;
     communication += own.communication;
     if (before == nullptr) {
@@ -42,26 +44,25 @@ constexpr basic_plan<N> assemble_plan(basic_problem<N> const& net, Paths& paths,
       communication += batches * paths.move(spec.x, whole, c.x).seconds;
     } else {
       shape const& extents = boundary_extents(net, i - 1);
-      communication += batches * (paths.move(extents, before->y, c.x).seconds +
+      int const forward = runs == forward_runs::twice ? 2 : 1;
+      communication += batches * (forward * paths.move(extents, before->y, c.x).seconds +
                                   paths.move(extents, c.dx, before->dy).seconds);
     }
     before = &c;
-    auto const bytes = memory_of(net, spec, c, paths.mesh());
-    kept += bytes.kept;
-    if (bytes.gathered > gathered) gathered = bytes.gathered;
   }
   chosen.communication_seconds = communication;
   chosen.seconds = work + communication;
-  chosen.memory = kept + gathered;
+  chosen.memory = memory_per_rank(net, chosen);
   return chosen;
 }
 
 /// The plan that takes choice[i] of element i.
 template <int N>
 constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
-  return assemble_plan(model.net(), model.paths(), [&](int i) -> layer_choice const& {
-    return model.choices(i).choices.data()[choice.data()[i]];
-  });
+  return assemble_plan(model.net(), model.paths(), model.recomputed(),
+                       [&](int i) -> layer_choice const& {
+                         return model.choices(i).choices.data()[choice.data()[i]];
+                       });
 }
 
 }  // namespace ashlar::search

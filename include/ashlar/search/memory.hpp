@@ -5,15 +5,20 @@
 
 // Bytes that the fullest rank holds under a plan. |p| is the largest shard of a placement:
 //
-//   memory     = Σ elements kept + max over elements of gathered
-//   kept       = saved_values · fraction  +  Σ parameters (2 + optimizer_states) · |store|
-//                                                       + |grad| where grad is not store
+//   memory     = Σ elements kept, at the fullest moment + max over elements of gathered
+//   kept       = saved  +  Σ parameters (2 + optimizer_states) · |store|
+//                                       + |grad| where grad is not store
 //   gathered   = |x| + |y| + |dx| + |dy|  +  Σ parameters |use| where use is not store
 //
 // times the element size. (2: the value and its gradient. Where the gradient is not left as it is
 // stored, it is summed over the micro-batches in place, so both exist.) Activations of one
-// micro-batch are alive at a time, so their number does not matter. `fraction` is that of work.hpp.
-// Buffers of collectives are not counted.
+// micro-batch are alive at a time, so their number does not matter. What is saved of an element:
+//
+//   moment                             before s    in s    behind s    of a recomputed segment
+//   between forward and backward (-1)     all                          |x| of its first element
+//   backward of recomputed segment s      all       all    nothing     as above, before s; all in s
+//
+// "All" is saved_values · fraction, that of work.hpp. Buffers of collectives are not counted.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/search/work.hpp>
@@ -25,16 +30,31 @@ struct element_memory {
   std::int64_t gathered = 0;  ///< bytes, while the element runs: activations and parameters in use
 };
 
+/// What an element holds of its forward pass for its backward pass. `least`: all or input, whichever
+/// is less.
+enum class saved_part : signed char { all, input, nothing, least };
+
+/// The bytes of that on the fullest rank.
+template <int N>
+constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
+                                   layer_choice const& c, topology const& t, saved_part part) {
+  if (part == saved_part::nothing) return 0;
+  std::int64_t const input = max_local_elements(spec.x, t, c.x) * net.element_size;
+  if (part == saved_part::input) return input;
+  if (spec.saved_values <= 0) return 0;
+  double const saved = spec.saved_values * work_fraction(spec, c, t) * double(net.element_size);
+  auto bytes = static_cast<std::int64_t>(saved);
+  if (double(bytes) < saved) ++bytes;
+  return part == saved_part::least && input < bytes ? input : bytes;
+}
+
 /// What one element adds to the two parts of the memory of its rank.
 template <int N>
 constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const& spec,
-                                   layer_choice const& c, topology const& t) {
+                                   layer_choice const& c, topology const& t,
+                                   saved_part part = saved_part::all) {
   element_memory bytes;
-  if (spec.saved_values > 0) {
-    double const saved = spec.saved_values * work_fraction(spec, c, t) * double(net.element_size);
-    bytes.kept = static_cast<std::int64_t>(saved);
-    if (double(bytes.kept) < saved) ++bytes.kept;
-  }
+  bytes.kept = saved_bytes(net, spec, c, t, part);
   std::int64_t const x = max_local_elements(spec.x, t, c.x);
   bytes.gathered += (x + max_local_elements(spec.y, t, c.y) + max_local_elements(spec.x, t, c.dx) +
                      max_local_elements(spec.y, t, c.dy)) *
@@ -52,12 +72,86 @@ constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const
   return bytes;
 }
 
+/// What element i holds at a moment (see above) if the first `again` segments are recomputed.
+template <int N>
+constexpr saved_part saved_at(basic_problem<N> const& net, int i, int again, int moment) {
+  int const own = net[i].segment;
+  if (moment >= 0) {
+    if (own == moment) return saved_part::all;
+    int later = i;
+    while (later < net.size() && net[later].segment != moment) ++later;
+    if (later == net.size()) return saved_part::nothing;
+  }
+  forward_runs const runs = net.runs(i, again);
+  return runs == forward_runs::once              ? saved_part::all
+         : runs == forward_runs::twice_from_here ? saved_part::input
+                                                 : saved_part::nothing;
+}
+
+/// The moment at which most is saved. `bytes(i, part)`: of element i.
+template <int N, class Bytes>
+constexpr int fullest_moment(basic_problem<N> const& net, int again, Bytes const& bytes) {
+  if (again == 0) return -1;
+  auto saved = bytes(0, saved_part::nothing);  // zero, before element i as between the passes
+  auto most = saved;
+  int fullest = -1;
+  for (int i = 0; i < net.size();) {
+    int const own = net[i].segment;
+    if (own < 0 || own >= again) {
+      saved += bytes(i++, saved_part::all);
+      continue;
+    }
+    auto made_again = saved;
+    saved += bytes(i, saved_part::input);
+    for (; i < net.size() && net[i].segment == own; ++i) made_again += bytes(i, saved_part::all);
+    if (made_again > most) most = made_again, fullest = own;
+  }
+  return saved >= most ? -1 : fullest;
+}
+
+/// The moment of a plan at which a rank holds most.
+template <int N>
+constexpr int fullest_moment(basic_problem<N> const& net, basic_plan<N> const& chosen) {
+  return fullest_moment(net, chosen.recomputed, [&](int i, saved_part part) {
+    return saved_bytes(net, net.spec(i), chosen[i], chosen.mesh, part);
+  });
+}
+
+/// What an element adds under a plan, at such a moment.
+template <int N>
+constexpr element_memory memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i,
+                                   int moment) {
+  return memory_of(net, net.spec(i), chosen[i], chosen.mesh,
+                   saved_at(net, i, chosen.recomputed, moment));
+}
+
+/// The moment that tables of choices are made for: when most is held if all is split alike; of
+/// many numbers of segments the one that all have.
+template <int N>
+constexpr int usual_moment(basic_problem<N> const& net, recomputation const& again) {
+  if (again.is_bound()) return -1;
+  return fullest_moment(net, again.most, [&](int i, saved_part part) {
+    return part == saved_part::all     ? net.spec(i).saved_values
+           : part == saved_part::input ? double(net.spec(i).x.elements())
+                                       : 0.0;
+  });
+}
+
+/// What element i holds then, at least.
+template <int N>
+constexpr saved_part usually_saved(basic_problem<N> const& net, int i, recomputation const& again,
+                                   int moment) {
+  saved_part const part = saved_at(net, i, again.most, moment);
+  return part == saved_part::input && net[i].segment >= again.least ? saved_part::least : part;
+}
+
 /// Bytes per rank of a plan's choices.
 template <int N>
 constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::int64_t kept = 0, gathered = 0;
+  int const moment = fullest_moment(net, chosen);
   for (int i = 0; i < net.size(); ++i) {
-    auto const part = memory_of(net, net.spec(i), chosen[i], chosen.mesh);
+    auto const part = memory_of(net, chosen, i, moment);
     kept += part.kept;
     if (part.gathered > gathered) gathered = part.gathered;
   }

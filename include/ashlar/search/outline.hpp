@@ -20,7 +20,7 @@
 namespace ashlar::search {
 
 constexpr char const* to_string(phase p) {
-  constexpr char const* names[] = {"forward", "backward", "synchronize"};
+  constexpr char const* names[] = {"forward", "recompute", "backward", "synchronize"};
   return names[static_cast<int>(p)];
 }
 

@@ -38,6 +38,7 @@ struct basic_plan {
   shape input;  ///< extents of one micro-batch: the first element's x
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
+  int recomputed = 0;                ///< segments, the first ones (problem.hpp)
   double seconds = 0;                ///< predicted, of one step
   double communication_seconds = 0;  ///< the part of it in collectives
   std::int64_t memory = 0;           ///< predicted bytes per rank
@@ -68,6 +69,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   };
   mix(static_cast<std::uint64_t>(p.size()));
   mix(static_cast<std::uint64_t>(p.element_size));
+  if (p.segments > 0) mix(static_cast<std::uint64_t>(p.segments));
   for (int i = 0; i < p.size(); ++i) {
     auto const& spec = p.spec(i);
     mix(static_cast<std::uint64_t>(p[i].kind));
@@ -80,10 +82,10 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// A number that tells two plans apart: every placement of every element.
+/// A number that tells two plans apart: every placement of every element, and what is recomputed.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
-  std::uint64_t h = p.problem_hash;
+  std::uint64_t h = p.problem_hash + static_cast<std::uint64_t>(p.recomputed);
   auto const mix = [&](placement const& it) {
     for (auto const& a : it.axis)
       h = (h ^ static_cast<std::uint64_t>(static_cast<int>(a.kind) + 4 * a.dim + 64 * a.depth +

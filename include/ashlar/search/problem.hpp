@@ -19,6 +19,12 @@
 // where a -> b is the planned redistribution. The first element's x comes from `source` (the data
 // is on every rank); the last element's y is the scalar loss, whose sum the trainer takes.
 //
+// Segments, numbered along the chain, are runs of elements (blocks of a repeat) that can be
+// recomputed: all they keep is their x, and their forward pass runs a second time right before
+// their backward pass. Of a recomputed segment everything forward in the sum above counts twice, but
+// for the way into its first element. The first `recomputed` segments are: what the others save is
+// released by the time that the last of them is made again, so that it needs no room of its own.
+//
 // Layers are stored once and referred to by index, so that equal layers share all tables.
 
 #include <ashlar/mesh/topology.hpp>
@@ -33,7 +39,19 @@ struct element {
   element_kind kind = element_kind::layer;
   int layer = 0;  ///< index into problem::layers; of a residual: a spec with its rows and extents
   int partner = -1;  ///< of a residual_begin its residual_end, and the other way round
+  int segment = -1;  ///< that it belongs to
   friend constexpr bool operator==(element const&, element const&) = default;
+};
+
+/// How often an element's forward pass runs: once, or twice as part of a recomputed segment, whose
+/// first element keeps its x.
+enum class forward_runs : signed char { once, twice_from_here, twice };
+
+/// How many segments are recomputed. Where the two differ, costs are meant that are no larger with
+/// any number between: seconds as with `least`, memory as with `most`.
+struct recomputation {
+  int least = 0, most = 0;
+  constexpr bool is_bound() const { return least < most; }
 };
 
 template <int Capacity = dynamic_size>
@@ -43,6 +61,8 @@ struct basic_problem {
   int element_size = 4;      ///< bytes of activations and parameters
   int micro_batches = 1;     ///< per step; gradients are synchronized once
   int optimizer_states = 2;  ///< values kept per parameter beside it and its gradient
+  int segments = 0;
+  int recomputed = 0;  ///< so many segments, the first; a search below a memory limit takes more
 
   /// Adds an element; an equal layer is stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
@@ -55,6 +75,23 @@ struct basic_problem {
       layers.push_back(spec);
     }
     elements.push_back({kind, index, partner});
+  }
+
+  /// Makes one segment of the elements from `first` on. Segments within it are none any more.
+  constexpr void add_segment(int first) {
+    int number = segments;
+    for (int i = size() - 1; i >= first; --i)
+      if ((*this)[i].segment >= 0) number = (*this)[i].segment;
+    for (int i = first; i < size(); ++i) (*this)[i].segment = number;
+    if (first < size()) segments = number + 1;
+  }
+
+  /// Of element i, if the first `again` segments are recomputed.
+  constexpr forward_runs runs(int i, int again) const {
+    int const own = (*this)[i].segment;
+    if (own < 0 || own >= again) return forward_runs::once;
+    return i > 0 && (*this)[i - 1].segment == own ? forward_runs::twice
+                                                  : forward_runs::twice_from_here;
   }
 
   constexpr int size() const { return length(elements); }
@@ -84,6 +121,8 @@ problem any_length(basic_problem<N> const& fixed) {
   net.element_size = fixed.element_size;
   net.micro_batches = fixed.micro_batches;
   net.optimizer_states = fixed.optimizer_states;
+  net.segments = fixed.segments;
+  net.recomputed = fixed.recomputed;
   return net;
 }
 

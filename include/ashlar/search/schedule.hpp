@@ -7,12 +7,15 @@
 //
 //   forward, elements 0 .. n-1       y of the element before -> x (the first: source, all B -> x),
 //                                    its parameters store -> use, its statistics
+//   recompute, in front of the       the forward moves of the segment again, but for the way into it;
+//   last element of a recomputed     only what communicates
+//   segment in the line below
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
 //                                    its parameters store -> use again, if read there and if that
 //                                    communicates (a slice, which is free, is not listed again)
 //   synchronize, elements 0 .. n-1   its parameters' gradients -> store
 //
-// Forward and backward run once per micro-batch, synchronize once per step. Moves between equal
+// All but synchronize run once per micro-batch, synchronize once per step. Moves between equal
 // placements are left out. residual_begin hands its x on in R, residual_end takes in R what the
 // inner chain made; gradients come back in G: for them the table above holds as it stands.
 
@@ -23,7 +26,7 @@
 
 namespace ashlar::search {
 
-enum class phase : signed char { forward, backward, synchronize };
+enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
 
 /// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
@@ -48,24 +51,30 @@ namespace detail {
 template <int N, class Emit>
 constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, Emit emit) {
   int const n = net.size();
-  for (int i = 0; i < n; ++i) {
+  auto const forward = [&](phase when, int i, bool enters) {
     layer_choice const& c = chosen[i];
     auto const& spec = net.spec(i);
-    if (i == 0)
-      emit(phase::forward, i, moved::activation, 0, spec.x,
-           placement::all_broadcast(chosen.mesh.axes()), c.x);
-    else
-      emit(phase::forward, i, moved::activation, 0, boundary_extents(net, i - 1), chosen[i - 1].y,
+    if (enters && i == 0)
+      emit(when, i, moved::activation, 0, spec.x, placement::all_broadcast(chosen.mesh.axes()),
            c.x);
+    else if (enters)
+      emit(when, i, moved::activation, 0, boundary_extents(net, i - 1), chosen[i - 1].y, c.x);
     for (int k = 0; k < c.parameters.size(); ++k)
-      emit(phase::forward, i, moved::parameter, k, spec.parameters[k].extents,
-           c.parameters[k].store, c.parameters[k].use);
+      emit(when, i, moved::parameter, k, spec.parameters[k].extents, c.parameters[k].store,
+           c.parameters[k].use);
     for (int k = 0; k < c.statistics.size(); ++k)
-      emit(phase::forward, i, moved::statistic, k, spec.statistics[k], c.statistics[k].from,
+      emit(when, i, moved::statistic, k, spec.statistics[k], c.statistics[k].from,
            c.statistics[k].to);
-  }
+  };
+  for (int i = 0; i < n; ++i) forward(phase::forward, i, true);
   for (int i = n - 1; i >= 0; --i) {
     layer_choice const& c = chosen[i];
+    if (int const own = net[i].segment; net.runs(i, chosen.recomputed) != forward_runs::once &&
+                                        (i + 1 == n || net[i + 1].segment != own)) {
+      int first = i;
+      while (first > 0 && net[first - 1].segment == own) --first;
+      for (int j = first; j <= i; ++j) forward(phase::recompute, j, j > first);
+    }
     if (i + 1 < n)
       emit(phase::backward, i, moved::gradient, 0, boundary_extents(net, i), chosen[i + 1].dx,
            c.dy);
@@ -95,9 +104,9 @@ constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
                             placement const& from, placement const& to) {
                           if (from == to) return;
                           auto path = paths.plan(extents, from, to);
-                          if (when == phase::backward && what == moved::parameter &&
-                              path.is_local())
-                            return;
+                          bool const again = when == phase::recompute ||
+                                             (when == phase::backward && what == moved::parameter);
+                          if (again && path.is_local()) return;
                           moves.push_back({when, element, what, index, path});
                         });
   return moves;

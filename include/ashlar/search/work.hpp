@@ -12,7 +12,8 @@
 // splits: of x, else of y, else of a parameter as used; 1 where the axis splits nothing and its
 // ranks repeat each other's work. stretch is that of the GEMM on the rank (machine/gemm.hpp), by the
 // dims that the layer names (gemm_dims); 1 where the machine knows no gemm_half or the layer no dims.
-// The passes' three products have the same extents in other roles, and so the same stretch.
+// The passes' three products have the same extents in other roles, and so the same stretch. A layer
+// of a recomputed segment does the work of its forward pass twice.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/gemm.hpp>
@@ -82,17 +83,21 @@ constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, top
 
 /// Seconds that a layer would compute on one rank alone, per micro-batch, both passes, GEMMs at the
 /// peak. A lower bound of what all ranks compute together.
-constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size) {
-  return (spec.forward_flops + spec.backward_flops) / m.flops +
-         (spec.forward_values + spec.backward_values) * element_size / m.memory_bandwidth;
+constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size,
+                                    forward_runs runs = forward_runs::once) {
+  double const forward = runs == forward_runs::once ? 1 : 2;
+  return (forward * spec.forward_flops + spec.backward_flops) / m.flops +
+         (forward * spec.forward_values + spec.backward_values) * element_size / m.memory_bandwidth;
 }
 
-/// Seconds that a layer computes per micro-batch, both passes, on the busiest rank.
+/// Seconds that a layer computes per micro-batch, all passes, on the busiest rank.
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
-                              machine const& m, int element_size) {
-  double const whole = whole_work_seconds(spec, m, element_size);
+                              machine const& m, int element_size,
+                              forward_runs runs = forward_runs::once) {
+  double const whole = whole_work_seconds(spec, m, element_size, runs);
+  double const forward = runs == forward_runs::once ? 1 : 2;
   if (m.gemm_half > 0 && spec.gemm.known())
-    return (whole + (spec.forward_flops + spec.backward_flops) / m.flops *
+    return (whole + (forward * spec.forward_flops + spec.backward_flops) / m.flops *
                         (work_stretch(spec, c, t, m) - 1)) *
            work_fraction(spec, c, t);
   return whole == 0 ? 0 : whole * work_fraction(spec, c, t);
