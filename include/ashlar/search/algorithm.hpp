@@ -14,6 +14,7 @@
 //                 algorithm. exact() proves its own.
 //   lower bound   no plan below the memory limit is faster: the optimum without a limit if that
 //                 fits, else the dual of the limit (lagrangian.hpp). To 1e-9, as ties are broken.
+//   recomputed    are as many segments as the problem says; only optimal and exact search for more
 //   the end       by the budget, by the stop token, or by itself: when the plan is certified to be
 //                 the optimum, or when nothing is left to try
 //
@@ -190,12 +191,17 @@ class watch {
 /// The tables of a problem as the options want them.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
-                        options const& o) {
+                        options const& o, recomputation const& again) {
   auto const prune = o.whole_space   ? pruning::keep_all
                      : m.memory == 0 ? pruning::by_time
                                      : pruning::by_time_and_memory;
-  return o.permits ? chain_model<N>(net, t, m, o.permits, prune)
-                   : chain_model<N>(net, t, m, any_choice{}, prune);
+  return o.permits ? chain_model<N>(net, t, m, o.permits, prune, again)
+                   : chain_model<N>(net, t, m, any_choice{}, prune, again);
+}
+template <int N>
+chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
+                        options const& o) {
+  return model_of(net, t, m, o, {net.recomputed, net.recomputed});
 }
 
 }  // namespace detail

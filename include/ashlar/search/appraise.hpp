@@ -40,7 +40,11 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
            bytes_text(double(m.memory)) + " of the machine.");
   run.improves(chosen.seconds);
   run.bound_by([&] {
-    chain_model<N> model = detail::model_of(net, chosen.mesh, m, o);
+    // Below a memory limit any number of segments may be recomputed.
+    recomputation const again{net.recomputed, m.memory > 0 && net.segments > net.recomputed
+                                                  ? net.segments
+                                                  : net.recomputed};
+    chain_model<N> model = detail::model_of(net, chosen.mesh, m, o, again);
     return detail::lower_bound(model, m.memory);
   });
   return run.finish(static_cast<basic_plan<N>&&>(chosen));

@@ -33,65 +33,64 @@ class chain_model {
   /// With other segments recomputed than the problem says.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
-                        Filter&& filter, pruning prune, recomputation again)
+                        Filter&& filter, pruning prune, recomputation const& again)
       : net_(net), paths_(t, m, net.element_size, tie_weight(net, t, m)),
-        class_of_(static_cast<std::size_t>(net.size())), prune_(prune), again_(again) {
+        class_of_(static_cast<std::size_t>(net.size())),
+        list_of_(static_cast<std::size_t>(net.size()), -1), prune_(prune) {
     check_problem(net, t);
     if constexpr (Paths::orders == shard_orders::canonical) paths_.use(net);
-    scratch<std::vector<layer_choice>> of_layer;  // all choices, once asked for
-    if constexpr (!lists<Filter>)
-      of_layer = scratch<std::vector<layer_choice>>(static_cast<std::size_t>(length(net.layers)));
-    auto const all_choices = [&](int layer) -> std::vector<layer_choice> const& {
-      auto& list = of_layer.data()[layer];
-      if (list.empty())
-        list = layer_choices(net.layer(layer), t, trivial_axes::one_row, Paths::orders);
-      return list;
-    };
-    int const moment = usual_moment(net, again);
+    of_layer_ = scratch<std::vector<layer_choice>>(static_cast<std::size_t>(length(net.layers)));
+    using filter_type = std::remove_cvref_t<Filter>;
     for (int i = 0; i < net.size(); ++i) {
-      element const& e = net[i];
+      if constexpr (std::is_same_v<filter_type, any_choice>) break;
+      if (net[i].kind == element_kind::residual_end) continue;
+      int& known = list_of_.data()[i];
+      known = 0;
+      if constexpr (lists<Filter>) {
+        auto const* const list = &filter.choices(i);
+        while (known < length(listed_) && listed_.data()[known] != list) ++known;
+        if (known == length(listed_)) listed_.push_back(list);
+      } else if constexpr (!std::is_same_v<filter_type, any_choice>) {
+        std::vector<layer_choice> permitted;
+        for (auto const& c : all_choices(net[i].layer))
+          if (filter(i, c)) permitted.push_back(c);
+        while (known < length(permitted_) && permitted_.data()[known] != permitted) ++known;
+        if (known == length(permitted_)) permitted_.push_back(permitted);
+      }
+    }
+    recompute(again);
+  }
+
+  /// Gives every element the class that it has if so many segments are recomputed; classes that are
+  /// there already stay as they are.
+  constexpr void recompute(recomputation const& again) {
+    again_ = again;
+    int const moment = usual_moment(net_, again);
+    for (int i = 0; i < net_.size(); ++i) {
+      element const& e = net_[i];
       int& known = class_of_.data()[i];
       if (e.kind == element_kind::residual_end) {
         known = class_of_.data()[e.partner];
         continue;
       }
-      int const end = e.kind == element_kind::residual_begin ? net[e.partner].layer : -1;
-      shape const x = i == 0 || end >= 0 ? net.spec(i).x : boundary_extents(net, i - 1);
-      shape const y = i + 1 == net.size() || end >= 0 ? net.spec(i).y : boundary_extents(net, i);
+      int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
+      shape const x = i == 0 || end >= 0 ? net_.spec(i).x : boundary_extents(net_, i - 1);
+      shape const y = i + 1 == net_.size() || end >= 0 ? net_.spec(i).y : boundary_extents(net_, i);
       bool const plain = end < 0 || sees_itself(i);
-      forward_runs const runs = net.runs(i, again.least);
-      saved_part const saved = usually_saved(net, i, again, moment);
-      auto const fits = [&](choice_class const& c) {
-        return c.layer == e.layer && c.end == end && c.plain == plain && c.x_extents == x &&
-               c.y_extents == y && c.runs == runs && c.saved == saved;
-      };
-      known = -1;
-      if constexpr (std::is_same_v<std::remove_cvref_t<Filter>, any_choice>) {
-        for (int k = 0; k < classes() && known < 0; ++k)
-          if (fits(class_at(k))) known = k;
-        if (known < 0)
-          known = add(i, {e.layer, end, x, y, plain, runs, saved, {}, {}, {}, {}, {}, {}, {}},
-                      all_choices(e.layer));
-      } else {
-        std::vector<layer_choice> permitted;
-        if constexpr (!lists<Filter>)
-          for (auto const& c : all_choices(e.layer))
-            if (filter(i, c)) permitted.push_back(c);
-        std::vector<layer_choice> const* list = &permitted;
-        if constexpr (lists<Filter>) list = &filter.choices(i);
-        for (int k = 0; k < classes() && known < 0; ++k)
-          if (fits(class_at(k)) &&
-              (lists<Filter> ? listed_.data()[k] == list : permitted_.data()[k] == permitted))
-            known = k;
-        if (known < 0) {
-          known = add(i, {e.layer, end, x, y, plain, runs, saved, {}, {}, {}, {}, {}, {}, {}},
-                      *list);
-          if constexpr (lists<Filter>) listed_.push_back(list);
-          else permitted_.push_back(permitted);
-        }
-      }
+      forward_runs const runs = net_.runs(i, again.least);
+      saved_part const saved = usually_saved(net_, i, again, moment);
+      int const list = list_of_.data()[i];
+      known = 0;
+      while (known < classes() && !(list_of_class_.data()[known] == list &&
+                                    class_at(known).is_of(e.layer, end, x, y, plain, runs, saved)))
+        ++known;
+      if (known == classes())
+        add(i, {e.layer, end, x, y, plain, runs, saved, {}, {}, {}, {}, {}, {}, {}});
     }
   }
+
+  /// The same with only the classes that elements have now.
+  constexpr chain_model in_use() const { return chain_model(*this, 0); }
 
   constexpr basic_problem<N> const& net() const { return net_; }
   constexpr Paths& paths() { return paths_; }
@@ -175,6 +174,28 @@ class chain_model {
   }
 
  private:
+  constexpr chain_model(chain_model const& all, int)
+      : net_(all.net_), paths_(all.paths_), class_of_(all.class_of_), prune_(all.prune_),
+        again_(all.again_) {
+    scratch<int> number(all.classes_.size(), -1);
+    for (int& k : class_of_) {
+      int& now = number.data()[k];
+      if (now < 0) {
+        now = classes();
+        classes_.push_back(all.class_at(k));
+      }
+      k = now;
+    }
+  }
+
+  /// All choices of a layer, once asked for.
+  constexpr std::vector<layer_choice> const& all_choices(int layer) {
+    auto& list = of_layer_.data()[layer];
+    if (list.empty())
+      list = layer_choices(net_.layer(layer), paths_.mesh(), trivial_axes::one_row, Paths::orders);
+    return list;
+  }
+
   constexpr void forget_boundaries(int k) {
     std::erase_if(boundaries_, [k](auto const& it) { return it.left == k || it.right == k; });
   }
@@ -205,22 +226,29 @@ class chain_model {
     return true;
   }
 
-  constexpr int add(int i, choice_class&& c, std::vector<layer_choice> const& all) {
+  constexpr void add(int i, choice_class&& c) {
+    int const list = list_of_.data()[i];
+    auto const& all = list < 0           ? all_choices(c.layer)
+                      : !listed_.empty() ? *listed_.data()[list]
+                                         : permitted_.data()[list];
     if (all.empty()) refuse(i);
     fill_class(c, net_, all, paths_, prune_);
     classes_.push_back(static_cast<choice_class&&>(c));
-    return static_cast<int>(classes_.size()) - 1;
+    list_of_class_.push_back(list);
   }
 
   basic_problem<N> const& net_;
   Paths paths_;
   scratch<int> class_of_;
+  scratch<int> list_of_;  ///< per element: of the choices that a filter permits; -1: all
   pruning prune_;
   recomputation again_;
-  std::vector<choice_class> classes_;
-  std::vector<std::vector<layer_choice>> permitted_;  ///< per class, of a filter
+  scratch<std::vector<layer_choice>> of_layer_;
+  std::vector<std::vector<layer_choice>> permitted_;
   std::vector<std::vector<layer_choice> const*>
-      listed_;  ///< of one that lists; used when made only
+      listed_;  ///< of a filter that lists; used when made only
+  std::vector<choice_class> classes_;
+  std::vector<int> list_of_class_;
   std::vector<boundary_matrix> boundaries_;
 };
 

@@ -55,6 +55,13 @@ struct choice_class {
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 
+  /// Whether it is that of an element of which all this is so.
+  constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
+                       bool is_plain, forward_runs its_runs, saved_part its_saved) const {
+    return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
+           saved == its_saved && x_extents == its_x && y_extents == its_y;
+  }
+
   /// Leaves out what is not to be kept; whether that is anything.
   constexpr bool restrict(scratch<char> const& keep) {
     int n = 0;

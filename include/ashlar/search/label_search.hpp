@@ -69,6 +69,9 @@ class label_search {
     return found;
   }
 
+  /// Labels that could still be made.
+  constexpr std::int64_t effort_left() const { return effort_ > 0 ? effort_ : 0; }
+
   /// Whether no label was left out for its number alone, so that the answer is exact.
   constexpr bool complete() const { return complete_; }
 

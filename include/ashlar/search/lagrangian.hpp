@@ -160,6 +160,20 @@ constexpr void drop_too_large(chain_model<N>& model, std::int64_t limit) {
   }
 }
 
+/// Throws: no plan fits. `lean`: the choices of least memory, of `least` bytes.
+template <int N>
+[[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
+                                        std::int64_t least, scratch<int> const& lean,
+                                        char const* operation) {
+  int element = 0;
+  std::int64_t most = -1;
+  for (int i = 0; i < model.size(); ++i) {
+    auto const& bytes = model.choices(i).memory.data()[lean.data()[i]];
+    if (bytes.kept + bytes.gathered > most) most = bytes.kept + bytes.gathered, element = i;
+  }
+  refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
+}
+
 /// Throws if no plan fits; else leaves out choices that cannot be part of one, and returns the
 /// choices of least memory. `limit` 0: none.
 template <int N>
@@ -173,13 +187,7 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
     leanest(model, lean);
     return lean;
   }
-  int element = 0;
-  std::int64_t most = -1;
-  for (int i = 0; i < model.size(); ++i) {
-    auto const& bytes = model.choices(i).memory.data()[lean.data()[i]];
-    if (bytes.kept + bytes.gathered > most) most = bytes.kept + bytes.gathered, element = i;
-  }
-  refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
+  refuse_path(model, limit, least, lean, operation);
 }
 
 /// Seconds that every plan within the limit takes, but for ties. Expects that one fits.

@@ -45,17 +45,16 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
   unlimited.memory = 0;
   basic_memory_front<N> front{
       {o.permits ? optimal(net, t, unlimited, o.permits) : optimal(net, t, unlimited)}, m.memory};
-  // One model for all limits: they fall, so what is too large for one is for those after it.
-  constexpr auto by = pruning::by_time_and_memory;
-  auto model = o.permits ? chain_model<N>(net, t, m, o.permits, by)
-                         : chain_model<N>(net, t, m, any_choice{}, by);
-  scratch<int> lean(static_cast<std::size_t>(net.size()));
-  double const least = double(detail::leanest(model, lean)), most = double(front.plans[0].memory);
+  detail::unwatched alone;
+  using limited = detail::recomputation_search<N, detail::unwatched>;
+  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // one model for all limits
+                          : limited(net, t, m, any_choice{}, alone);
+  int again = 0;
+  double const least = double(search.least(again)), most = double(front.plans[0].memory);
   for (int k = 1; k < o.limits; ++k) {
     auto const limit = static_cast<std::int64_t>(
         k + 1 == o.limits ? least : most * std::pow(least / most, double(k) / (o.limits - 1)));
-    if (limit < front.plans.back().memory)
-      front.plans.push_back(detail::within_memory(model, limit, detail::unwatched{}));
+    if (limit < front.plans.back().memory) front.plans.push_back(search.run(limit));
     if (o.on_progress) o.on_progress(k + 1, o.limits);
   }
   // A plan with a gap may be slower than one found below a lower limit.

@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Steps 2 and 3 of within_memory.hpp: the Lagrangian dual, then labels, for one number of recomputed
+// segments. It begins with the weight of a plan known from elsewhere, if there is one, and looks for
+// better ones only.
+//
+// The tables are made for one moment of the step (memory.hpp). Where segments are recomputed another
+// moment may be the fuller one of a plan, so each is weighed whole before it is taken.
+
+#include <ashlar/search/label_search.hpp>
+#include <ashlar/search/lagrangian.hpp>
+
+namespace ashlar::search::detail {
+
+inline constexpr int label_width = 400;
+inline constexpr int label_beam = 4;
+inline constexpr std::int64_t label_effort = 20'000'000;  ///< about half a second
+
+template <int N, class Watch>
+class memory_search {
+ public:
+  /// Solves the dual. Expects `lean` to fit the limit. `known`: weight to beat.
+  constexpr memory_search(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean,
+                          Watch& watch, double known = unreachable)
+      : model_(model), limit_(limit), watch_(watch), known_(known) {
+    memory_dual const dual = solve_dual(
+        model, limit, lean, [this](scratch<int> const& path) { return offer(path); },
+        [&watch] { return watch.go_on(); });
+    price_ = dual.price;
+    bound_ = dual.bound;
+    watch.raise_bound(bound_);
+    offer_mixtures(dual.heavy, dual.light);
+    offer_mixtures(dual.light, dual.heavy);
+  }
+
+  /// Closes the gap that the dual leaves, as far as that can be afforded. Returns the labels made.
+  constexpr std::int64_t label() {
+    std::int64_t made = 0;
+    chain_solver<N> priced(model_, price_);
+    int width = label_width, failures = 0;
+    for (double margin = 1e-5;; margin *= 4) {
+      double const most = known_ * (1 - 1e-13);  // anything less is better
+      if (bound_ >= most || !watch_.go_on()) return made;
+      double const wanted = bound_ * (1 + margin);
+      double const target = bound_ > 0 && wanted < most ? wanted : most;
+      label_search<N> labels(model_, priced, price_, limit_, target, width, label_effort);
+      scratch<int> choice(static_cast<std::size_t>(model_.size()));
+      double const found = labels.improve(choice);
+      made += label_effort - labels.effort_left();
+      bool const taken = found < target && fits(choice);
+      if (taken) take(found, choice);
+      if (labels.complete()) {  // every plan below the target was looked at
+        bound_ = found < target ? found : target == most ? known_ : target;
+        watch_.raise_bound(bound_);
+        if (bound_ >= known_ || (found < target && !taken)) return made;
+      } else {
+        if (found < target || target == most || ++failures == 3) return made;
+        width = label_beam;  // from here on, any good plan will do
+      }
+    }
+  }
+
+  /// No plan that fits weighs less, unless `known` does.
+  constexpr double bound() const { return bound_; }
+  /// Of the best plan, here or known from elsewhere.
+  constexpr double weight() const { return known_; }
+  /// The best plan, if one is better than what was known; else empty.
+  constexpr scratch<int> const& best() const { return best_; }
+
+ private:
+  constexpr void take(double weight, scratch<int> const& choice) {
+    known_ = weight;
+    best_ = choice;
+    watch_.improves(weight);
+  }
+
+  /// Whether a path that fits by the tables fits at every moment.
+  constexpr bool fits(scratch<int> const& choice) {
+    return model_.recomputed() == 0 || make_plan(model_, choice).memory <= limit_;
+  }
+
+  /// Takes note of a path if it fits and is better.
+  constexpr path_cost offer(scratch<int> const& choice) {
+    path_cost const cost = cost_of_path(model_, choice);
+    if (cost.kept + cost.gathered <= limit_ && cost.weight < known_ && fits(choice))
+      take(cost.weight, choice);
+    return cost;
+  }
+
+  /// The first elements as in one path, the others as in the other, for every place between.
+  /// Equal blocks change sides all at once with the price; between them lies the optimum.
+  constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
+    scratch<int> mixed = others;
+    for (int i = 0; i < model_.size(); ++i) {
+      int const end = model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
+      for (; i < end; ++i) mixed.data()[i] = first.data()[i];
+      mixed.data()[i] = first.data()[i];
+      offer(mixed);
+    }
+  }
+
+  chain_model<N>& model_;
+  std::int64_t limit_;
+  Watch& watch_;
+  double known_;
+  double price_ = 0, bound_ = 0;
+  scratch<int> best_;
+};
+
+}  // namespace ashlar::search::detail

@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Segments that are computed again: what they cost and save, against a step played through by hand,
+// and how many of them a search below a memory limit recomputes, against trying all.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/stages.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using search::moved, search::phase;
+
+/// Makes segments of some runs of layers and whole residuals.
+void add_segments(search::problem& net, random_cases& draw) {
+  auto const cut = search::detail::cutting_points(net);
+  for (std::size_t u = 0; u + 1 < cut.size();) {
+    std::size_t const end = std::min(u + 1 + static_cast<std::size_t>(draw.below(3)),
+                                     cut.size() - 1);
+    if (draw.below(4) > 0) {
+      for (int i = cut[u]; i < cut[end]; ++i) net[i].segment = net.segments;
+      ++net.segments;
+    }
+    u = end;
+  }
+}
+
+/// Maps that keep much and cost little, or the other way round.
+search::problem chain_of_maps(random_cases& draw) {
+  search::problem net;
+  shape const x{2 + draw.below(5), 2 + draw.below(5)};
+  if (draw.below(2)) net.add(linear_spec(x, x[1]));
+  for (int n = 3 + draw.below(4); n > 0; --n) {
+    auto spec = map_spec("map", x, ashlar::nonlinear_training_rows("md"), draw.below(5));
+    spec.forward_values *= draw.log_uniform(0.1, 10);
+    if (draw.below(3) > 0) net.add(spec);
+    else add_residual(net, x, [&](search::problem& p) { p.add(spec); });
+  }
+  net.add(cross_entropy_spec(x));
+  return net;
+}
+
+bool is_recomputed(search::problem const& net, int i, int again) {
+  return net[i].segment >= 0 && net[i].segment < again;
+}
+
+/// The step of a plan, played through in bytes: forward, then backward.
+std::int64_t played_memory(search::problem const& net, search::plan const& plan) {
+  auto const saved = [&](int i) {
+    return search::memory_of(net, net.spec(i), plan[i], plan.mesh).kept -
+           search::memory_of(net, net.spec(i), plan[i], plan.mesh, search::saved_part::nothing)
+               .kept;
+  };
+  std::int64_t held = 0, gathered = 0;
+  std::vector<std::int64_t> own(static_cast<std::size_t>(net.size()));  // held for each element
+  for (int i = 0; i < net.size(); ++i) {
+    auto const part = search::memory_of(net, net.spec(i), plan[i], plan.mesh,
+                                        search::saved_part::nothing);
+    held += part.kept;
+    gathered = std::max(gathered, part.gathered);
+    bool const first = i == 0 || net[i - 1].segment != net[i].segment;
+    auto& mine = own[static_cast<std::size_t>(i)];
+    if (!is_recomputed(net, i, plan.recomputed)) mine = saved(i);
+    else if (first)
+      mine = net.element_size * ashlar::max_local_elements(net.spec(i).x, plan.mesh, plan[i].x);
+    held += mine;
+  }
+  std::int64_t most = held;
+  for (int i = net.size() - 1, again = -1; i >= 0; --i) {
+    if (is_recomputed(net, i, plan.recomputed) && net[i].segment != again) {
+      again = net[i].segment;  // forward once more, right before its last element
+      for (int j = 0; j <= i; ++j)
+        if (net[j].segment == again) {
+          held += saved(j) - own[static_cast<std::size_t>(j)];
+          own[static_cast<std::size_t>(j)] = saved(j);
+        }
+      most = std::max(most, held);
+    }
+    held -= own[static_cast<std::size_t>(i)];
+  }
+  return most + gathered;
+}
+
+/// What the recomputed segments add to a step, from the schedule without them.
+search::step_cost added(search::problem const& net, search::plan plan, ashlar::machine const& m) {
+  int const again = plan.recomputed;
+  plan.recomputed = 0;
+  search::step_cost cost;
+  for (auto const& move : schedule(net, plan, m)) {
+    if (move.phase != phase::forward || !is_recomputed(net, move.element, again)) continue;
+    bool const first = move.element == 0 ||
+                       net[move.element - 1].segment != net[move.element].segment;
+    if (first && move.what == moved::activation) continue;
+    cost.communication += net.micro_batches * move.plan.seconds;
+  }
+  for (int i = 0; i < net.size(); ++i) {
+    if (!is_recomputed(net, i, again)) continue;
+    auto forward = net.spec(i);
+    forward.backward_flops = forward.backward_values = 0;
+    cost.work += net.micro_batches *
+                 search::work_seconds(forward, plan[i], plan.mesh, m, net.element_size);
+  }
+  return cost;
+}
+
+}  // namespace
+
+TEST_CASE("segments are numbered along the chain, the outermost count") {
+  search::problem net;
+  shape const x{4, 6};
+  net.add(gelu_spec(x));
+  net.add_segment(0);
+  int const first = net.size();
+  for (int k = 0; k < 2; ++k) {
+    int const inner = net.size();
+    net.add(linear_spec(x, 6));
+    net.add(gelu_spec(x));
+    net.add_segment(inner);
+  }
+  CHECK(net.segments == 3);
+  net.add(linear_spec(x, 6));
+  net.add_segment(first);
+  CHECK(net.segments == 2);
+  net.add(gelu_spec(x));
+  for (int i = 0; i < net.size(); ++i) CHECK(net[i].segment == (i == 0 ? 0 : i < 6 ? 1 : -1));
+  CHECK(net.runs(0, 1) == search::forward_runs::twice_from_here);
+  CHECK(net.runs(1, 1) == search::forward_runs::once);
+  CHECK(net.runs(1, 2) == search::forward_runs::twice_from_here);
+  CHECK(net.runs(2, 2) == search::forward_runs::twice);
+  CHECK(net.runs(6, 2) == search::forward_runs::once);
+}
+
+TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    random_cases draw(seed);
+    auto net = draw.net();
+    add_segments(net, draw);
+    auto const t = draw.mesh();
+    auto const m = draw.machine();
+    for (int again = 0; again <= net.segments; ++again) {
+      CAPTURE(seed);
+      CAPTURE(again);
+      net.recomputed = again;
+      auto const plan = optimal(net, t, m);
+      CHECK(plan.recomputed == again);
+      auto none = plan;
+      none.recomputed = 0;
+      auto const before = total_cost(net, none, m), more = added(net, plan, m);
+      CHECK(plan.seconds == doctest::Approx(before.seconds() + more.seconds()));
+      CHECK(plan.communication_seconds ==
+            doctest::Approx(before.communication + more.communication));
+      auto told = plan;
+      predict(told, net, m);
+      CHECK(told.seconds == doctest::Approx(plan.seconds));
+      CHECK(told.memory == plan.memory);
+      CHECK(plan.memory == played_memory(net, plan));
+      auto const parts = breakdown(net, plan, m);
+      CHECK(parts.memory() == plan.memory);
+      CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
+      // Nothing that costs less was pruned.
+      auto const other = optimal(net, t, m, [](int, auto const&) { return true; });
+      CHECK(other.seconds == doctest::Approx(plan.seconds));
+    }
+  }
+}
+
+TEST_CASE("below a memory limit as many segments are recomputed as trying all says is best") {
+  int recomputed = 0, limits = 0;
+  for (unsigned seed = 1; seed <= 60; ++seed) {
+    random_cases draw(seed);
+    auto net = chain_of_maps(draw);
+    add_segments(net, draw);
+    net.optimizer_states = 0;
+    ashlar::topology const t{{"a", 1 + draw.below(3)}};
+    auto m = draw.machine();
+    auto const fast = optimal(net, t, m);
+    for (double const share : {0.9, 0.75, 0.6}) {
+      m.memory = static_cast<std::int64_t>(share * double(fast.memory));
+      double best = 0;  // of the plans that fit by the tables; none needs to at every moment
+      bool fits = false;
+      auto fixed = net;
+      for (fixed.recomputed = 0; fixed.recomputed <= net.segments; ++fixed.recomputed) {
+        try {
+          auto const plan = exhaustive(fixed, t, m);
+          if (best == 0 || plan.seconds < best) best = plan.seconds, fits = plan.memory <= m.memory;
+        } catch (ashlar::error const&) {
+        }
+      }
+      CAPTURE(seed);
+      CAPTURE(share);
+      if (best == 0) {
+        CHECK_THROWS_AS(optimal(net, t, m), ashlar::error);
+        continue;
+      }
+      if (!fits) continue;
+      ++limits;
+      auto const plan = optimal(net, t, m);
+      CHECK(plan.memory <= m.memory);
+      CHECK(plan.seconds == doctest::Approx(best).epsilon(1e-9));
+      CHECK(plan.gap <= 1e-9);
+      recomputed += plan.recomputed > 0;
+    }
+  }
+  CHECK(limits > 40);
+  CHECK(recomputed > 10);
+}
+
+}  // namespace ashlar_test
