@@ -93,6 +93,8 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
                      tile(bytes_text(total.received), "received by a rank") +
                      tile(std::to_string(t.ranks()), "ranks") + "</div>\n<div class='card'>" +
                      kinds_bar(total, total.seconds()) + kinds_key(total) + "</div>\n";
+  if (chosen.recomputed > 0)
+    text += "<p class='note'>" + escaped(search::recomputed_text(net, chosen, m)) + ".</p>\n";
   if (chosen.gap > 0)
     text += "<p class='note'>No plan that fits is more than " + percent_text(chosen.gap, 3) +
             " faster.</p>\n";

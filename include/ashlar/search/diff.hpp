@@ -17,6 +17,7 @@
 
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/legal.hpp>
+#include <ashlar/search/recomputed.hpp>
 
 namespace ashlar::search {
 
@@ -33,6 +34,7 @@ struct plan_difference {
   std::int64_t memory = 0;     ///< bytes per rank, b - a
   std::string mesh_a, mesh_b;
   std::vector<element_difference> elements;  ///< all of them, in order
+  std::string recomputed_a, recomputed_b;    ///< recomputed_text
 };
 
 namespace detail {
@@ -101,7 +103,9 @@ plan_difference diff(basic_problem<N> const& net, basic_plan<N> const& a, basic_
                     of_b.memory() - of_a.memory(),
                     to_string(a.mesh),
                     to_string(b.mesh),
-                    {}};
+                    {},
+                    recomputed_text(net, a, m),
+                    recomputed_text(net, b, m)};
   for (int i = 0; i < net.size(); ++i) {
     auto const at = static_cast<std::size_t>(i);
     d.elements.push_back({i, net.spec(i).name.text, a[i] == b[i],
@@ -176,6 +180,10 @@ inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
         << " memory per rank";
   out << '\n';
   if (d.mesh_a != d.mesh_b) out << "  a is on " << d.mesh_a << ", b on " << d.mesh_b << '\n';
+  if (d.recomputed_a != d.recomputed_b)
+    for (auto const& [name, text] :
+         {std::pair{"a", d.recomputed_a}, std::pair{"b", d.recomputed_b}})
+      out << "  of " << name << ' ' << (text.empty() ? "no segment is recomputed" : text) << '\n';
   row("", {"work", "activations", "gradients", "parameters", "total", "memory"});
   for (auto const& [name, c] : {std::pair<char const*, cost_breakdown const&>{"a", d.a},
                                 std::pair<char const*, cost_breakdown const&>{"b", d.b}})

@@ -28,6 +28,7 @@
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/notes.hpp>
 #include <ashlar/search/outline.hpp>
+#include <ashlar/search/recomputed.hpp>
 #include <ashlar/search/text.hpp>
 
 namespace ashlar::search {
@@ -109,6 +110,7 @@ explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, ma
   text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
           " of it communication\n  " + bytes_text(double(parts.memory())) +
           " of memory per rank; it receives " + bytes_text(total.received) + "\n";
+  if (chosen.recomputed > 0) text += "  " + recomputed_text(net, chosen, m) + "\n";
   if (chosen.gap > 0)
     text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
   text += kinds_text(total);

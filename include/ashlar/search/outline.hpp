@@ -122,6 +122,7 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
     std::string name;
     int layer;
     layer_choice choice;
+    forward_runs runs;
     std::vector<move_line> inside, rest;
     bool operator==(inner const&) const = default;
   };
@@ -153,8 +154,9 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                           lines(moves[at].rest)});
     level += net[i].kind == element_kind::residual_begin;
     auto const& e = o.elements.back();
-    list[at].own = detail::number_of(inners,
-                                     inner{e.name, net[i].layer, chosen[i], e.inside, e.rest});
+    list[at].own = detail::number_of(
+        inners,
+        inner{e.name, net[i].layer, chosen[i], net.runs(i, chosen.recomputed), e.inside, e.rest});
     list[at].enter = detail::number_of(boundaries, e.enter);
     list[at].back = detail::number_of(boundaries, e.back);
   }

@@ -12,6 +12,7 @@
 //         "parameters": [ { "name": "weight", "use": …, "grad": …, "store": … } ],
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
+// Where the plan recomputes segments the version is 2 and says how many: "recomputed": 8.
 // A file is accepted only if it is for this mesh and net and every element is a choice that the
 // rule tables allow. Costs are not stored; they are worked out anew for the machine at hand.
 
@@ -22,7 +23,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int plan_version = 1;
+inline constexpr int plan_version = 2;
 
 namespace detail {
 
@@ -59,10 +60,11 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar plan";
-  j["version"] = plan_version;
+  j["version"] = plan.recomputed > 0 ? plan_version : 1;
   j["mesh"] = to_string(plan.mesh);
   for (auto const n : plan.input.extent) j["input"].push_back(n);
   j["micro_batches"] = plan.micro_batches;
+  if (plan.recomputed > 0) j["recomputed"] = plan.recomputed;
   j["elements"] = detail::elements_json(net, plan);
   detail::write_json(path, j, "save_plan");
 }
@@ -174,12 +176,25 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
     throw error("format",
                 "this is a plan in pipeline stages, and these do not run yet: plan the net without "
                 "stages. (io::load_pipeline reads it.)");
-  check_format(j, "ashlar plan", plan_version);
-  refuse_unknown_keys(j, "plan",
-                      {"format", "version", "mesh", "input", "micro_batches", "elements"});
+  bool const first = j.at("version") == 1;
+  check_format(j, "ashlar plan", first ? 1 : plan_version);
+  if (first)
+    refuse_unknown_keys(j, "plan",
+                        {"format", "version", "mesh", "input", "micro_batches", "elements"});
+  else
+    refuse_unknown_keys(
+        j, "plan",
+        {"format", "version", "mesh", "input", "micro_batches", "recomputed", "elements"});
   check_mesh_and_batch(j, net, t);
   search::basic_plan<N> plan;
   plan.mesh = t;
+  if (!first) {
+    auto const n = whole_number(j.at("recomputed"), "recomputed");
+    if (n < 0 || n > net.segments)
+      throw error("recomputed", std::to_string(n) + " segments, but the net has " +
+                                    std::to_string(net.segments) + " that can be.");
+    plan.recomputed = static_cast<int>(n);
+  }
   plan.choices = choices_of<N>(j.at("elements"), net, t);
   search::predict(plan, net, m);
   return plan;
