@@ -77,7 +77,7 @@ class recomputation_search {
   }
 
  private:
-  static constexpr std::int64_t most_labels = 3 * label_effort;
+  static constexpr std::int64_t most_labels = label_effort;  ///< then no further r
 
   struct range {
     recomputation again;
