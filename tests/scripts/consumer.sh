@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Users of the library in fresh projects: installed and found (core only, and all of it), and added
-# as a subdirectory; with CUDA where nvcc is, for one device only, since the kernels are the longest of
+# as a subdirectory; with CUDA where nvcc is, as PTX only, since the kernels are the longest of
 # all files to compile. Paths hold a space on purpose.
 set -euo pipefail
 
@@ -49,7 +49,7 @@ if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmak
   exit 1
 fi
 
-with_cuda=("-DCONSUMER_CUDA=$cuda" -DASHLAR_CUDA_ARCHITECTURES=90-real)
+with_cuda=("-DCONSUMER_CUDA=$cuda" -DASHLAR_CUDA_ARCHITECTURES=90-virtual)
 user installed OFF "-DCMAKE_PREFIX_PATH=$work/prefix"
 if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix" "${with_cuda[@]}"; fi
 user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir" "${with_cuda[@]}"

@@ -3,3 +3,15 @@
 
 // The one translation unit that nvcc compiles: every kernel of ashlar, for every element type.
 // ashlar_enable_cuda(<target>) adds it to a program.
+
+#include <ashlar/device/cuda/launch/attention.cuh>
+#include <ashlar/device/cuda/launch/columns.cuh>
+#include <ashlar/device/cuda/launch/cross_entropy.cuh>
+#include <ashlar/device/cuda/launch/embedding.cuh>
+#include <ashlar/device/cuda/launch/layer_norm.cuh>
+#include <ashlar/device/cuda/launch/map.cuh>
+#include <ashlar/device/cuda/launch/random.cuh>
+#include <ashlar/device/cuda/launch/softmax.cuh>
+#include <ashlar/device/cuda/launch/strided.cuh>
+#include <ashlar/device/cuda/launch/sum.cuh>
+#include <ashlar/device/cuda/launch/update.cuh>

@@ -11,14 +11,9 @@
 //     P = e^(S - max)      row by row; causal: zero beyond the diagonal
 //     O = P V / sum        log_sum_exp = max + log sum is all that the backward pass needs
 //
-//   qkv          [batch, sequence, heads, 3, head_dim]   contiguous: a token's q, k and v of one head
-//                                                        are neighbours, and heads split as columns
-//   out          [batch, sequence, heads, head_dim]
-//   log_sum_exp  [batch, heads, sequence]
-//
-// A head's Q, K^T and V are packed once, and the rows of S and K^T are a line longer than they need
-// be: strides of powers of two, which tokens tend to have, halve the speed of these small products.
-// `heads` are the local ones; heads do not mix. The backward pass is attention_backward.hpp.
+// Arrays: attention_extents.hpp. A head's Q, K^T and V are packed once, and the rows of S and K^T are
+// a line longer than they need be: strides of powers of two, which tokens tend to have, halve the speed
+// of these small products. The backward pass is attention_backward.hpp.
 
 #include <algorithm>
 #include <cmath>
@@ -26,6 +21,7 @@
 #include <optional>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/attention_extents.hpp>
 #include <ashlar/device/host/gemm.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/reduce.hpp>
@@ -40,24 +36,11 @@ inline constexpr std::int64_t attention_block = 64;
 /// Elements by which rows of scores are longer than their keys.
 inline constexpr std::int64_t attention_pad = 16;
 
-struct attention_extents {
-  std::int64_t batch;
-  std::int64_t sequence;
-  std::int64_t heads;
-  std::int64_t head_dim;
-  bool causal = true;  ///< a token sees those up to itself; else the whole sequence
-
-  /// Keys that row `i` of the scores sees, and those that any row before `last` sees.
-  constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : sequence; }
-  constexpr std::int64_t keys(std::int64_t last) const { return causal ? last : sequence; }
-};
+using device::attention_extents;
 
 namespace detail {
 
-template <class T>
-T attention_scale(attention_extents const& e, std::optional<double> scale) {
-  return static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(e.head_dim)));
-}
+using device::attention_scale;
 
 /// Packs `rows` rows of d elements, `stride` apart, into a contiguous array.
 template <class T>

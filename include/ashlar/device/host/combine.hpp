@@ -14,12 +14,13 @@
 
 #include <type_traits>
 
+#include <ashlar/config.hpp>
 #include <ashlar/placement/axis_placement.hpp>
 
 namespace ashlar::device::host {
 
 template <reduction Op, class Value>
-[[gnu::always_inline]] inline Value combine(Value const& a, Value const& b) {
+[[gnu::always_inline]] ASHLAR_HD inline Value combine(Value const& a, Value const& b) {
   if constexpr (Op == reduction::max) {
     return ((b > a) | (b != b)) ? b : a;
   } else if constexpr (Op == reduction::min) {

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Softmax cross-entropy with integer targets on a stream, whole and in pieces for a split vocabulary
+// (kernel/cross_entropy.hpp; row_max and row_exp_sum are in softmax.hpp). A target < 0 ignores its row.
+// Losses and sums are accumulation_t<T>; T is float, double or bfloat16.
+
+#include <cstdint>
+#include <type_traits>
+
+#include <cuda_runtime_api.h>
+
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+/// loss[r] of whole rows and, unless null, gradient (which may be logits) times scale.
+template <class T>
+void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
+                   std::int64_t rows, std::int64_t cols,
+                   std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
+                   T* gradient);
+
+/// target_logit[r] = x[r, target - first_column], 0 where that column is not here.
+template <class T>
+void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
+                                std::int64_t rows, std::int64_t cols, std::int64_t first_column,
+                                accumulation_t<T>* target_logit);
+
+/// loss[r] = maximum + log(sum) - target_logit; 0 if ignored.
+template <class A>
+void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
+                        std::int32_t const* targets, std::int64_t rows, A* loss);
+
+/// gradient of the local columns times scale; gradient may be logits.
+template <class T>
+void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
+                            accumulation_t<T> const* maximum, accumulation_t<T> const* sum,
+                            std::int64_t rows, std::int64_t cols, std::int64_t first_column,
+                            std::type_identity_t<accumulation_t<T>> scale, T* gradient);
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Rows of a table by integer ids on a stream (kernel/embedding.hpp): the table is a shard of `rows` rows
+// from first_row on; other ids give zero rows and no gradient. T is float, double or bfloat16; gradients of
+// tables are accumulation_t<T>, added to in the order of the tokens. At most 2^31 - 1 tokens.
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include <ashlar/device/cuda/kernel/embedding.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+/// y[t] = table[ids[t] - first_row], or 0.
+template <class T>
+void embedding_forward(cudaStream_t stream, T const* table, std::int64_t first_row,
+                       std::int64_t rows, std::int64_t cols, std::int32_t const* ids,
+                       std::int64_t tokens, T* y);
+
+/// dtable[ids[t] - first_row] += dy[t]. Workspace: embedding_backward_workspace(rows, tokens).
+template <class T>
+void embedding_backward(cudaStream_t stream, T const* dy, std::int32_t const* ids,
+                        std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
+                        std::int64_t cols, std::int32_t* workspace, accumulation_t<T>* dtable);
+
+/// y[t] += positions[(first_token + t) % sequence].
+template <class T>
+void add_positions(cudaStream_t stream, T const* positions, std::int64_t sequence,
+                   std::int64_t cols, std::int64_t first_token, std::int64_t tokens, T* y);
+
+/// dpositions[(first_token + t) % sequence] += dy[t].
+template <class T>
+void add_positions_backward(cudaStream_t stream, T const* dy, std::int64_t sequence,
+                            std::int64_t cols, std::int64_t first_token, std::int64_t tokens,
+                            accumulation_t<T>* dpositions);
+
+}  // namespace ashlar::cuda

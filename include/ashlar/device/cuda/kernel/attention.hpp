@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Multi-head attention forward on a device, with the arrays and the meaning of device/host/attention.hpp. The
+// scores of a whole sequence are never stored (Dao, Fu, Ermon, Rudra, Re: FlashAttention, 2022): a block takes
+// a tile of query rows of one head and goes over the tiles of keys, with for each row the maximum m and the
+// sum l so far:
+//
+//   S = scale Q K^T, masked by -inf          m' = max(m, max S)
+//   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
+//   at the end                               out = O / l,  log_sum_exp = m + log l
+//
+// Causal blocks stop at their own tile of keys: tiles of rows and of keys are equal, so every row sees at
+// least one key of each tile, and m is finite. Tiles: attention_tile.hpp.
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/attention_tile.hpp>
+#include <ashlar/device/math.hpp>
+#include <ashlar/support/error.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+template <class T, int Dim>
+struct attention_forward_block {
+  static constexpr int launch_threads = side * side;
+  using A = accumulation_t<T>;
+  static constexpr int tile = attention_tile<A, Dim>;
+  static constexpr int per = tile / side;
+  static constexpr std::int64_t weight_pitch = pitch_of(tile);
+
+  device::attention_extents e;
+  A scale;
+  T const* qkv;
+  T* out;
+  A* log_sum_exp;
+
+  /// Of one thread: its rows' sums, and of each tile of keys its scores.
+  struct state {
+    A sums[per][Dim / side];
+    A scores[per][per];
+    A maximum[per];
+    A total[per];
+    A keep[per];
+  };
+
+  std::int64_t tiles() const { return (e.sequence + tile - 1) / tile; }
+  std::int64_t shared_bytes() const {
+    std::int64_t const elements = 2 * tile * pitch_of(e.head_dim) + tile * weight_pitch +
+                                  2 * tile * side;
+    return elements * std::int64_t{sizeof(A)};
+  }
+
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    std::int64_t const d = e.head_dim;
+    std::int64_t const panel = tile * pitch_of(d);
+    A* const q = reinterpret_cast<A*>(block.shared());
+    A* const kv = q + panel;  // keys, then the values of the same tokens
+    A* const weights = kv + panel;
+    A* const maxima = weights + tile * weight_pitch;  // [tile][side]
+    A* const totals = maxima + tile * side;           // [tile][side]
+
+    std::int64_t const number = (e.sequence + tile - 1) / tile;
+    division const place(block.index(), number);
+    std::int64_t const pair = place.quotient;
+    // The longest first: those that start last should not be the ones that take longest.
+    std::int64_t const first = (number - 1 - place.remainder) * tile;
+    std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
+    auto const q_rows = rows_of_qkv(e, qkv, pair, 0);
+    auto const k_rows = rows_of_qkv(e, qkv, pair, 1);
+    auto const v_rows = rows_of_qkv(e, qkv, pair, 2);
+
+    typename Block::template per_thread<state> threads(block);
+    block.each([&](int t) {
+      load_tile<tile>(t, block.threads(), q_rows, first, e.sequence, d, q);
+      for (int a = 0; a < per; ++a) {
+        threads[t].maximum[a] = -std::numeric_limits<A>::infinity();
+        threads[t].total[a] = A(0);
+        for (A& value : threads[t].sums[a]) value = A(0);
+      }
+    });
+    for (std::int64_t key = 0; key < e.keys(last); key += tile) {
+      block.each(
+          [&](int t) { load_tile<tile>(t, block.threads(), k_rows, key, e.sequence, d, kv); });
+      block.each([&](int t) { score(t, threads[t], q, kv, first, key, maxima); });
+      block.each([&](int t) {
+        load_tile<tile>(t, block.threads(), v_rows, key, e.sequence, d, kv);
+        weigh(t, threads[t], maxima, weights, totals);
+      });
+      block.each([&](int t) {
+        state& s = threads[t];
+        for (int a = 0; a < per; ++a) {
+          A total = s.total[a] * s.keep[a];
+          for (int i = 0; i < side; ++i) total += totals[(t / side * per + a) * side + i];
+          s.total[a] = total;
+        }
+        add_product<tile, false>(weights, kv, t / side * per, t % side, d, s.sums);
+      });
+    }
+    block.each([&](int t) {
+      state& s = threads[t];
+      A inverse[per];
+      for (int a = 0; a < per; ++a) {
+        std::int64_t const row = first + t / side * per + a;
+        inverse[a] = A(1) / s.total[a];
+        if (t % side == 0 && row < e.sequence)
+          log_sum_exp[pair * e.sequence + row] = s.maximum[a] + std::log(s.total[a]);
+      }
+      write_rows(rows_of_out(e, out, pair), first, e.sequence, t / side * per, t % side, d, s.sums,
+                 inverse);
+    });
+  }
+
+ private:
+  /// This thread's scores, and the largest of each of its rows.
+  ASHLAR_HD void score(int t, state& s, A const* q, A const* k, std::int64_t first,
+                       std::int64_t key, A* maxima) const {
+    dot_tiles(q, k, t / side * per, t % side, e.head_dim, s.scores);
+    for (int a = 0; a < per; ++a) {
+      std::int64_t const row = t / side * per + a;
+      std::int64_t const seen = e.causal && first + row < e.sequence ? first + row + 1 : e.sequence;
+      A peak = -std::numeric_limits<A>::infinity();
+      for (int b = 0; b < per; ++b) {
+        bool const is_seen = key + t % side + side * b < seen;
+        s.scores[a][b] = is_seen ? scale * s.scores[a][b] : -std::numeric_limits<A>::infinity();
+        peak = peak < s.scores[a][b] ? s.scores[a][b] : peak;
+      }
+      maxima[row * side + t % side] = peak;
+    }
+  }
+
+  /// The exponentials of the scores into shared memory, and their sums; what was summed is scaled.
+  ASHLAR_HD void weigh(int t, state& s, A const* maxima, A* weights, A* totals) const {
+    for (int a = 0; a < per; ++a) {
+      std::int64_t const row = t / side * per + a;
+      A peak = s.maximum[a];
+      for (int i = 0; i < side; ++i) {
+        A const other = maxima[row * side + i];
+        peak = peak < other ? other : peak;
+      }
+      s.keep[a] = device::math::exp(s.maximum[a] - peak);
+      s.maximum[a] = peak;
+      A total = A(0);
+      for (int b = 0; b < per; ++b) {
+        A const weight = device::math::exp(s.scores[a][b] - peak);
+        weights[row * weight_pitch + t % side + side * b] = weight;
+        total += weight;
+      }
+      totals[row * side + t % side] = total;
+      for (A& value : s.sums[a]) value *= s.keep[a];
+    }
+  }
+};
+
+/// Calls run.operator()<Dim>() with the least bound of head_dim; throws ashlar::error where there is none.
+template <class A, class Run>
+void with_head_dim(device::attention_extents const& e, Run const& run) {
+  if (e.head_dim <= 64) return run.template operator()<64>();
+  if (e.head_dim <= 128) return run.template operator()<128>();
+  if constexpr (sizeof(A) == 4) {
+    if (e.head_dim <= 256) return run.template operator()<256>();
+  }
+  throw error("attention", "head_dim " + std::to_string(e.head_dim) +
+                               " on a device; it has kernels up to " +
+                               (sizeof(A) == 4 ? "256" : "128, in float 256") +
+                               ". Take more heads of fewer elements.");
+}
+
+}  // namespace detail
+
+/// out and log_sum_exp from qkv. Without a scale, 1 / sqrt(head_dim).
+template <launcher Launcher, class T>
+void attention_forward(Launcher const& launch, T const* qkv, device::attention_extents const& e,
+                       T* out, accumulation_t<T>* log_sum_exp,
+                       std::optional<double> scale = std::nullopt) {
+  using A = accumulation_t<T>;
+  A const factor = device::attention_scale<A>(e, scale);
+  detail::with_head_dim<A>(e, [&]<int Dim>() {
+    detail::attention_forward_block<T, Dim> const body{e, factor, qkv, out, log_sum_exp};
+    launch.blocks("attention_forward", body, e.batch * e.heads * body.tiles(), body.launch_threads,
+                  body.shared_bytes());
+  });
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the attention kernels share: 256 threads as 16 x 16 on tiles of rows of one head in shared memory,
+// in accumulation_t<T>, and products of such tiles in registers. Plain multiplications and additions: tensor
+// cores are not used yet, so bfloat16 is no faster than float here.
+//
+//   thread t      owns rows (t / 16) per_thread + a, a < per_thread, and columns t % 16 + 16 c
+//   pitch         an odd number of elements between rows: 16 rows lie in 16 banks
+//   head_dim      at most Dim, the registers' bound
+//
+//   Dim   tile of float   of double       shared memory of the backward pass
+//   64    64              32              100 KiB / 83 KiB
+//   128   32              32               74 KiB / 149 KiB
+//   256   32              not supported   140 KiB
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/attention_extents.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda::detail {
+
+template <class A, int Dim>
+inline constexpr int attention_tile = sizeof(A) == 4 && Dim == 64 ? 64 : 32;
+
+inline constexpr int side = 16;
+
+/// Odd, so that equal columns of neighbouring rows are in different banks.
+ASHLAR_HD constexpr std::int64_t pitch_of(std::int64_t columns) { return columns | 1; }
+
+/// One head's rows in global memory, `stride` elements apart.
+template <class T>
+struct head_rows {
+  T* data;
+  std::int64_t stride;
+};
+
+/// Which of q, k, v: 0, 1, 2.
+template <class T>
+ASHLAR_HD head_rows<T> rows_of_qkv(device::attention_extents const& e, T* qkv, std::int64_t pair,
+                                   int which) {
+  std::int64_t const token = e.heads * 3 * e.head_dim;
+  division const place(pair, e.heads);
+  return {qkv + place.quotient * e.sequence * token + (place.remainder * 3 + which) * e.head_dim,
+          token};
+}
+
+template <class T>
+ASHLAR_HD head_rows<T> rows_of_out(device::attention_extents const& e, T* out, std::int64_t pair) {
+  std::int64_t const step = e.heads * e.head_dim;
+  division const place(pair, e.heads);
+  return {out + place.quotient * e.sequence * step + place.remainder * e.head_dim, step};
+}
+
+/// This thread's share of rows [first, first + Tile) into shared memory; zero from `rows` on.
+template <int Tile, class T, class A>
+ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64_t first,
+                         std::int64_t rows, std::int64_t d, A* to) {
+  std::int64_t const pitch = pitch_of(d);
+  for (std::int64_t i = t; i < Tile * d; i += threads) {
+    division const place(i, d);
+    std::int64_t const row = first + place.quotient;
+    to[place.quotient * pitch + place.remainder] =
+        row < rows ? static_cast<A>(from.data[row * from.stride + place.remainder]) : A(0);
+  }
+}
+
+/// result[a][b] = the dot product of left's row r0 + a and right's row c0 + side b, both of d columns.
+template <int Per, class A>
+ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::int64_t c0,
+                         std::int64_t d, A (&result)[Per][Per]) {
+  std::int64_t const pitch = pitch_of(d);
+  for (int a = 0; a < Per; ++a)
+    for (int b = 0; b < Per; ++b) result[a][b] = A(0);
+  for (std::int64_t k = 0; k < d; ++k) {
+    A x[Per];
+    A y[Per];
+    for (int a = 0; a < Per; ++a) x[a] = left[(r0 + a) * pitch + k];
+    for (int b = 0; b < Per; ++b) y[b] = right[(c0 + side * b) * pitch + k];
+    for (int a = 0; a < Per; ++a)
+      for (int b = 0; b < Per; ++b) result[a][b] += x[a] * y[b];
+  }
+}
+
+/// sums[a][c] += weights' row r0 + a (or, Transposed, column r0 + a) times the tile's column c0 + side c.
+template <int Tile, bool Transposed, int Per, int Columns, class A>
+ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std::int64_t c0,
+                           std::int64_t d, A (&sums)[Per][Columns]) {
+  constexpr std::int64_t weight_pitch = pitch_of(Tile);
+  std::int64_t const pitch = pitch_of(d);
+  for (std::int64_t k = 0; k < Tile; ++k) {
+    A w[Per];
+    for (int a = 0; a < Per; ++a)
+      w[a] = Transposed ? weights[k * weight_pitch + r0 + a] : weights[(r0 + a) * weight_pitch + k];
+    for (int c = 0; c < Columns; ++c) {
+      std::int64_t const column = c0 + side * c;
+      A const value = column < d ? tile[k * pitch + column] : A(0);
+      for (int a = 0; a < Per; ++a) sums[a][c] += w[a] * value;
+    }
+  }
+}
+
+/// Rows r0 + a of [first, rows), times a factor of each, to global memory.
+template <int Per, int Columns, class T, class A>
+ASHLAR_HD void write_rows(head_rows<T> to, std::int64_t first, std::int64_t rows, std::int64_t r0,
+                          std::int64_t c0, std::int64_t d, A const (&values)[Per][Columns],
+                          A const (&factor)[Per]) {
+  for (int a = 0; a < Per; ++a) {
+    std::int64_t const row = first + r0 + a;
+    if (row >= rows) return;
+    for (int c = 0; c < Columns; ++c) {
+      std::int64_t const column = c0 + side * c;
+      if (column < d) to.data[row * to.stride + column] = static_cast<T>(values[a][c] * factor[a]);
+    }
+  }
+}
+
+}  // namespace ashlar::cuda::detail

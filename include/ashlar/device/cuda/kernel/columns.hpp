@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Sums over the rows of a rows x cols array, added to what is there: gradients of what every row shares
+// (biases, gamma and beta). Two passes and no atomics, so that the bits are the same every time:
+//
+//   1  row r belongs to chunk r / chunk_rows; a thread adds up its columns of a chunk, in order
+//   2  out[c] += the chunks' sums, in order
+//
+//   term.get<Width>(row, c, values)   values[o][k]: what output o gets from column c + k of the row
+//
+// The number of chunks depends on the extents only.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/pack.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+/// Chunks of the first pass: about 2^17 sums at a time, each of 16 rows or more.
+constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
+  std::int64_t const wanted = cols == 0 ? 1 : 131072 / cols;
+  std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
+  return chunks < 1 ? 1 : chunks;
+}
+
+namespace detail {
+
+template <class Term, class A, int Width>
+struct chunk_sums {
+  Term term;
+  std::int64_t rows, cols, chunk_rows, chunks;
+  A* partial;  // [outputs, chunks, cols]
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    division const place(i, cols / Width);
+    std::int64_t const c = place.remainder * Width;
+    std::int64_t const first = place.quotient * chunk_rows;
+    std::int64_t const last = first + chunk_rows < rows ? first + chunk_rows : rows;
+    A sums[Term::outputs][Width] = {};
+    for (std::int64_t r = first; r < last; ++r) {
+      A values[Term::outputs][Width];
+      term.template get<Width>(r, c, values);
+      for (int o = 0; o < Term::outputs; ++o)
+        for (int k = 0; k < Width; ++k) sums[o][k] += values[o][k];
+    }
+    for (int o = 0; o < Term::outputs; ++o)
+      for (int k = 0; k < Width; ++k)
+        partial[(o * chunks + place.quotient) * cols + c + k] = sums[o][k];
+  }
+};
+
+template <class A, int Outputs>
+struct chunk_fold {
+  A const* partial;
+  std::int64_t chunks, cols;
+  A* out[Outputs];
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    division const place(i, cols);
+    A const* const sums = partial + place.quotient * chunks * cols + place.remainder;
+    A total = A(0);
+    for (std::int64_t k = 0; k < chunks; ++k) total += sums[k * cols];
+    out[place.quotient][place.remainder] += total;
+  }
+};
+
+}  // namespace detail
+
+/// Elements of workspace for so many outputs.
+constexpr std::int64_t column_sums_workspace(std::int64_t rows, std::int64_t cols, int outputs) {
+  return outputs * column_chunks(rows, cols) * cols;
+}
+
+/// out[o][c] += the sum over the rows of term's output o.
+template <class T, class Launcher, class Term, class A, int Outputs>
+void launch_column_sums(Launcher const& launch, char const* name, Term const& term,
+                        std::int64_t rows, std::int64_t cols, bool packable, A* workspace,
+                        A* const (&out)[Outputs]) {
+  static_assert(Term::outputs == Outputs);
+  if (rows == 0 || cols == 0) return;
+  std::int64_t const chunks = column_chunks(rows, cols);
+  std::int64_t const chunk_rows = (rows + chunks - 1) / chunks;
+  if (packable && cols % widest<T> == 0) {
+    launch.for_each(
+        name,
+        detail::chunk_sums<Term, A, widest<T>>{term, rows, cols, chunk_rows, chunks, workspace},
+        chunks * (cols / widest<T>));
+  } else {
+    launch.for_each(name,
+                    detail::chunk_sums<Term, A, 1>{term, rows, cols, chunk_rows, chunks, workspace},
+                    chunks * cols);
+  }
+  detail::chunk_fold<A, Outputs> fold{workspace, chunks, cols, {}};
+  for (int o = 0; o < Outputs; ++o) fold.out[o] = out[o];
+  launch.for_each(name, fold, Outputs * cols);
+}
+
+namespace detail {
+
+template <class T>
+struct column_value {
+  static constexpr int outputs = 1;
+  T const* x;
+  std::int64_t cols;
+
+  template <int Width, class A>
+  ASHLAR_HD void get(std::int64_t row, std::int64_t c, A (&values)[1][Width]) const {
+    auto const loaded = load<Width>(x + row * cols + c);
+    for (int k = 0; k < Width; ++k) values[0][k] = static_cast<A>(loaded.at[k]);
+  }
+};
+
+}  // namespace detail
+
+/// sum[c] += sum over r of x[r, c]; workspace: column_sums_workspace(rows, cols, 1).
+template <launcher Launcher, class T>
+void add_column_sums(Launcher const& launch, T const* x, std::int64_t rows, std::int64_t cols,
+                     accumulation_t<T>* workspace, accumulation_t<T>* sum) {
+  accumulation_t<T>* const out[] = {sum};
+  launch_column_sums<T>(launch, "add_column_sums", detail::column_value<T>{x, cols}, rows, cols,
+                        is_packable(x), workspace, out);
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Softmax cross-entropy on a device, with the pieces and the meaning of device/host/cross_entropy.hpp: the
+// local columns are [first_column, first_column + cols) of the vocabulary, a target < 0 ignores its row.
+//
+//   row_max, row_exp_sum (softmax.hpp)
+//   cross_entropy_target_logit   x[r, target], 0 if not local     reduce by sum
+//   cross_entropy_loss           loss[r]
+//   cross_entropy_gradient       may overwrite the logits
+//   cross_entropy                whole rows, one launch: reads the logits twice, writes the gradient
+//
+// Losses are accumulation_t<T>.
+
+#include <cstdint>
+#include <type_traits>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/softmax.hpp>
+#include <ashlar/device/formula/cross_entropy.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+template <class T>
+struct cross_entropy_gradient_rows {
+  using A = accumulation_t<T>;
+  T const* logits;
+  std::int32_t const* targets;
+  std::int64_t cols, first_column;
+  A scale;
+  T* gradient;
+
+  template <int Width, class Share>
+  ASHLAR_HD void write(std::int64_t row, Share const& share, A maximum, A sum) const {
+    bool const ignored = targets[row] < 0;
+    std::int64_t const target = targets[row] - first_column;
+    A const factor = scale / sum;
+    share([&](std::int64_t c) {
+      auto values = load<Width>(logits + row * cols + c);
+      for (int k = 0; k < Width; ++k) {
+        A const probability = device::cross_entropy_share(static_cast<A>(values.at[k]), maximum,
+                                                          factor);
+        A const value = c + k == target ? probability - scale : probability;
+        values.at[k] = static_cast<T>(ignored ? A(0) : value);
+      }
+      store<Width>(gradient + row * cols + c, values);
+    });
+  }
+};
+
+template <class T>
+struct cross_entropy_gradient_op {
+  using A = accumulation_t<T>;
+  using partial = std::uint32_t;
+  cross_entropy_gradient_rows<T> rows;
+  A const* maximum;
+  A const* sum;
+
+  static ASHLAR_HD partial combine(partial a, partial) { return a; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
+    return 0;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+    rows.template write<Width>(row, share, maximum[row], sum[row]);
+  }
+};
+
+template <class T>
+struct cross_entropy_op {
+  using A = accumulation_t<T>;
+  /// The target's logit is gathered too: `apply` may overwrite it before another thread reads it.
+  struct partial {
+    exp_sum<A> exponentials;
+    A target_logit;
+  };
+  cross_entropy_gradient_rows<T> rows;
+  A* loss;
+
+  static ASHLAR_HD partial combine(partial const& a, partial const& b) {
+    return {exp_sum<A>::combine(a.exponentials, b.exponentials), a.target_logit + b.target_logit};
+  }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    T const* const x = rows.logits + row * rows.cols;
+    std::int64_t const target = rows.targets[row];
+    partial made{share_exp_sum<T, Width>(x, share), A(0)};
+    share([&](std::int64_t c) {
+      if (c <= target && target < c + Width) made.target_logit = static_cast<A>(x[target]);
+    });
+    return made;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial const& total) const {
+    A const maximum = total.exponentials.maximum;
+    A const sum = total.exponentials.sum;
+    if (share.is_first()) {
+      loss[row] = device::cross_entropy_row_loss(maximum, sum, total.target_logit,
+                                                 rows.targets[row]);
+    }
+    if (rows.gradient != nullptr) rows.template write<Width>(row, share, maximum, sum);
+  }
+};
+
+template <class T>
+struct target_logit_each {
+  T const* logits;
+  std::int32_t const* targets;
+  std::int64_t cols, first_column;
+  accumulation_t<T>* target_logit;
+
+  ASHLAR_HD void operator()(std::int64_t r) const {
+    using A = accumulation_t<T>;
+    std::int64_t const c = targets[r] - first_column;
+    bool const here = targets[r] >= 0 && c >= 0 && c < cols;
+    target_logit[r] = here ? static_cast<A>(logits[r * cols + c]) : A(0);
+  }
+};
+
+template <class A>
+struct row_loss_each {
+  A const* maximum;
+  A const* sum;
+  A const* target_logit;
+  std::int32_t const* targets;
+  A* loss;
+
+  ASHLAR_HD void operator()(std::int64_t r) const {
+    loss[r] = device::cross_entropy_row_loss(maximum[r], sum[r], target_logit[r], targets[r]);
+  }
+};
+
+}  // namespace detail
+
+template <launcher Launcher, class T>
+void cross_entropy_target_logit(Launcher const& launch, T const* logits,
+                                std::int32_t const* targets, std::int64_t rows, std::int64_t cols,
+                                std::int64_t first_column, accumulation_t<T>* target_logit) {
+  launch.for_each("cross_entropy_target_logit",
+                  detail::target_logit_each<T>{logits, targets, cols, first_column, target_logit},
+                  rows);
+}
+
+template <launcher Launcher, class A>
+void cross_entropy_loss(Launcher const& launch, A const* maximum, A const* sum,
+                        A const* target_logit, std::int32_t const* targets, std::int64_t rows,
+                        A* loss) {
+  launch.for_each("cross_entropy_loss",
+                  detail::row_loss_each<A>{maximum, sum, target_logit, targets, loss}, rows);
+}
+
+template <launcher Launcher, class T>
+void cross_entropy_gradient(Launcher const& launch, T const* logits, std::int32_t const* targets,
+                            accumulation_t<T> const* maximum, accumulation_t<T> const* sum,
+                            std::int64_t rows, std::int64_t cols, std::int64_t first_column,
+                            std::type_identity_t<accumulation_t<T>> scale, T* gradient) {
+  detail::cross_entropy_gradient_op<T> const op{
+      {logits, targets, cols, first_column, scale, gradient}, maximum, sum};
+  launch_rows<T>(launch, "cross_entropy_gradient", op, rows, cols, is_packable(logits, gradient));
+}
+
+template <launcher Launcher, class T>
+void cross_entropy(Launcher const& launch, T const* logits, std::int32_t const* targets,
+                   std::int64_t rows, std::int64_t cols,
+                   std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
+                   T* gradient) {
+  detail::cross_entropy_op<T> const op{{logits, targets, cols, 0, scale, gradient}, loss};
+  launch_rows<T>(launch, "cross_entropy", op, rows, cols, is_packable(logits, gradient));
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The launcher of a device: loops as strides of a grid, blocks as blocks.
+//
+//   for_each   256 threads a block, at most 16384 blocks, each thread every so many indices
+//   blocks     at most 2^31 - 1 of them; more than 48 KiB of shared memory is asked for first
+//   fold       shuffles within a warp (v[l] with v[l + 16], + 8, ... + 1), then the warps' results
+//              left to right, by every thread
+//
+// Only nvcc reads it. Without __CUDA_ARCH__ the bodies are empty: they are only called on the device.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <cuda_runtime.h>
+
+#include <ashlar/device/cuda/error.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+
+namespace ashlar::cuda {
+
+class device_block {
+ public:
+  ASHLAR_HD explicit device_block(std::byte* shared) : shared_(shared) {}
+
+  ASHLAR_HD std::int64_t index() const {
+#ifdef __CUDA_ARCH__
+    return blockIdx.x;
+#else
+    return 0;
+#endif
+  }
+  ASHLAR_HD std::int64_t count() const {
+#ifdef __CUDA_ARCH__
+    return gridDim.x;
+#else
+    return 1;
+#endif
+  }
+  ASHLAR_HD int threads() const {
+#ifdef __CUDA_ARCH__
+    return static_cast<int>(blockDim.x);
+#else
+    return warp;
+#endif
+  }
+  ASHLAR_HD std::byte* shared() const { return shared_; }
+
+  template <class F>
+  ASHLAR_HD void each(F const& f) const {
+#ifdef __CUDA_ARCH__
+    f(static_cast<int>(threadIdx.x));
+    __syncthreads();
+#endif
+  }
+
+  template <class F>
+  ASHLAR_HD void each_alone(F const& f) const {
+#ifdef __CUDA_ARCH__
+    f(static_cast<int>(threadIdx.x));
+#endif
+  }
+
+  template <class V>
+  class per_thread {
+   public:
+    ASHLAR_HD explicit per_thread(device_block const&) {}
+    ASHLAR_HD V& operator[](int) { return value_; }
+
+   private:
+    V value_;
+  };
+
+  template <class V, class Combine>
+  ASHLAR_HD V fold(per_thread<V>& values, V* scratch, Combine const& combine) const {
+    V total = values[0];
+#ifdef __CUDA_ARCH__
+    static_assert(sizeof(V) % sizeof(unsigned) == 0);
+    constexpr int words = sizeof(V) / sizeof(unsigned);
+    for (int offset = warp / 2; offset > 0; offset /= 2) {
+      unsigned mine[words];
+      unsigned theirs[words];
+      std::memcpy(mine, &total, sizeof(V));
+      for (int w = 0; w < words; ++w) theirs[w] = __shfl_down_sync(~0u, mine[w], offset);
+      V other = total;
+      std::memcpy(&other, theirs, sizeof(V));
+      total = combine(total, other);
+    }
+    int const thread = static_cast<int>(threadIdx.x);
+    if (thread % warp == 0) scratch[thread / warp] = total;
+    __syncthreads();
+    total = scratch[0];
+    for (int w = 1; w < threads() / warp; ++w) total = combine(total, scratch[w]);
+    __syncthreads();  // scratch is free for the next fold
+#endif
+    return total;
+  }
+
+ private:
+  std::byte* shared_;
+};
+
+template <class F>
+__global__ void __launch_bounds__(256) for_each_kernel(F f, std::int64_t n) {
+  std::int64_t const stride = static_cast<std::int64_t>(gridDim.x) * blockDim.x;
+  for (std::int64_t i = static_cast<std::int64_t>(blockIdx.x) * blockDim.x + threadIdx.x; i < n;
+       i += stride) {
+    f(i);
+  }
+}
+
+template <class Body>
+__global__ void __launch_bounds__(Body::launch_threads) block_kernel(Body body) {
+  extern __shared__ __align__(16) unsigned char shared_memory[];
+  device_block const block(reinterpret_cast<std::byte*>(shared_memory));
+  body(block);
+}
+
+class device_launcher {
+ public:
+  using is_launcher = void;
+  explicit device_launcher(cudaStream_t stream) : stream_(stream) {}
+
+  template <class F>
+  void for_each(char const* name, F const& f, std::int64_t n) const {
+    if (n <= 0) return;
+    std::int64_t const blocks = at_most((n + 255) / 256, 16384);
+    for_each_kernel<<<static_cast<unsigned>(blocks), 256, 0, stream_>>>(f, n);
+    check_last(name);
+  }
+
+  template <class Body>
+  void blocks(char const* name, Body const& body, std::int64_t count, int threads,
+              std::int64_t shared_bytes) const {
+    if (count <= 0) return;
+    if (shared_bytes > 48 * 1024) {
+      check(cudaFuncSetAttribute(block_kernel<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 static_cast<int>(shared_bytes)),
+            name);
+    }
+    block_kernel<<<static_cast<unsigned>(count), static_cast<unsigned>(threads),
+                   static_cast<std::size_t>(shared_bytes), stream_>>>(body);
+    check_last(name);
+  }
+
+ private:
+  cudaStream_t stream_;
+};
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Rows of a table by integer ids on a device, with the meaning of device/host/embedding.hpp: the table is a
+// shard of `rows` rows from first_row on; an id of another shard gives a zero row and no gradient.
+//
+//   embedding_forward, add_positions     a thread takes a pack of a token's columns
+//   embedding_backward                   1  a thread for each row looks through all ids and links the
+//                                           tokens that have it, in order: head[row], next[token]
+//                                        2  a thread for a pack of a row's columns follows them and adds
+//   add_positions_backward               a thread for a pack of a position's columns
+//
+// No atomics: tokens are added in rising order, as the host does, so that the bits are the same every
+// time. The look-up is rows x tokens comparisons (4e8 for GPT-2's vocabulary and 8192 tokens), of ids
+// that a whole warp reads at once. Gradients of tables are accumulation_t<T>.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/pack.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+template <int Width, class T>
+struct embedding_each {
+  T const* table;
+  std::int64_t first_row, rows, cols;
+  std::int32_t const* ids;
+  T* y;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    division const place(i, cols / Width);
+    std::int64_t const c = place.remainder * Width;
+    std::int64_t const row = ids[place.quotient] - first_row;
+    pack<T, Width> values;
+    if (row >= 0 && row < rows) {
+      values = load<Width>(table + row * cols + c);
+    } else {
+      for (T& v : values.at) v = static_cast<T>(accumulation_t<T>(0));
+    }
+    store<Width>(y + place.quotient * cols + c, values);
+  }
+};
+
+struct link_tokens {
+  std::int32_t const* ids;
+  std::int64_t tokens, first_row;
+  std::int32_t* head;  // of each row: its first token, -1 if it has none
+  std::int32_t* next;  // of each token: the next one of its row, -1 after the last
+
+  ASHLAR_HD void operator()(std::int64_t row) const {
+    std::int32_t last = -1;
+    std::int64_t const id = row + first_row;
+    head[row] = -1;
+    for (std::int64_t t = 0; t < tokens; ++t) {
+      if (ids[t] != id) continue;
+      auto const token = static_cast<std::int32_t>(t);
+      if (last < 0) {
+        head[row] = token;
+      } else {
+        next[last] = token;
+      }
+      next[token] = -1;
+      last = token;
+    }
+  }
+};
+
+/// target[0 .. Width) += what visit(add) calls add with.
+template <int Width, class T>
+struct addition {
+  using A = accumulation_t<T>;
+  A* target;
+  pack<A, Width> sums;
+
+  ASHLAR_HD explicit addition(A* at) : target(at), sums(load<Width>(at)) {}
+  ASHLAR_HD void operator()(T const* from) {
+    auto const values = load<Width>(from);
+    for (int k = 0; k < Width; ++k) sums.at[k] += static_cast<A>(values.at[k]);
+  }
+  ASHLAR_HD void finish() const { store<Width>(target, sums); }
+};
+
+template <int Width, class T>
+struct embedding_backward_each {
+  T const* dy;
+  std::int32_t const* head;
+  std::int32_t const* next;
+  std::int64_t cols;
+  accumulation_t<T>* dtable;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    division const place(i, cols / Width);
+    std::int32_t token = head[place.quotient];
+    if (token < 0) return;
+    std::int64_t const c = place.remainder * Width;
+    addition<Width, T> add(dtable + place.quotient * cols + c);
+    for (; token >= 0; token = next[token]) add(dy + token * cols + c);
+    add.finish();
+  }
+};
+
+template <int Width, class T>
+struct positions_each {
+  T const* positions;
+  std::int64_t sequence, cols, first_token;
+  T* y;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    using A = accumulation_t<T>;
+    division const place(i, cols / Width);
+    std::int64_t const c = place.remainder * Width;
+    std::int64_t const position = division(first_token + place.quotient, sequence).remainder;
+    auto const added = load<Width>(positions + position * cols + c);
+    auto values = load<Width>(y + place.quotient * cols + c);
+    for (int k = 0; k < Width; ++k) {
+      values.at[k] = static_cast<T>(static_cast<A>(values.at[k]) + static_cast<A>(added.at[k]));
+    }
+    store<Width>(y + place.quotient * cols + c, values);
+  }
+};
+
+template <int Width, class T>
+struct positions_backward_each {
+  T const* dy;
+  std::int64_t sequence, cols, first_token, tokens;
+  accumulation_t<T>* dpositions;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    division const place(i, cols / Width);
+    std::int64_t const c = place.remainder * Width;
+    // The first token at this position: (first_token + t) % sequence = position.
+    std::int64_t t = place.quotient - division(first_token, sequence).remainder;
+    if (t < 0) t += sequence;
+    if (t >= tokens) return;
+    addition<Width, T> add(dpositions + place.quotient * cols + c);
+    for (; t < tokens; t += sequence) add(dy + t * cols + c);
+    add.finish();
+  }
+};
+
+}  // namespace detail
+
+template <launcher Launcher, class T>
+void embedding_forward(Launcher const& launch, T const* table, std::int64_t first_row,
+                       std::int64_t rows, std::int64_t cols, std::int32_t const* ids,
+                       std::int64_t tokens, T* y) {
+  constexpr int w = widest<T>;
+  if (cols % w == 0 && is_packable(table, y)) {
+    launch.for_each("embedding_forward",
+                    detail::embedding_each<w, T>{table, first_row, rows, cols, ids, y},
+                    tokens * (cols / w));
+  } else {
+    launch.for_each("embedding_forward",
+                    detail::embedding_each<1, T>{table, first_row, rows, cols, ids, y},
+                    tokens * cols);
+  }
+}
+
+/// Elements (std::int32_t) of workspace that embedding_backward needs.
+constexpr std::int64_t embedding_backward_workspace(std::int64_t rows, std::int64_t tokens) {
+  return rows + tokens;
+}
+
+template <launcher Launcher, class T>
+void embedding_backward(Launcher const& launch, T const* dy, std::int32_t const* ids,
+                        std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
+                        std::int64_t cols, std::int32_t* workspace, accumulation_t<T>* dtable) {
+  constexpr int w = widest<T>;
+  std::int32_t* const head = workspace;
+  std::int32_t* const next = workspace + rows;
+  launch.for_each("embedding_backward", detail::link_tokens{ids, tokens, first_row, head, next},
+                  rows);
+  if (cols % w == 0 && is_packable(dy) && is_packable(dtable)) {
+    launch.for_each("embedding_backward",
+                    detail::embedding_backward_each<w, T>{dy, head, next, cols, dtable},
+                    rows * (cols / w));
+  } else {
+    launch.for_each("embedding_backward",
+                    detail::embedding_backward_each<1, T>{dy, head, next, cols, dtable},
+                    rows * cols);
+  }
+}
+
+template <launcher Launcher, class T>
+void add_positions(Launcher const& launch, T const* positions, std::int64_t sequence,
+                   std::int64_t cols, std::int64_t first_token, std::int64_t tokens, T* y) {
+  constexpr int w = widest<T>;
+  if (cols % w == 0 && is_packable(positions, y)) {
+    launch.for_each("add_positions",
+                    detail::positions_each<w, T>{positions, sequence, cols, first_token, y},
+                    tokens * (cols / w));
+  } else {
+    launch.for_each("add_positions",
+                    detail::positions_each<1, T>{positions, sequence, cols, first_token, y},
+                    tokens * cols);
+  }
+}
+
+template <launcher Launcher, class T>
+void add_positions_backward(Launcher const& launch, T const* dy, std::int64_t sequence,
+                            std::int64_t cols, std::int64_t first_token, std::int64_t tokens,
+                            accumulation_t<T>* dpositions) {
+  constexpr int w = widest<T>;
+  if (cols % w == 0 && is_packable(dy) && is_packable(dpositions)) {
+    launch.for_each(
+        "add_positions_backward",
+        detail::positions_backward_each<w, T>{dy, sequence, cols, first_token, tokens, dpositions},
+        sequence * (cols / w));
+  } else {
+    launch.for_each(
+        "add_positions_backward",
+        detail::positions_backward_each<1, T>{dy, sequence, cols, first_token, tokens, dpositions},
+        sequence * cols);
+  }
+}
+
+}  // namespace ashlar::cuda

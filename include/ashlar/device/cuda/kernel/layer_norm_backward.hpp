@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Layer norm backward on a device: the pieces and the whole of device/host/layer_norm_backward.hpp, with
+// the same formulas. dgamma and dbeta are accumulation_t<T> and added to, in a fixed order (columns.hpp);
+// dx may be dy.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/columns.hpp>
+#include <ashlar/device/cuda/kernel/layer_norm.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+template <class T>
+struct layer_norm_backward_gather {
+  using A = accumulation_t<T>;
+  using partial = sum_pair<A>;
+  T const* dy;
+  T const* x;
+  A const* mean;
+  A const* rstd;
+  T const* gamma;
+  std::int64_t cols;
+
+  static ASHLAR_HD partial combine(partial const& a, partial const& b) {
+    return partial::combine(a, b);
+  }
+  /// Sums of g and of g (x - mean).
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    partial sums{A(0), A(0)};
+    A const centre = mean[row];
+    share([&](std::int64_t c) {
+      auto const gradient = load<Width>(dy + row * cols + c);
+      auto const values = load<Width>(x + row * cols + c);
+      auto const scale = load<Width>(gamma + c);
+      for (int k = 0; k < Width; ++k) {
+        A const g = static_cast<A>(gradient.at[k]) * static_cast<A>(scale.at[k]);
+        sums.first += g;
+        sums.second += g * (static_cast<A>(values.at[k]) - centre);
+      }
+    });
+    return sums;
+  }
+};
+
+template <class T>
+struct layer_norm_backward_sums_op : layer_norm_backward_gather<T> {
+  using A = accumulation_t<T>;
+  A* sum_g;
+  A* sum_g_xhat;
+
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, sum_pair<A> const& total) const {
+    if (!share.is_first()) return;
+    sum_g[row] = total.first;
+    sum_g_xhat[row] = this->rstd[row] * total.second;
+  }
+};
+
+template <class T>
+struct layer_norm_backward_op : layer_norm_backward_gather<T> {
+  using A = accumulation_t<T>;
+  A share_of_column;
+  T* dx;
+
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, sum_pair<A> const& total) const {
+    write<Width>(row, share, total.first, this->rstd[row] * total.second);
+  }
+
+  template <int Width, class Share>
+  ASHLAR_HD void write(std::int64_t row, Share const& share, A sum_g, A sum_g_xhat) const {
+    device::layer_norm_gradient<A> const formula(this->mean[row], this->rstd[row], sum_g,
+                                                 sum_g_xhat, share_of_column);
+    share([&](std::int64_t c) {
+      auto gradient = load<Width>(this->dy + row * this->cols + c);
+      auto const values = load<Width>(this->x + row * this->cols + c);
+      auto const scale = load<Width>(this->gamma + c);
+      for (int k = 0; k < Width; ++k) {
+        gradient.at[k] = static_cast<T>(formula(static_cast<A>(gradient.at[k]),
+                                                static_cast<A>(values.at[k]),
+                                                static_cast<A>(scale.at[k])));
+      }
+      store<Width>(dx + row * this->cols + c, gradient);
+    });
+  }
+};
+
+/// With sums that are known: nothing to gather.
+template <class T>
+struct layer_norm_backward_apply_op {
+  using A = accumulation_t<T>;
+  using partial = std::uint32_t;
+  layer_norm_backward_op<T> op;
+  A const* sum_g;
+  A const* sum_g_xhat;
+
+  static ASHLAR_HD partial combine(partial a, partial) { return a; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
+    return 0;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+    op.template write<Width>(row, share, sum_g[row], sum_g_xhat[row]);
+  }
+};
+
+template <class T>
+struct layer_norm_parameter_terms {
+  static constexpr int outputs = 2;
+  using A = accumulation_t<T>;
+  T const* dy;
+  T const* x;
+  A const* mean;
+  A const* rstd;
+  std::int64_t cols;
+
+  template <int Width>
+  ASHLAR_HD void get(std::int64_t row, std::int64_t c, A (&values)[2][Width]) const {
+    auto const gradient = load<Width>(dy + row * cols + c);
+    auto const x_values = load<Width>(x + row * cols + c);
+    for (int k = 0; k < Width; ++k) {
+      auto const g = static_cast<A>(gradient.at[k]);
+      values[0][k] = g * ((static_cast<A>(x_values.at[k]) - mean[row]) * rstd[row]);
+      values[1][k] = g;
+    }
+  }
+};
+
+}  // namespace detail
+
+template <launcher Launcher, class T>
+void layer_norm_backward_sums(Launcher const& launch, T const* dy, T const* x,
+                              accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
+                              T const* gamma, std::int64_t rows, std::int64_t cols,
+                              accumulation_t<T>* sum_g, accumulation_t<T>* sum_g_xhat) {
+  detail::layer_norm_backward_sums_op<T> const op{
+      {dy, x, mean, rstd, gamma, cols}, sum_g, sum_g_xhat};
+  launch_rows<T>(launch, "layer_norm_backward_sums", op, rows, cols, is_packable(dy, x, gamma));
+}
+
+template <launcher Launcher, class T>
+void layer_norm_backward_apply(Launcher const& launch, T const* dy, T const* x,
+                               accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
+                               T const* gamma, accumulation_t<T> const* sum_g,
+                               accumulation_t<T> const* sum_g_xhat, std::int64_t rows,
+                               std::int64_t cols, std::int64_t total_cols, T* dx) {
+  using A = accumulation_t<T>;
+  detail::layer_norm_backward_apply_op<T> const op{
+      {{dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(total_cols), dx}, sum_g, sum_g_xhat};
+  launch_rows<T>(launch, "layer_norm_backward_apply", op, rows, cols,
+                 is_packable(dy, x, gamma, dx));
+}
+
+/// Elements of workspace that layer_norm_backward(_parameters) needs.
+constexpr std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t cols) {
+  return column_sums_workspace(rows, cols, 2);
+}
+
+template <launcher Launcher, class T>
+void layer_norm_backward_parameters(Launcher const& launch, T const* dy, T const* x,
+                                    accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
+                                    std::int64_t rows, std::int64_t cols,
+                                    accumulation_t<T>* workspace, accumulation_t<T>* dgamma,
+                                    accumulation_t<T>* dbeta) {
+  accumulation_t<T>* const out[] = {dgamma, dbeta};
+  detail::layer_norm_parameter_terms<T> const terms{dy, x, mean, rstd, cols};
+  launch_column_sums<T>(launch, "layer_norm_backward_parameters", terms, rows, cols,
+                        is_packable(dy, x), workspace, out);
+}
+
+template <launcher Launcher, class T>
+void layer_norm_backward(Launcher const& launch, T const* dy, T const* x,
+                         accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
+                         T const* gamma, std::int64_t rows, std::int64_t cols,
+                         accumulation_t<T>* workspace, T* dx, accumulation_t<T>* dgamma,
+                         accumulation_t<T>* dbeta) {
+  using A = accumulation_t<T>;
+  if (cols == 0) return;
+  // First what reads dy only: dx may be dy.
+  layer_norm_backward_parameters(launch, dy, x, mean, rstd, rows, cols, workspace, dgamma, dbeta);
+  detail::layer_norm_backward_op<T> const op{
+      {dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(cols), dx};
+  launch_rows<T>(launch, "layer_norm_backward", op, rows, cols, is_packable(dy, x, gamma, dx));
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Elements that one thread reads or writes at once: 16 bytes, the widest access of a device, where
+// addresses allow, else one by one.
+//
+//   pack<T, W>         W elements; loads and stores of up to 16 bytes are one instruction
+//   widest<T>          16 / sizeof(T)
+//   is_packable(p...)  whether all these arrays begin at 16 bytes
+//   run(i), packed     a loop over n elements as whole packs and then the rest one by one
+//
+// Plain C++: the host runs the same code in the tests.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::cuda {
+
+inline constexpr int pack_bytes = 16;
+
+template <class T>
+inline constexpr int widest = pack_bytes / static_cast<int>(sizeof(T));
+
+template <class T, int Width>
+struct alignas(sizeof(T) * Width > pack_bytes ? pack_bytes : sizeof(T) * Width) pack {
+  T at[Width];
+};
+
+template <int Width, class T>
+ASHLAR_HD inline pack<T, Width> load(T const* from) {
+  return *reinterpret_cast<pack<T, Width> const*>(from);
+}
+
+template <int Width, class T>
+ASHLAR_HD inline void store(T* to, pack<T, Width> const& values) {
+  *reinterpret_cast<pack<T, Width>*>(to) = values;
+}
+
+template <class... T>
+bool is_packable(T const*... pointers) {
+  return ((reinterpret_cast<std::uintptr_t>(pointers) % pack_bytes == 0) && ...);
+}
+
+/// The index space of a loop over n elements: index i < packs is `Op::run<Width>` of a whole pack,
+/// the others are `Op::run<1>` of one element.
+template <int Width, class Op>
+struct packed {
+  Op op;
+  std::int64_t packs;
+  std::int64_t n;
+
+  packed(Op const& made, std::int64_t elements) : op(made), packs(elements / Width), n(elements) {}
+
+  std::int64_t indices() const { return packs + n - packs * Width; }
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    if (i < packs) {
+      op.template run<Width>(i * Width);
+    } else {
+      op.template run<1>(packs * Width + (i - packs));
+    }
+  }
+};
+
+/// Launches op over n elements, in packs where `packable`.
+template <class T, class Launcher, class Op>
+void launch_packed(Launcher const& launch, char const* name, Op const& op, std::int64_t n,
+                   bool packable) {
+  if (packable) {
+    packed<widest<T>, Op> const loop(op, n);
+    launch.for_each(name, loop, loop.indices());
+  } else {
+    packed<1, Op> const loop(op, n);
+    launch.for_each(name, loop, loop.indices());
+  }
+}
+
+}  // namespace ashlar::cuda

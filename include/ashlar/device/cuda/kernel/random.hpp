@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Random elements for a run of global indices [first, first + count) on a device: the same functions of
+// (seed, stream, global index) as the host's, so the same values, whatever the mesh.
+//
+//   fill_uniform, fill_normal   device/host/random.hpp
+//   dropout                     device/host/dropout.hpp; forward, and with dy for x backward; y may be x
+//
+// A thread makes one Philox block: the four indices 4b .. 4b + 3, of which the run may have fewer.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/pack.hpp>
+#include <ashlar/device/formula/dropout.hpp>
+#include <ashlar/device/normal.hpp>
+#include <ashlar/device/philox.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+/// The Philox blocks of a run; i-th of them: the run's elements offset(i) + k, 0 <= k < 4.
+struct word_blocks {
+  std::uint64_t seed, stream;
+  std::int64_t first, count;
+
+  std::int64_t blocks() const { return count == 0 ? 0 : (first + count - 1) / 4 - first / 4 + 1; }
+
+  ASHLAR_HD std::int64_t offset(std::int64_t i) const { return 4 * (first / 4 + i) - first; }
+  ASHLAR_HD bool has(std::int64_t element) const { return element >= 0 && element < count; }
+  ASHLAR_HD bool has_all(std::int64_t element) const {
+    return element >= 0 && element + 4 <= count;
+  }
+  ASHLAR_HD device::philox_block words(std::int64_t i) const {
+    return device::random_block(seed, stream, static_cast<std::uint64_t>(first / 4 + i));
+  }
+  /// Whether the four elements of a whole block lie at a multiple of their size.
+  template <class T>
+  bool is_packable(T const* run) const {
+    return reinterpret_cast<std::uintptr_t>(run - first % 4) %
+               (4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) ==
+           0;
+  }
+};
+
+template <class T>
+struct uniform_each {
+  using A = accumulation_t<T>;
+  word_blocks run;
+  A low, high;
+  T* out;
+
+  ASHLAR_HD T value(device::philox_block const& words, int k) const {
+    return static_cast<T>(low + (high - low) * device::uniform_from_word<A>(words.word[k]));
+  }
+};
+
+template <class T>
+struct normal_each {
+  using A = accumulation_t<T>;
+  word_blocks run;
+  A mean, deviation;
+  T* out;
+
+  ASHLAR_HD T value(device::philox_block const& words, int k) const {
+    int const pair = k - k % 2;
+    device::normal_pair const z = device::normals_from_words(words.word[pair],
+                                                             words.word[pair + 1]);
+    return static_cast<T>(mean + deviation * static_cast<A>(k % 2 == 0 ? z.first : z.second));
+  }
+};
+
+template <bool Packed, class Each>
+struct fill_blocks {
+  Each each;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    auto const words = each.run.words(i);
+    std::int64_t const at = each.run.offset(i);
+    if (Packed && each.run.has_all(at)) {
+      pack<std::remove_pointer_t<decltype(each.out)>, 4> values;
+      for (int k = 0; k < 4; ++k) values.at[k] = each.value(words, k);
+      store<4>(each.out + at, values);
+    } else {
+      for (int k = 0; k < 4; ++k) {
+        if (each.run.has(at + k)) each.out[at + k] = each.value(words, k);
+      }
+    }
+  }
+};
+
+template <class Launcher, class Each>
+void launch_fill(Launcher const& launch, char const* name, Each const& each) {
+  if (each.run.is_packable(each.out)) {
+    launch.for_each(name, fill_blocks<true, Each>{each}, each.run.blocks());
+  } else {
+    launch.for_each(name, fill_blocks<false, Each>{each}, each.run.blocks());
+  }
+}
+
+template <class T, bool Packed>
+struct dropout_each {
+  using A = accumulation_t<T>;
+  word_blocks run;
+  device::dropout_rule<A> rule;
+  T const* x;
+  T* y;
+
+  ASHLAR_HD T value(T source, std::uint32_t word) const {
+    return rule.drops_all ? static_cast<T>(A(0))
+                          : static_cast<T>(rule(static_cast<A>(source), word));
+  }
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    auto const words = run.words(i);
+    std::int64_t const at = run.offset(i);
+    if (Packed && run.has_all(at)) {
+      auto values = load<4>(x + at);
+      for (int k = 0; k < 4; ++k) values.at[k] = value(values.at[k], words.word[k]);
+      store<4>(y + at, values);
+    } else {
+      for (int k = 0; k < 4; ++k) {
+        if (run.has(at + k)) y[at + k] = value(x[at + k], words.word[k]);
+      }
+    }
+  }
+};
+
+}  // namespace detail
+
+template <launcher Launcher, class T>
+void fill_uniform(Launcher const& launch, std::uint64_t seed, std::uint64_t stream,
+                  std::int64_t first, std::int64_t count, accumulation_t<T> low,
+                  accumulation_t<T> high, T* out) {
+  detail::launch_fill(launch, "fill_uniform",
+                      detail::uniform_each<T>{{seed, stream, first, count}, low, high, out});
+}
+
+template <launcher Launcher, class T>
+void fill_normal(Launcher const& launch, std::uint64_t seed, std::uint64_t stream,
+                 std::int64_t first, std::int64_t count, accumulation_t<T> mean,
+                 accumulation_t<T> deviation, T* out) {
+  detail::launch_fill(launch, "fill_normal",
+                      detail::normal_each<T>{{seed, stream, first, count}, mean, deviation, out});
+}
+
+/// Throws std::invalid_argument for p outside [0, 1).
+template <launcher Launcher, class T>
+void dropout(Launcher const& launch, T const* x, std::int64_t count, double p, std::uint64_t seed,
+             std::uint64_t stream, std::int64_t first, T* y) {
+  detail::word_blocks const run{seed, stream, first, count};
+  device::dropout_rule<accumulation_t<T>> const rule(p);
+  if (run.is_packable(x) && run.is_packable(y)) {
+    launch.for_each("dropout", detail::dropout_each<T, true>{run, rule, x, y}, run.blocks());
+  } else {
+    launch.for_each("dropout", detail::dropout_each<T, false>{run, rule, x, y}, run.blocks());
+  }
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The reduction of n arrays of one shape into another on a device, with the meaning and the bits of
+// device/host/reduce_strided.hpp: left to right in accumulation_t<T>, rounded to T once. Whoever calls gives
+// the sources in the order of comm/transfer.hpp.
+//
+//   contiguous rows whose strides allow   packs of 16 bytes
+//   otherwise                             element by element
+//
+// At most most_sources of them: their addresses travel with the launch.
+
+#include <cstdint>
+#include <span>
+#include <stdexcept>
+#include <string>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/pack.hpp>
+#include <ashlar/device/cuda/kernel/strided.hpp>
+#include <ashlar/device/host/combine.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+inline constexpr int most_sources = 128;
+
+namespace detail {
+
+template <reduction Op, class T, int Width>
+struct reduce_each {
+  strided_space space;  // in packs
+  int count;
+  T* dst;
+  T const* sources[most_sources];
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    using A = accumulation_t<T>;
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    space.offsets(i, from, to);
+    auto const first = load<Width>(sources[0] + from * Width);
+    A sums[Width];
+    for (int k = 0; k < Width; ++k) sums[k] = static_cast<A>(first.at[k]);
+    for (int s = 1; s < count; ++s) {
+      auto const next = load<Width>(sources[s] + from * Width);
+      for (int k = 0; k < Width; ++k)
+        sums[k] = device::host::combine<Op>(sums[k], static_cast<A>(next.at[k]));
+    }
+    pack<T, Width> rounded;
+    for (int k = 0; k < Width; ++k) rounded.at[k] = static_cast<T>(sums[k]);
+    store<Width>(dst + to * Width, rounded);
+  }
+};
+
+template <reduction Op, int Width, class Launcher, class T>
+void launch_reduce(Launcher const& launch, device::host::strided_loop const& loop,
+                   std::span<T const* const> sources, T* dst) {
+  reduce_each<Op, T, Width> each{
+      strided_space(loop, Width), static_cast<int>(sources.size()), dst, {}};
+  for (int s = 0; s < each.count; ++s) each.sources[s] = sources[static_cast<std::size_t>(s)];
+  launch.for_each("reduce_strided", each, each.space.units());
+}
+
+}  // namespace detail
+
+/// dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every index i of the extents. dst may be one
+/// of the sources, if its strides are theirs. Throws std::invalid_argument for none or too many.
+template <launcher Launcher, class T>
+void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t const* extents,
+                    std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,
+                    std::int64_t const* dst_strides) {
+  if (sources.empty() || sources.size() > most_sources) {
+    throw std::invalid_argument("reduce_strided: " + std::to_string(sources.size()) +
+                                " sources. Give 1 to " + std::to_string(most_sources) + ".");
+  }
+  auto const loop = device::host::canonical_loop(rank, extents, source_strides, dst_strides);
+  if (loop.empty) return;
+  auto addresses = reinterpret_cast<std::uintptr_t>(dst);
+  for (T const* const source : sources) addresses |= reinterpret_cast<std::uintptr_t>(source);
+  bool const packs = widest_unit(loop, sizeof(T), addresses) == pack_bytes;
+  auto const run = [&]<reduction Op>() {
+    if (packs) {
+      detail::launch_reduce<Op, widest<T>>(launch, loop, sources, dst);
+    } else {
+      detail::launch_reduce<Op, 1>(launch, loop, sources, dst);
+    }
+  };
+  switch (op) {
+    case reduction::sum: return run.template operator()<reduction::sum>();
+    case reduction::max: return run.template operator()<reduction::max>();
+    case reduction::min: return run.template operator()<reduction::min>();
+  }
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The softmax of rows on a device, whole and as pieces for rows split over ranks, as device/host/softmax.hpp
+// but for one thing: a device computes an exponential again rather than write and read it.
+//
+//   row_max               maximum[r] = max_c x[r, c]                        reduce by max
+//   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           reduce by sum
+//   softmax_apply         y = e^(x - maximum) / sum
+//   row_dot               dot[r] = sum_c a[r, c] b[r, c]                    reduce by sum
+//   softmax_backward_apply   dx = y (dy - dot), dot of (dy, y)
+//
+// The whole forward folds (maximum, sum) pairs in one pass: (m, s) and (m', s') are
+// (M, s e^(m - M) + s' e^(m' - M)), M = max(m, m'). y may be x, dx may be dy.
+
+#include <cstdint>
+#include <limits>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/rows.hpp>
+#include <ashlar/device/math.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+/// Maximum of some values, and the sum of e^(value - maximum). No values: -inf, 0.
+template <class A>
+struct exp_sum {
+  A maximum;
+  A sum;
+
+  static ASHLAR_HD exp_sum combine(exp_sum const& a, exp_sum const& b) {
+    A const peak = a.maximum < b.maximum ? b.maximum : a.maximum;
+    return {peak, a.relative_to(peak) + b.relative_to(peak)};
+  }
+  /// Nothing stays nothing: -inf - -inf would be NaN.
+  ASHLAR_HD A relative_to(A peak) const {
+    return sum == A(0) ? A(0) : sum * device::math::exp(maximum - peak);
+  }
+};
+
+namespace detail {
+
+template <class T, int Width, class Share>
+ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
+  using A = accumulation_t<T>;
+  A peak = -std::numeric_limits<A>::infinity();
+  share([&](std::int64_t c) {
+    auto const values = load<Width>(row + c);
+    for (T const value : values.at) {
+      auto const v = static_cast<A>(value);
+      peak = peak < v ? v : peak;
+    }
+  });
+  return peak;
+}
+
+template <class T, int Width, class Share>
+ASHLAR_HD accumulation_t<T> share_exp_sum(T const* row, accumulation_t<T> peak,
+                                          Share const& share) {
+  using A = accumulation_t<T>;
+  A sum = A(0);
+  share([&](std::int64_t c) {
+    auto const values = load<Width>(row + c);
+    for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - peak);
+  });
+  return sum;
+}
+
+template <class T, int Width, class Share>
+ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
+  using A = accumulation_t<T>;
+  A const peak = share_max<T, Width>(row, share);
+  if (peak == -std::numeric_limits<A>::infinity()) return {peak, A(0)};
+  return {peak, share_exp_sum<T, Width>(row, peak, share)};
+}
+
+template <class T>
+struct row_max_op {
+  using partial = accumulation_t<T>;
+  T const* x;
+  std::int64_t cols;
+  partial* maximum;
+
+  static ASHLAR_HD partial combine(partial a, partial b) { return a < b ? b : a; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    return share_max<T, Width>(x + row * cols, share);
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial total) const {
+    if (share.is_first()) maximum[row] = total;
+  }
+};
+
+template <class T>
+struct row_exp_sum_op {
+  using partial = accumulation_t<T>;
+  T const* x;
+  std::int64_t cols;
+  partial const* maximum;
+  partial* sum;
+
+  static ASHLAR_HD partial combine(partial a, partial b) { return a + b; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    return share_exp_sum<T, Width>(x + row * cols, maximum[row], share);
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial total) const {
+    if (share.is_first()) sum[row] = total;
+  }
+};
+
+template <class T>
+struct softmax_op {
+  using A = accumulation_t<T>;
+  using partial = exp_sum<A>;
+  T const* x;
+  std::int64_t cols;
+  T* y;
+
+  static ASHLAR_HD partial combine(partial const& a, partial const& b) {
+    return partial::combine(a, b);
+  }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    return share_exp_sum<T, Width>(x + row * cols, share);
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial const& total) const {
+    A const inverse = A(1) / total.sum;
+    share([&](std::int64_t c) {
+      auto values = load<Width>(x + row * cols + c);
+      for (T& v : values.at) {
+        v = static_cast<T>(device::math::exp(static_cast<A>(v) - total.maximum) * inverse);
+      }
+      store<Width>(y + row * cols + c, values);
+    });
+  }
+};
+
+/// With maximum and sum known: nothing to gather.
+template <class T>
+struct softmax_apply_op {
+  using A = accumulation_t<T>;
+  using partial = std::uint32_t;
+  softmax_op<T> op;
+  A const* maximum;
+  A const* sum;
+
+  static ASHLAR_HD partial combine(partial a, partial) { return a; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
+    return 0;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+    op.template apply<Width>(row, share, exp_sum<A>{maximum[row], sum[row]});
+  }
+};
+
+template <class T>
+struct row_dot_op {
+  using partial = accumulation_t<T>;
+  T const* a;
+  T const* b;
+  std::int64_t cols;
+  partial* dot;
+
+  static ASHLAR_HD partial combine(partial x, partial y) { return x + y; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
+    partial sum = partial(0);
+    share([&](std::int64_t c) {
+      auto const left = load<Width>(a + row * cols + c);
+      auto const right = load<Width>(b + row * cols + c);
+      for (int k = 0; k < Width; ++k)
+        sum += static_cast<partial>(left.at[k]) * static_cast<partial>(right.at[k]);
+    });
+    return sum;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial total) const {
+    if (share.is_first()) dot[row] = total;
+  }
+};
+
+template <class T>
+struct softmax_backward_op : row_dot_op<T> {  // of (dy, y)
+  using A = accumulation_t<T>;
+  T* dx;
+
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, A total) const {
+    share([&](std::int64_t c) {
+      auto gradient = load<Width>(this->a + row * this->cols + c);
+      auto const probability = load<Width>(this->b + row * this->cols + c);
+      for (int k = 0; k < Width; ++k) {
+        gradient.at[k] = static_cast<T>(static_cast<A>(probability.at[k]) *
+                                        (static_cast<A>(gradient.at[k]) - total));
+      }
+      store<Width>(dx + row * this->cols + c, gradient);
+    });
+  }
+};
+
+template <class T>
+struct softmax_backward_apply_op {
+  using A = accumulation_t<T>;
+  using partial = std::uint32_t;
+  softmax_backward_op<T> op;
+
+  static ASHLAR_HD partial combine(partial a, partial) { return a; }
+  template <int Width, class Share>
+  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
+    return 0;
+  }
+  template <int Width, class Share>
+  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+    op.template apply<Width>(row, share, op.dot[row]);
+  }
+};
+
+}  // namespace detail
+
+template <launcher Launcher, class T>
+void row_max(Launcher const& launch, T const* x, std::int64_t rows, std::int64_t cols,
+             accumulation_t<T>* maximum) {
+  launch_rows<T>(launch, "row_max", detail::row_max_op<T>{x, cols, maximum}, rows, cols,
+                 is_packable(x));
+}
+
+template <launcher Launcher, class T>
+void row_exp_sum(Launcher const& launch, T const* x, accumulation_t<T> const* maximum,
+                 std::int64_t rows, std::int64_t cols, accumulation_t<T>* sum) {
+  launch_rows<T>(launch, "row_exp_sum", detail::row_exp_sum_op<T>{x, cols, maximum, sum}, rows,
+                 cols, is_packable(x));
+}
+
+template <launcher Launcher, class T>
+void softmax_apply(Launcher const& launch, T const* x, accumulation_t<T> const* maximum,
+                   accumulation_t<T> const* sum, std::int64_t rows, std::int64_t cols, T* y) {
+  detail::softmax_apply_op<T> const op{{x, cols, y}, maximum, sum};
+  launch_rows<T>(launch, "softmax_apply", op, rows, cols, is_packable(x, y));
+}
+
+template <launcher Launcher, class T>
+void row_dot(Launcher const& launch, T const* a, T const* b, std::int64_t rows, std::int64_t cols,
+             accumulation_t<T>* dot) {
+  launch_rows<T>(launch, "row_dot", detail::row_dot_op<T>{a, b, cols, dot}, rows, cols,
+                 is_packable(a, b));
+}
+
+template <launcher Launcher, class T>
+void softmax_backward_apply(Launcher const& launch, T const* dy, T const* y,
+                            accumulation_t<T> const* dot, std::int64_t rows, std::int64_t cols,
+                            T* dx) {
+  // dot is only read.
+  detail::softmax_backward_apply_op<T> const op{
+      {{dy, y, cols, const_cast<accumulation_t<T>*>(dot)}, dx}};
+  launch_rows<T>(launch, "softmax_backward_apply", op, rows, cols, is_packable(dy, y, dx));
+}
+
+template <launcher Launcher, class T>
+void softmax_forward(Launcher const& launch, T const* x, std::int64_t rows, std::int64_t cols,
+                     T* y) {
+  launch_rows<T>(launch, "softmax_forward", detail::softmax_op<T>{x, cols, y}, rows, cols,
+                 is_packable(x, y));
+}
+
+template <launcher Launcher, class T>
+void softmax_backward(Launcher const& launch, T const* dy, T const* y, std::int64_t rows,
+                      std::int64_t cols, T* dx) {
+  launch_rows<T>(launch, "softmax_backward",
+                 detail::softmax_backward_op<T>{{dy, y, cols, nullptr}, dx}, rows, cols,
+                 is_packable(dy, y, dx));
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The index space of strided kernels: the canonical loop of device/host/strided_loop.hpp, whose innermost
+// dim is counted in units of several elements where that is right for every row.
+//
+//   space.units()            how many
+//   space.offsets(i, s, d)   where unit i is read and written, in units
+//   widest_unit(...)         the most bytes, 16, 8, 4, 2 or 1, that divide the rows, the strides of all
+//                            other dims and both addresses; the element's size if a row is not contiguous
+
+#include <cstddef>
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/host/strided_loop.hpp>
+
+namespace ashlar::cuda {
+
+struct strided_space {
+  int rank = 0;
+  std::int64_t extent[device::host::max_strided_rank]{};
+  std::int64_t src_stride[device::host::max_strided_rank]{};
+  std::int64_t dst_stride[device::host::max_strided_rank]{};
+
+  strided_space() = default;
+  /// `per_unit` elements to a unit; 1 unless the innermost dim is contiguous on both sides.
+  strided_space(device::host::strided_loop const& loop, std::int64_t per_unit) : rank(loop.rank) {
+    for (int d = 0; d < rank; ++d) {
+      auto const& dim = loop.dim[static_cast<std::size_t>(d)];
+      bool const inner = d + 1 == rank;
+      extent[d] = inner ? dim.extent / per_unit : dim.extent;
+      src_stride[d] = inner ? dim.src_stride : dim.src_stride / per_unit;
+      dst_stride[d] = inner ? dim.dst_stride : dim.dst_stride / per_unit;
+    }
+  }
+
+  std::int64_t units() const {
+    std::int64_t product = 1;
+    for (int d = 0; d < rank; ++d) product *= extent[d];
+    return product;
+  }
+
+  ASHLAR_HD void offsets(std::int64_t i, std::int64_t& src, std::int64_t& dst) const {
+    src = 0;
+    dst = 0;
+    for (int d = rank - 1; d > 0; --d) {
+      division const place(i, extent[d]);
+      src += place.remainder * src_stride[d];
+      dst += place.remainder * dst_stride[d];
+      i = place.quotient;
+    }
+    if (rank > 0) {
+      src += i * src_stride[0];
+      dst += i * dst_stride[0];
+    }
+  }
+};
+
+inline bool has_contiguous_rows(device::host::strided_loop const& loop) {
+  if (loop.rank == 0) return false;
+  auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
+  return inner.src_stride == 1 && inner.dst_stride == 1;
+}
+
+/// Bytes of a unit for elements of `size` bytes; `addresses`: all of them or-ed.
+inline std::int64_t widest_unit(device::host::strided_loop const& loop, std::int64_t size,
+                                std::uintptr_t addresses) {
+  if (!has_contiguous_rows(loop)) return size;
+  auto bits = static_cast<std::uint64_t>(addresses);
+  for (int d = 0; d < loop.rank; ++d) {
+    auto const& dim = loop.dim[static_cast<std::size_t>(d)];
+    if (d + 1 == loop.rank) {
+      bits |= static_cast<std::uint64_t>(dim.extent * size);
+    } else {
+      bits |= static_cast<std::uint64_t>(dim.src_stride * size) |
+              static_cast<std::uint64_t>(dim.dst_stride * size);
+    }
+  }
+  std::int64_t unit = 16;
+  while (unit > size && bits % static_cast<std::uint64_t>(unit) != 0) unit /= 2;
+  return unit;
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Copies between strided N-dimensional blocks on a device: packing, unpacking, slices, transpositions and
+// broadcasts, with the meaning of device/host/strided_copy.hpp.
+//
+//   both contiguous along the last dim       units of up to 16 bytes (strided.hpp)
+//   destination contiguous, the source       tiles of 32 x 32 by way of shared memory, so that both
+//   contiguous along another dim             sides are read and written in runs
+//   otherwise                                element by element
+//
+// Elements are of 1, 2, 4 or 8 bytes, aligned to their size, and are moved as bits. The arrays do not overlap.
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/strided.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+/// Bytes that are moved at once, whatever they mean.
+template <int Bytes>
+struct unit;
+template <>
+struct unit<1> {
+  typedef std::uint8_t type [[gnu::may_alias]];
+};
+template <>
+struct unit<2> {
+  typedef std::uint16_t type [[gnu::may_alias]];
+};
+template <>
+struct unit<4> {
+  typedef std::uint32_t type [[gnu::may_alias]];
+};
+template <>
+struct unit<8> {
+  typedef std::uint64_t type [[gnu::may_alias]];
+};
+struct alignas(16) [[gnu::may_alias]] two_words {
+  std::uint64_t word[2];
+};
+template <>
+struct unit<16> {
+  using type = two_words;
+};
+
+template <int Bytes>
+struct copy_units {
+  using element = typename unit<Bytes>::type;
+  strided_space space;
+  void const* src;
+  void* dst;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    space.offsets(i, from, to);
+    static_cast<element*>(dst)[to] = static_cast<element const*>(src)[from];
+  }
+};
+
+inline constexpr int tile = 32;
+
+/// Planes of `src_run` x `dst_run`: the first is contiguous in the source, the second in the destination.
+template <int Bytes>
+struct copy_tiles {
+  static constexpr int launch_threads = 256;
+  using element = typename unit<Bytes>::type;
+  strided_space outer;            // all other dims, in elements
+  std::int64_t src_run, dst_run;  // extents
+  std::int64_t src_stride;        // of the destination's run, in the source
+  std::int64_t dst_stride;        // of the source's run, in the destination
+  std::int64_t src_tiles, dst_tiles;
+  void const* src;
+  void* dst;
+
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    auto* const held = reinterpret_cast<element*>(block.shared());  // [tile][tile + 1]
+    division const across(block.index(), dst_tiles);
+    division const along(across.quotient, src_tiles);
+    std::int64_t from = 0;
+    std::int64_t to = 0;
+    outer.offsets(along.quotient, from, to);
+    std::int64_t const p0 = along.remainder * tile;   // along the source's run
+    std::int64_t const q0 = across.remainder * tile;  // along the destination's run
+    auto const* const source = static_cast<element const*>(src) + from;
+    auto* const target = static_cast<element*>(dst) + to;
+    int const step = block.threads() / tile;
+    block.each([&](int t) {
+      std::int64_t const p = p0 + t % tile;
+      for (int r = t / tile; r < tile; r += step) {
+        if (p < src_run && q0 + r < dst_run)
+          held[r * (tile + 1) + t % tile] = source[p + (q0 + r) * src_stride];
+      }
+    });
+    block.each([&](int t) {
+      std::int64_t const q = q0 + t % tile;
+      for (int r = t / tile; r < tile; r += step) {
+        if (q < dst_run && p0 + r < src_run)
+          target[q + (p0 + r) * dst_stride] = held[t % tile * (tile + 1) + r];
+      }
+    });
+  }
+};
+
+template <int Bytes, class Launcher>
+void launch_units(Launcher const& launch, device::host::strided_loop const& loop, std::int64_t size,
+                  void const* src, void* dst) {
+  copy_units<Bytes> const copy{strided_space(loop, Bytes / size), src, dst};
+  launch.for_each("copy_strided", copy, copy.space.units());
+}
+
+/// The dim along which the source is contiguous where the destination's last dim is another; -1 if none.
+inline int source_run(device::host::strided_loop const& loop) {
+  if (loop.rank < 2) return -1;
+  auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
+  if (inner.dst_stride != 1 || inner.src_stride == 1) return -1;
+  for (int d = loop.rank - 1; d-- > 0;)
+    if (loop.dim[static_cast<std::size_t>(d)].src_stride == 1) return d;
+  return -1;
+}
+
+template <int Bytes, class Launcher>
+void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop, int run,
+                  void const* src, void* dst) {
+  auto const plane = loop.dim[static_cast<std::size_t>(run)];
+  auto const inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
+  device::host::strided_loop rest;
+  for (int d = 0; d + 1 < loop.rank; ++d)
+    if (d != run)
+      rest.dim[static_cast<std::size_t>(rest.rank++)] = loop.dim[static_cast<std::size_t>(d)];
+  std::int64_t const src_tiles = (plane.extent + tile - 1) / tile;
+  std::int64_t const dst_tiles = (inner.extent + tile - 1) / tile;
+  copy_tiles<Bytes> const copy{strided_space(rest, 1),
+                               plane.extent,
+                               inner.extent,
+                               inner.src_stride,
+                               plane.dst_stride,
+                               src_tiles,
+                               dst_tiles,
+                               src,
+                               dst};
+  std::int64_t const blocks = copy.outer.units() * src_tiles * dst_tiles;
+  launch.blocks("copy_strided", copy, blocks, 256, tile * (tile + 1) * Bytes);
+}
+
+}  // namespace detail
+
+/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents; elements of `size` bytes.
+template <launcher Launcher>
+void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
+                        std::int64_t const* extents, void const* src,
+                        std::int64_t const* src_strides, void* dst,
+                        std::int64_t const* dst_strides) {
+  auto const loop = device::host::canonical_loop(rank, extents, src_strides, dst_strides);
+  if (loop.empty) return;
+  if (int const run = detail::source_run(loop); run >= 0) {
+    switch (size) {
+      case 1: return detail::launch_tiles<1>(launch, loop, run, src, dst);
+      case 2: return detail::launch_tiles<2>(launch, loop, run, src, dst);
+      case 4: return detail::launch_tiles<4>(launch, loop, run, src, dst);
+      case 8: return detail::launch_tiles<8>(launch, loop, run, src, dst);
+    }
+  }
+  switch (widest_unit(
+      loop, size, reinterpret_cast<std::uintptr_t>(src) | reinterpret_cast<std::uintptr_t>(dst))) {
+    case 1: return detail::launch_units<1>(launch, loop, size, src, dst);
+    case 2: return detail::launch_units<2>(launch, loop, size, src, dst);
+    case 4: return detail::launch_units<4>(launch, loop, size, src, dst);
+    case 8: return detail::launch_units<8>(launch, loop, size, src, dst);
+    case 16: return detail::launch_units<16>(launch, loop, size, src, dst);
+  }
+  throw std::invalid_argument("copy_strided: elements of other than 1, 2, 4 or 8 bytes.");
+}
+
+template <launcher Launcher, class T>
+void copy_strided(Launcher const& launch, int rank, std::int64_t const* extents, T const* src,
+                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  copy_strided_bytes(launch, sizeof(T), rank, extents, src, src_strides, dst, dst_strides);
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The functions of cross_entropy.hpp for each type, on the device.
+
+#include <ashlar/device/cuda/cross_entropy.hpp>
+#include <ashlar/device/cuda/kernel/cross_entropy.hpp>
+#include <ashlar/device/cuda/kernel/device.cuh>
+
+namespace ashlar::cuda {
+
+template <class T>
+void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
+                   std::int64_t rows, std::int64_t cols,
+                   std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
+                   T* gradient) {
+  cross_entropy(device_launcher(stream), logits, targets, rows, cols, scale, loss, gradient);
+}
+
+template <class T>
+void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
+                                std::int64_t rows, std::int64_t cols, std::int64_t first_column,
+                                accumulation_t<T>* target_logit) {
+  cross_entropy_target_logit(device_launcher(stream), logits, targets, rows, cols, first_column,
+                             target_logit);
+}
+
+template <class A>
+void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
+                        std::int32_t const* targets, std::int64_t rows, A* loss) {
+  cross_entropy_loss(device_launcher(stream), maximum, sum, target_logit, targets, rows, loss);
+}
+
+template <class T>
+void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
+                            accumulation_t<T> const* maximum, accumulation_t<T> const* sum,
+                            std::int64_t rows, std::int64_t cols, std::int64_t first_column,
+                            std::type_identity_t<accumulation_t<T>> scale, T* gradient) {
+  cross_entropy_gradient(device_launcher(stream), logits, targets, maximum, sum, rows, cols,
+                         first_column, scale, gradient);
+}
+
+template void cross_entropy(cudaStream_t, float const*, std::int32_t const*, std::int64_t,
+                            std::int64_t, float, float*, float*);
+template void cross_entropy_target_logit(cudaStream_t, float const*, std::int32_t const*,
+                                         std::int64_t, std::int64_t, std::int64_t, float*);
+template void cross_entropy_loss(cudaStream_t, float const*, float const*, float const*,
+                                 std::int32_t const*, std::int64_t, float*);
+template void cross_entropy_gradient(cudaStream_t, float const*, std::int32_t const*, float const*,
+                                     float const*, std::int64_t, std::int64_t, std::int64_t, float,
+                                     float*);
+
+template void cross_entropy(cudaStream_t, double const*, std::int32_t const*, std::int64_t,
+                            std::int64_t, double, double*, double*);
+template void cross_entropy_target_logit(cudaStream_t, double const*, std::int32_t const*,
+                                         std::int64_t, std::int64_t, std::int64_t, double*);
+template void cross_entropy_loss(cudaStream_t, double const*, double const*, double const*,
+                                 std::int32_t const*, std::int64_t, double*);
+template void cross_entropy_gradient(cudaStream_t, double const*, std::int32_t const*,
+                                     double const*, double const*, std::int64_t, std::int64_t,
+                                     std::int64_t, double, double*);
+
+template void cross_entropy(cudaStream_t, bfloat16 const*, std::int32_t const*, std::int64_t,
+                            std::int64_t, float, float*, bfloat16*);
+template void cross_entropy_target_logit(cudaStream_t, bfloat16 const*, std::int32_t const*,
+                                         std::int64_t, std::int64_t, std::int64_t, float*);
+template void cross_entropy_gradient(cudaStream_t, bfloat16 const*, std::int32_t const*,
+                                     float const*, float const*, std::int64_t, std::int64_t,
+                                     std::int64_t, float, bfloat16*);
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Copies and reductions of strided N-dimensional blocks on a stream (kernel/strided_copy.hpp,
+// kernel/reduce_strided.hpp), with the meaning and the bits of device/host/strided_copy.hpp and
+// device/host/reduce_strided.hpp. Strides are in elements; the rank is at most 8.
+
+#include <cstdint>
+#include <span>
+
+#include <cuda_runtime_api.h>
+
+#include <ashlar/device/cuda/kernel/reduce_strided.hpp>
+
+namespace ashlar::cuda {
+
+/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents; elements of 1, 2, 4 or 8
+/// bytes, aligned to their size. The arrays do not overlap.
+void copy_strided_bytes(cudaStream_t stream, std::int64_t size, int rank,
+                        std::int64_t const* extents, void const* src,
+                        std::int64_t const* src_strides, void* dst,
+                        std::int64_t const* dst_strides);
+
+template <class T>
+void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T const* src,
+                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  copy_strided_bytes(stream, sizeof(T), rank, extents, src, src_strides, dst, dst_strides);
+}
+
+/// dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every index i of the extents, rounded to T
+/// once. T is float, double or bfloat16. dst may be one of the sources, if its strides are theirs. Throws
+/// std::invalid_argument for no source, or more than most_sources.
+template <class T>
+void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,
+                    std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,
+                    std::int64_t const* dst_strides);
+
+}  // namespace ashlar::cuda

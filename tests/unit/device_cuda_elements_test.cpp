@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels of devices without rows, on an emulated one, forwards and backwards.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/kernel/columns.hpp>
+#include <ashlar/device/cuda/kernel/embedding.hpp>
+#include <ashlar/device/cuda/kernel/map.hpp>
+#include <ashlar/device/cuda/kernel/random.hpp>
+#include <ashlar/device/cuda/kernel/sum.hpp>
+#include <ashlar/device/cuda/kernel/update.hpp>
+
+#include "support/emulated_arrays.hpp"
+
+// What the cases call, found before they are defined.
+namespace ashlar_test {
+using namespace ashlar::cuda;
+}  // namespace ashlar_test
+
+#include "support/kernel_elements.hpp"
+
+using ashlar_test::emulated_arrays;
+
+TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, ashlar::bfloat16) {
+  for (bool const backwards : {false, true}) {
+    emulated_arrays device(backwards);
+    ashlar_test::check_maps<T>(device);
+    ashlar_test::check_random<T>(device);
+    ashlar_test::check_sums<T>(device);
+    ashlar_test::check_embedding<T>(device);
+  }
+}
+
+TEST_CASE("updates_and_conversions_give_what_the_host_gives") {
+  for (bool const backwards : {false, true}) {
+    emulated_arrays device(backwards);
+    ashlar_test::check_conversions(device);
+    ashlar_test::check_updates<float, float>(device, false);
+    ashlar_test::check_updates<float, float>(device, true);
+    ashlar_test::check_updates<ashlar::bfloat16, float>(device, true);
+  }
+}

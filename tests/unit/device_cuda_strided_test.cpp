@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Strided copies and reductions of devices on an emulated one, forwards and backwards.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/kernel/reduce_strided.hpp>
+#include <ashlar/device/cuda/kernel/strided_copy.hpp>
+
+#include "support/emulated_arrays.hpp"
+
+namespace ashlar_test {
+using namespace ashlar::cuda;
+}  // namespace ashlar_test
+
+#include "support/kernel_strided.hpp"
+
+TEST_CASE("strided_kernels_give_what_the_host_gives") {
+  for (bool const backwards : {false, true}) {
+    ashlar_test::emulated_arrays device(backwards);
+    ashlar_test::check_strided_copy<std::int8_t>(device);
+    ashlar_test::check_strided_copy<ashlar::bfloat16>(device);
+    ashlar_test::check_strided_copy<float>(device);
+    ashlar_test::check_strided_copy<double>(device);
+    ashlar_test::check_strided_reduction<float>(device);
+    ashlar_test::check_strided_reduction<ashlar::bfloat16>(device);
+  }
+}
+
+TEST_CASE("a_unit_is_as_wide_as_all_rows_allow") {
+  using ashlar::device::host::canonical_loop;
+  std::int64_t const extents[] = {3, 8}, rows[] = {12, 1}, odd[] = {9, 1}, packed[] = {8, 1};
+  CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, rows, packed), 4, 0) == 16);
+  CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, rows, packed), 4, 8) == 8);
+  CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, rows, packed), 2, 0) == 8);
+  CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, odd, packed), 4, 0) == 4);
+  CHECK(ashlar::cuda::widest_unit(canonical_loop(2, extents, packed, packed), 1, 0) == 8);
+  CHECK(ashlar::cuda::widest_unit(canonical_loop(0, extents, rows, rows), 2, 0) == 2);
+}
