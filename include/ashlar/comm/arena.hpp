@@ -46,6 +46,8 @@ class arena {
     ASHLAR_UNPOISON(region_, used_);  // its addresses may come back as something else
   }
 
+  /// A block of at least `bytes`, aligned to `alignment`, whose contents are whatever they were. Zero
+  /// bytes are a block, too. Communicates nothing. Throws std::bad_alloc where heap and region are full.
   void* allocate(std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     void* const block = find(size);
@@ -56,6 +58,8 @@ class arena {
     return block;
   }
 
+  /// Takes back a block of allocate(bytes), for the same `bytes`: the count finds its list. Communicates
+  /// nothing; nobody may still read or write there.
   void release(void* block, std::size_t bytes) {
     std::size_t const size = rounded(bytes);
     in_use_ -= size;

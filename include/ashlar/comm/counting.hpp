@@ -13,6 +13,7 @@
 
 namespace ashlar {
 
+/// One transfer as a log keeps it.
 struct collective_record {
   collective kind = collective::all_gather;
   axis_list axes;
@@ -20,6 +21,7 @@ struct collective_record {
   friend bool operator==(collective_record const&, collective_record const&) = default;
 };
 
+/// Passes everything on to another transport and writes down what was begun. Adds no communication.
 class counting_communicator final : public communicator {
  public:
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}

@@ -88,9 +88,12 @@ struct element_pointer {
   }
 };
 
+/// Copies a block; its elements are of one type on both sides. Offsets are in elements.
 inline void copy(strided_block const& b, element_pointer source, element_pointer target) {
   if (b.elements > 0) target.kernels->copy(b, source.at, target.at);
 }
+/// The same for elements [first, last) of the block, counted row-major. A packed side is that range
+/// itself.
 inline void copy_range(strided_block const& b, std::int64_t first, std::int64_t last,
                        element_pointer source, element_pointer target, bool packed_source,
                        bool packed_target) {

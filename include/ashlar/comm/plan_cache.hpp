@@ -38,6 +38,7 @@ struct prepared_product {
   std::vector<prepared_panels> panels;  ///< by `first`
 };
 
+/// A plan with what the rank at `here` does in each of its steps. Communicates nothing.
 inline prepared_plan prepare(redistribution_plan const& plan, topology const& t,
                              coordinates const& here) {
   prepared_plan p{plan, {}};

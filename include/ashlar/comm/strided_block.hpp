@@ -45,6 +45,7 @@ struct strided_block {
   }
 };
 
+/// Copies a block from `source` to `target`, which do not overlap.
 template <class T>
 void copy(strided_block const& b, T const* source, T* target) {
   if (b.elements == 0) return;

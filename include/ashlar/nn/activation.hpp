@@ -44,6 +44,7 @@ class placed_activation {
   input x_;
 };
 
+/// x of any extents -> y of the same, f(x) for each element. Communicates nothing of its own.
 template <class Functor>
 class activation {
  public:

@@ -19,6 +19,7 @@
 
 namespace ashlar::nn {
 
+/// The extents of the net; by default those of the paper.
 struct alexnet_options {
   std::int64_t image = 224;    ///< rows and columns of an image; at least 63
   std::int64_t width = 64;     ///< channels of the first convolution; the others follow

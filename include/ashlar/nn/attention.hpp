@@ -73,6 +73,7 @@ class placed_attention {
   std::vector<T> log_sum_exp_;
 };
 
+/// [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]. Communicates nothing of its own.
 class attention_core {
  public:
   template <int XRank>

@@ -17,6 +17,7 @@
 
 namespace ashlar::nn {
 
+/// The extents of the encoder; by default those of BERT-large.
 struct bert_options {
   int layers = 24;
   std::int64_t features = 1024;
@@ -39,6 +40,7 @@ constexpr auto bert(bert_options const& o) {
                gelu(), layer_norm(o.features), linear(o.features, o.vocabulary));
 }
 
+/// BERT-large: 24 blocks of 1024 features and 16 heads; [batch, seq] -> [batch, seq, 30522].
 constexpr auto bert_large() { return bert({}); }
 
 }  // namespace ashlar::nn

@@ -22,6 +22,7 @@
 
 namespace ashlar::nn {
 
+/// x [batch, n, d] -> [batch, 1 + n, d], for the search only.
 class bottom_mlp {
  public:
   template <int XRank>

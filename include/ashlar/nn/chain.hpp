@@ -90,6 +90,8 @@ constexpr int first_input_rank() {
 
 }  // namespace detail
 
+/// The first layer's input -> the last one's output. Communicates what lies between two layers that are
+/// placed differently.
 template <class... Layers>
 class chain {
  public:
@@ -179,6 +181,7 @@ class placed_repeat {
   std::vector<Placed> copies_;
 };
 
+/// n copies of a layer whose output has the extents of its input.
 template <class Layer>
 class repeated {
  public:

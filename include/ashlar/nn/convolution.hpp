@@ -99,6 +99,7 @@ class placed_convolution {
   input x_;
 };
 
+/// x [batch, in, height, width] -> y [batch, out, h', w'].
 class convolution {
  public:
   static constexpr int x_rank = 4;

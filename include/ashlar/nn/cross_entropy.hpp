@@ -126,6 +126,8 @@ class placed_cross_entropy {
   double scale_ = 1;
 };
 
+/// logits [.., classes] and one target per row -> the loss. Communicates, where the classes are split,
+/// one value per row to find the maxima, then two per row to be summed.
 class softmax_cross_entropy {
  public:
   constexpr search::layer_spec spec(shape const& x) const {

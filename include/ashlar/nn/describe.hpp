@@ -85,6 +85,8 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   problem.add(softmax_cross_entropy().spec(describe_into(net, problem, input)));
   return problem;
 }
+/// The same for the extents and micro-batches of a batch. Requires that it is of the kind that the net
+/// takes.
 template <class T = float, class Layer, class Batch>
 requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {

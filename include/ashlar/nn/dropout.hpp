@@ -57,6 +57,7 @@ class placed_dropout {
   pass pass_;
 };
 
+/// x of any extents -> y of the same. Communicates nothing of its own.
 class dropout {
  public:
   template <int XRank>

@@ -89,6 +89,7 @@ class placed_embedding {
   input ids_;
 };
 
+/// ids [batch, seq] -> [batch, seq, features]. Throws ashlar::error for ids outside the vocabulary.
 class embedding {
  public:
   static constexpr bool takes_tokens = true;

@@ -77,6 +77,7 @@ class placed_embedding_tables {
   input ids_;
 };
 
+/// ids [batch, tables] -> [batch, tables, features]. Throws ashlar::error for ids outside a table.
 class embedding_tables {
  public:
   static constexpr bool takes_tokens = true;

@@ -45,6 +45,7 @@ class placed_flatten {
   shape x_extents_, y_extents_;
 };
 
+/// x [batch, a, b, ..] -> [batch, a b ..]. Communicates nothing of its own.
 class flatten {
  public:
   template <int XRank>

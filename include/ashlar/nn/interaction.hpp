@@ -61,6 +61,7 @@ class placed_interaction {
   input x_;
 };
 
+/// x [batch, n, d] -> [batch, n (n - 1) / 2], or d more if the first vector is kept.
 class interaction {
  public:
   enum class first : signed char { only_in_products, kept };

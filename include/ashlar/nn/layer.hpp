@@ -62,6 +62,7 @@ class leaf {
 
 // How chains and composites treat any part: a leaf blueprint here, a composite by its members.
 
+/// How many elements of a plan a layer is; negative if only the run time knows.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -109,6 +110,8 @@ constexpr shape describe_into(Layer const& layer, Problem& problem, shape const&
   }
 }
 
+/// The extents of what a layer makes of an input of extents `x`. Throws ashlar::error if it takes none
+/// such.
 template <class Layer>
 constexpr shape output_extents(Layer const& layer, shape const& x) {
   if constexpr (blueprint<Layer>) return layer.spec(x).y;

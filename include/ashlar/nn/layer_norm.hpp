@@ -67,6 +67,7 @@ class placed_layer_norm {
   std::vector<T> mean_, rstd_;
 };
 
+/// x [.., features] -> y of the same extents. Communicates nothing of its own: rows are whole.
 class layer_norm {
  public:
   template <int XRank>

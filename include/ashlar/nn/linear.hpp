@@ -86,6 +86,8 @@ class placed_linear {
   input x_;
 };
 
+/// x [lead.., in..] -> y [lead.., out..]. Communicates nothing of its own: what its plan moves is moved
+/// before and after.
 template <int In = 1, int Out = 1>
 class linear {
  public:

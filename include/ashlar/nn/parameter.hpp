@@ -70,6 +70,7 @@ using parameter_of = parameter<T, Rank, decltype(std::declval<At>().template sto
                                decltype(std::declval<At>().template use<K>()),
                                decltype(std::declval<At>().template grad<K>())>;
 
+/// Parameter K of a layer, normal deviates of this standard deviation. Communicates nothing.
 template <class T, int Rank, int K, class At>
 auto random_parameter(char const* name, mesh const& m, shape const& extents, At const& at,
                       double deviation, std::uint64_t seed, std::uint64_t stream) {
@@ -82,6 +83,7 @@ auto random_parameter(char const* name, mesh const& m, shape const& extents, At 
                                       at.template use<K>(), at.template grad<K>(), true);
 }
 
+/// Parameter K of a layer, all elements of one value. Communicates nothing.
 template <class T, int Rank, int K, class At>
 auto constant_parameter(char const* name, mesh const& m, shape const& extents, At const& at,
                         T value) {

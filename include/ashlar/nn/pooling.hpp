@@ -72,6 +72,7 @@ class placed_pool {
   std::vector<std::int32_t> chosen_;
 };
 
+/// x [batch, channels, height, width] -> the same with fewer pixels. Communicates nothing of its own.
 template <class Kind>
 class pool {
   static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;

@@ -36,6 +36,7 @@ class placed_residual {
   At at_;
 };
 
+/// x -> x + inner(x), of the same extents.
 template <class Inner>
 class residual {
  public:

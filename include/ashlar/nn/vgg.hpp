@@ -22,6 +22,7 @@
 
 namespace ashlar::nn {
 
+/// The extents of the net; by default those of the paper.
 struct vgg_options {
   std::int64_t image = 224;    ///< rows and columns of an image; at least 32
   std::int64_t width = 64;     ///< channels of the first stage
@@ -55,7 +56,9 @@ constexpr auto vgg(vgg_options const& o) {
                relu(), linear(o.hidden, o.classes));
 }
 
+/// VGG-13, two convolutions a stage: [batch, channels, image, image] -> [batch, classes].
 constexpr auto vgg13(vgg_options const& o = {}) { return vgg<2, 2, 2, 2, 2>(o); }
+/// VGG-16, with three in the last three stages.
 constexpr auto vgg16(vgg_options const& o = {}) { return vgg<2, 2, 3, 3, 3>(o); }
 
 }  // namespace ashlar::nn

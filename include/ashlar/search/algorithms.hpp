@@ -28,6 +28,7 @@ struct algorithm {
   bool endless;  ///< it ends only by its budget or by a certificate
 };
 
+/// All search algorithms, by the names that programs take.
 inline std::array<algorithm, 5> algorithms() {
   auto const exactly = [](problem const& p, topology const& t, machine const& m, options const& o) {
     return exact(p, t, m, o);

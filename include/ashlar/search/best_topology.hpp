@@ -154,6 +154,7 @@ struct baseline {
   plan (*make)(problem const&, topology const&, machine const&);
 };
 
+/// All strategies without search, by name.
 inline std::array<baseline, 4> baselines() {
   return {{{"data_parallel", data_parallel<dynamic_size>},
            {"zero_3", zero_3<dynamic_size>},

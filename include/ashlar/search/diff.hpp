@@ -162,6 +162,8 @@ inline std::string list_text(std::vector<int> const& list) {
 
 }  // namespace detail
 
+/// Both plans' seconds and memory by kind and what b takes more, then the elements that differ, the
+/// dearest first, with the placements in which they do.
 inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds(), more = d.total.seconds();

@@ -120,11 +120,13 @@ ill_formed map(X const&, F) {
   return {};
 }
 
+/// gelu(x), element by element. Requires floating-point elements. Communicates nothing.
 template <distributed X>
 auto gelu(X const& x) {
   static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_GELU_INTEGERS);
   return map(x, [](auto v) { return device::gelu::value(v); });
 }
+/// max(x, 0), element by element. Communicates nothing.
 template <distributed X>
 auto relu(X const& x) {
   return map(x, [](auto v) { return device::relu::value(v); });

@@ -90,6 +90,7 @@ auto full(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], P
       [value](auto& t) { std::fill_n(t.data(), t.local_elements(), static_cast<T>(value)); });
 }
 
+/// Every element is zero.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto zeros(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank],
            Placement const& p) {
@@ -148,11 +149,13 @@ auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement con
       });
 }
 
+/// The same with extents in braces.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], Placement const& p,
             random_options o = {}) {
   return normal<T, Rank>(m, detail::shape_of(extents), p, o);
 }
+/// The same with extents in braces.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto uniform(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank],
              Placement const& p, random_options o = {}) {

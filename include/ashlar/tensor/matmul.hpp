@@ -29,6 +29,7 @@ struct transposed_view {
   Tensor tensor;
 };
 
+/// An operand of matmul with its last two dims exchanged; shares the shard and moves nothing.
 template <distributed Tensor>
 transposed_view<Tensor> transposed(Tensor const& x) {
   return {x};

@@ -88,6 +88,7 @@ struct to_placement {};
 template <class... Tags>
 inline constexpr to_placement<Tags...> to{};
 
+/// redistribute(x, sbp<Tags...>{}). Communicates: the plan's collectives.
 template <distributed Tensor, class... Tags>
 auto operator|(Tensor const& x, to_placement<Tags...>) {
   return redistribute(x, sbp<Tags...>{});

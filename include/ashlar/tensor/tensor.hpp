@@ -48,6 +48,7 @@ concept placement_argument = requires {
   typename placement_traits<Type>::type;
 };
 
+/// A placement, or that of a tag type, as a value.
 template <placement_argument Placement>
 constexpr placement as_value(Placement const& p) {
   return placement_traits<Placement>::value(p);

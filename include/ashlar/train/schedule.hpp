@@ -14,10 +14,12 @@
 
 namespace ashlar::train {
 
+/// The rate itself in every step.
 struct constant_rate {
   double operator()(std::int64_t) const { return 1; }
 };
 
+/// A factor that rises to 1 in `warmup` steps and falls as half a cosine to `floor` at `total`.
 struct warmup_cosine {
   std::int64_t warmup = 0;
   std::int64_t total = 1;  ///< steps, warm-up included

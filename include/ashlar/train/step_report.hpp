@@ -11,6 +11,7 @@
 
 namespace ashlar::train {
 
+/// What a step did; losses and norms are of all ranks, seconds of this one.
 struct step_report {
   std::int64_t step = 0;            ///< from 0
   double loss = 0;                  ///< mean over the step's rows, before the update

@@ -35,11 +35,13 @@ struct batch_data {
   std::vector<std::int32_t> targets;  ///< one per row; < 0: ignore
 };
 
+/// What a trainer does besides its optimizer.
 struct trainer_options {
   double clip = std::numeric_limits<double>::infinity();  ///< largest global gradient norm
   std::function<double(std::int64_t)> schedule = constant_rate{};
 };
 
+/// Steps of training of one model; the model must outlive it.
 template <class Model, class Optimizer>
 class trainer {
   using T = typename Model::value_type;

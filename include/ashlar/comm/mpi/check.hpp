@@ -42,6 +42,7 @@ inline MPI_Datatype datatype_of(element_type type) {
   }
 }
 
+/// The operation by which MPI combines elements.
 inline MPI_Op operation_of(reduction op) {
   MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
   return ops[static_cast<int>(op)];

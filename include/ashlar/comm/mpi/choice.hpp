@@ -37,6 +37,7 @@ enum class spread : signed char {
   several_per_node  ///< one node's behind each other: a ring crosses each node's link once
 };
 
+/// Its word in a file of choices.
 constexpr char const* to_string(algorithm a) {
   constexpr char const* names[] = {"pairwise", "ring", "library"};
   return names[static_cast<int>(a)];
@@ -109,6 +110,7 @@ inline bool lies_in_runs(transfer const& x) {
   return elements <= INT_MAX;
 }
 
+/// Whether there is more than one algorithm of messages for this collective.
 constexpr bool has_choice(collective kind) {
   return kind == collective::all_gather || kind == collective::reduce_scatter ||
          kind == collective::all_reduce;
@@ -120,6 +122,7 @@ constexpr bool order_is_free(element_type type, reduction op, int members) {
          (members <= 2 && op == reduction::sum);
 }
 
+/// Whether this algorithm can carry the exchange with the bits that all others give.
 constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   if (a == algorithm::pairwise) return true;
   if (!has_choice(x.kind)) return false;
@@ -128,11 +131,13 @@ constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   return x.in_runs && (!x.reduces() || order_is_free(x.type, x.op, x.members));
 }
 
+/// Whether a row of the table is for this exchange.
 constexpr bool matches(choice_row const& row, exchange_facts const& x) {
   return row.kind == x.kind && row.least_members <= x.members && row.least_bytes <= x.bytes &&
          (row.where == spread::any || row.where == x.where);
 }
 
+/// That of the last row that is for the exchange and may carry it; pairwise without one.
 constexpr algorithm choose(choice_table const& table, exchange_facts const& x) {
   for (int i = table.size() - 1; i >= 0; --i)
     if (matches(table[i], x) && may_carry(table[i].take, x)) return table[i].take;

@@ -20,6 +20,7 @@
 
 namespace ashlar::mpi {
 
+/// One transfer as one call of MPI, non-blocking. Collective over the communicator.
 class library_collective {
  public:
   /// Expects may_carry(algorithm::library, …) of this transfer. Begins it.

@@ -54,6 +54,7 @@ struct pairwise_task {
       parts{};  ///< of whole arrays that are reduced: whose part is where
 };
 
+/// One transfer in rounds, of which some are under way. Dropped before its end it retires the arena.
 class pairwise_exchange {
  public:
   pairwise_exchange(pairwise_task const& task, element_pointer source, element_pointer target,

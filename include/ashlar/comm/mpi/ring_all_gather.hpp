@@ -19,6 +19,7 @@
 
 namespace ashlar::mpi {
 
+/// One all-gather under way around a ring. `receives[j]` says where member j's block goes.
 class ring_all_gather : public ring_lanes<ring_all_gather> {
   using base = ring_lanes<ring_all_gather>;
   friend base;

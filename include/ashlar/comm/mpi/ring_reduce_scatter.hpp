@@ -23,6 +23,7 @@
 
 namespace ashlar::mpi {
 
+/// One reduce-scatter under way around a ring; the sums have the order of transfer.hpp.
 class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   using base = ring_lanes<ring_reduce_scatter>;
   friend base;

@@ -27,6 +27,7 @@
 
 namespace ashlar::device::host {
 
+/// sum[r] over the local columns; to be summed over the ranks that share a row.
 template <class T>
 void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows, std::int64_t cols,
                            T* sum) {
@@ -37,6 +38,7 @@ void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows,
   }
 }
 
+/// target_logit[r] where the target's column is here, else 0; to be summed over the ranks of a row.
 template <class T>
 void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                 std::int64_t cols, std::int64_t first_column, T* target_logit) {
@@ -47,6 +49,7 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
   }
 }
 
+/// loss[r] from maximum, sum and target logit of whole rows.
 template <class T>
 void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, T* loss) {

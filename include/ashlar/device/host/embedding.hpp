@@ -23,6 +23,7 @@
 
 namespace ashlar::device::host {
 
+/// y [tokens, cols] from a shard [rows, cols] of the table and ids [tokens].
 template <class T>
 void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows, std::int64_t cols,
                        std::int32_t const* ids, std::int64_t tokens, T* y) {
@@ -36,6 +37,7 @@ void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows
   }
 }
 
+/// dtable [rows, cols] += the rows of dy [tokens, cols] whose ids are in the shard.
 template <class T>
 void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t tokens,
                         std::int64_t first_row, std::int64_t rows, std::int64_t cols, T* dtable) {
@@ -54,6 +56,7 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
   }
 }
 
+/// dpositions [sequence, cols] += the gradients of the tokens at each place.
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

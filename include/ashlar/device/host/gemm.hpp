@@ -81,12 +81,14 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
   detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+/// The same in double.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
                  double beta, double* c, std::int64_t ldc) {
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
+/// The same for bfloat16, multiplied and summed in float.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
                  std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {

@@ -21,6 +21,7 @@
 
 namespace ashlar::device::host {
 
+/// The extents of a sample's vectors and what of them is here.
 struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
@@ -37,6 +38,7 @@ constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
 
+/// y [batch, outputs()] from x [batch, vectors, columns]; `workspace` as above.
 template <class T>
 void interaction_forward(T const* x, interaction_extents const& e, T* workspace, T* y) {
   std::int64_t const n = e.vectors, d = e.columns;
@@ -67,6 +69,7 @@ void interaction_backward(T const* dy, T const* x, interaction_extents const& e,
   }
 }
 
+/// The extents of the tables and which rows of them are here.
 struct table_extents {
   std::int64_t batch;
   std::int64_t tables;
@@ -88,6 +91,8 @@ void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit vis
 
 }  // namespace detail
 
+/// y [batch, tables, columns] from values [tables, rows, columns] and ids [batch, tables]: table j gives
+/// row ids[b, j] - first, or zeros if that is elsewhere.
 template <class T>
 void embedding_tables_forward(T const* values, std::int32_t const* ids, table_extents const& e,
                               T* y) {

@@ -22,6 +22,7 @@
 
 namespace ashlar::device::host {
 
+/// The two sums of each row over its local columns.
 template <class T>
 void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                               std::int64_t rows, std::int64_t cols, T* sum_g, T* sum_g_xhat) {
@@ -54,6 +55,7 @@ void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* 
   }
 }
 
+/// dgamma [cols] and dbeta [cols], accumulated over the rows that are here.
 template <class T>
 void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T const* rstd,
                                     std::int64_t rows, std::int64_t cols, T* dgamma, T* dbeta) {

@@ -70,6 +70,7 @@ void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents co
       dx[p * e.plane() + chosen[i]] += dy[i];
 }
 
+/// y [batch, channels, places(height), places(width)] from x [batch, channels, height, width].
 template <class T>
 void average_pool_forward(T const* x, image_extents const& e, window const& w, T* y) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);

@@ -23,6 +23,7 @@
 
 namespace ashlar::device::host {
 
+/// maximum[r] of the local columns; to be reduced by max over the ranks that share a row.
 template <class T>
 void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -31,6 +32,7 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   }
 }
 
+/// Exponentials and their sum over the local columns, to be summed over the ranks that share a row.
 template <class T>
 void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -44,11 +46,13 @@ void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t c
   }
 }
 
+/// Rows of y by their sums.
 template <class T>
 void row_divide(T const* sum, std::int64_t rows, std::int64_t cols, T* y) {
   for (std::int64_t r = 0; r < rows; ++r) scale_inplace(T(1) / sum[r], cols, y + r * cols);
 }
 
+/// Products of rows over the local columns; to be summed over the ranks that share a row.
 template <class T>
 void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* dot) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -58,6 +62,7 @@ void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* do
   }
 }
 
+/// dx from whole rows' products.
 template <class T>
 void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
                             std::int64_t cols, T* dx) {

@@ -54,6 +54,7 @@ constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   prefetch(static_cast<char const*>(from) + stream_ahead, bytes);
 }
 
+/// Bytes up to the next cache line from `to`.
 inline std::int64_t stream_head(void const* to) {
   auto const address = reinterpret_cast<std::uintptr_t>(to);
   return static_cast<std::int64_t>(-address % static_cast<std::uintptr_t>(line_bytes));
@@ -74,6 +75,7 @@ template <class Vector>
 #endif
 }
 
+/// Streaming stores before it are seen by others before what is written after it.
 inline void stream_fence() {
 #if ASHLAR_STREAM_STORES
   _mm_sfence();

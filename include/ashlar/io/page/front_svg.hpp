@@ -13,6 +13,7 @@
 
 namespace ashlar::io::page {
 
+/// The chart, as the text of one SVG element. Expects two plans or more.
 template <int N>
 std::string front_svg(search::basic_memory_front<N> const& front) {
   constexpr double left = 70, top = 10, width = 420, height = 200;
@@ -55,6 +56,8 @@ std::string front_svg(search::basic_memory_front<N> const& front) {
          text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
 }
 
+/// The table, as the text of one HTML element: bytes per rank, seconds a step, how much slower than the
+/// fastest plan.
 template <int N>
 std::string front_table(search::basic_memory_front<N> const& front) {
   std::string text = "<table class='front'><tr><th>memory per rank<th>a step<th>slower by"

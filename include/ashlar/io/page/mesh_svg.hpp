@@ -30,6 +30,7 @@ inline std::vector<int> shown(int n, int most) {
   return list;
 }
 
+/// The grid, as the text of one SVG element.
 inline std::string mesh_svg(topology const& t) {
   int const last = t.axes() - 1;
   int const columns = t.extent(last), rows = t.ranks() / columns;
