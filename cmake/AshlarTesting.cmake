@@ -8,6 +8,7 @@
 #   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
 #   tests/cuda/*_test.cpp       doctest on a device, one process or several ranks; label cuda;
 #                               skipped (exit 77) where there is no device
+#   tests/cuda/played/*_test.cpp   one process with a CUDA and an NCCL that are played on the host
 #   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
 #   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
 #   tests/programs/*.cpp        what those scripts run; no test of its own
@@ -191,6 +192,22 @@ function(ashlar_add_cuda_tests)
         set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2)
       endforeach()
     endif()
+  endforeach()
+endfunction()
+
+# Of what issues to a device, on every machine that has the headers: the functions of CUDA and NCCL that
+# it calls are the program's own.
+function(ashlar_add_played_cuda_tests)
+  ashlar_glob(sources cuda/played *_test.cpp)
+  add_library(played_cuda OBJECT EXCLUDE_FROM_ALL
+    "${ASHLAR_TEST_DIR}/cuda/played/played_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nccl.cpp")
+  target_link_libraries(played_cuda PRIVATE ashlar::cuda ashlar_test_flags)
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    ashlar_test_program(played_${name} "${source}")
+    target_link_libraries(played_${name} PRIVATE unit_main played_cuda ashlar::cuda)
+    add_test(NAME played/${name} COMMAND played_${name})
+    ashlar_test_properties(played/${name} unit)
   endforeach()
 endfunction()
 

@@ -38,7 +38,7 @@ struct device {
               std::lock_guard const lock(mutex);
               return fault;
             },
-            [this] { taken_down = true; },
+            [this](std::string const&) { taken_down = true; },
             [this](std::string const& text) {
               std::lock_guard const lock(mutex);
               printed = text;
@@ -78,12 +78,15 @@ TEST_CASE("an operation that does not end becomes an error of the next call") {
   gpu.ended = record.issued(all_reduce_of(8), ashlar::element_type::f32);
   record.issued(all_reduce_of(100), ashlar::element_type::bf16);
   record.issued(all_reduce_of(4), ashlar::element_type::i64);
-  REQUIRE(comes_true([&] { return guard.has_stopped(); }));
-  CHECK(gpu.taken_down);
+  REQUIRE(comes_true([&] { return guard.has_stopped() && gpu.taken_down; }));
   auto const said = message_of([&] { guard.refuse_if_stopped(); });
   CHECK(has(said,
             "nccl: #2 all-reduce along node+gpu, 150 elements of bf16 to receive has not ended"));
   CHECK(has(said, "ASHLAR_NCCL_TIMEOUT"));
+  REQUIRE(comes_true([&] {
+    std::lock_guard const lock(gpu.mutex);
+    return !gpu.printed.empty();
+  }));
   CHECK(has(gpu.printed, "#1 all-reduce along node+gpu, 12 elements of f32 to receive, ended"));
   CHECK(has(gpu.printed, "#3 all-reduce along node+gpu, 6 elements of i64 to receive, issued"));
   CHECK_FALSE(gpu.process_ended);

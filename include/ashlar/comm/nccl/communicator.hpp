@@ -25,6 +25,7 @@
 #include <ashlar/comm/nccl/settings.hpp>
 #include <ashlar/comm/nccl/turns.hpp>
 #include <ashlar/comm/nccl/watchdog.hpp>
+#include <ashlar/device/cuda/array.hpp>
 #include <ashlar/support/exception_watch.hpp>
 
 namespace ashlar::nccl {
@@ -69,15 +70,13 @@ class communicator final : public ashlar::communicator {
 
   void barrier() override {
     wait_until([&] { return turns_.all_given(); });
-    std::int64_t const one = 1;
     axis_list all;
     for (int a = 0; a < topology_.axes(); ++a) all.push_back(static_cast<signed char>(a));
-    auto const meeting = flat_all_reduce(one, all, topology_,
-                                         topology_.coordinates_of(world_.rank()), reduction::max);
-    void* const word = memory_.allocate(4, own_, "a barrier");
-    cuda::check(cudaMemsetAsync(word, 0, 4, own_), "cudaMemsetAsync");
-    std::uint64_t const number = put(meeting, element_type::i32, word, word, nullptr);
-    cuda::pool::release(word, own_);
+    auto const meeting = flat_all_reduce(1, all, topology_, topology_.coordinates_of(world_.rank()),
+                                         reduction::max);
+    cuda::array<std::int32_t> word(memory_, 1, own_, "a barrier");
+    cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), own_), "cudaMemsetAsync");
+    std::uint64_t const number = put(meeting, element_type::i32, word.data(), word.data(), nullptr);
     wait_until([&] { return flight_.has_ended(number); });
     compute_.synchronize();
   }
@@ -157,7 +156,7 @@ class communicator final : public ashlar::communicator {
               std::string const text = flight_.fault();
               return text.empty() ? groups_.fault() : text;
             },
-            [this] { groups_.abort(); },
+            [this](std::string const& why) { groups_.abort(why); },
             [this](std::string const& text) {
               std::fprintf(stderr, "[rank %d] nccl: %s\n", world_.rank(), text.c_str());
               std::fflush(stderr);

@@ -94,7 +94,8 @@ class environment {
   environment& operator=(environment const&) = delete;
   ~environment() {
     // While an exception passes, others may never finalize: nobody is waited for.
-    if (std::uncaught_exceptions() > 0 && world_.all != nullptr) world_.all->abort();
+    if (std::uncaught_exceptions() > 0 && world_.all != nullptr)
+      world_.all->abort("An exception left the scope of nccl::environment.");
   }
 
   nccl::world const& world() const { return world_; }

@@ -39,11 +39,11 @@ class groups {
       if (found.empty()) found = made->fault();
     return found;
   }
-  /// Takes all of them down. From any thread.
-  void abort() {
+  /// Takes all of them down; what is called after says `why`. From any thread.
+  void abort(std::string const& why) {
     std::lock_guard const lock(mutex_);
-    for (auto const& [axes, made] : handles_) made->abort();
-    world_.all->abort();
+    for (auto const& [axes, made] : handles_) made->abort(why);
+    world_.all->abort(why);
   }
 
  private:

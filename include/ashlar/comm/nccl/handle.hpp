@@ -79,7 +79,7 @@ class handle {
   /// Expects hold().
   ncclComm_t get(place const& where) const {
     if (comm_ == nullptr)
-      throw error("nccl", to_string(where) + ": the communicator was taken down after a failure.");
+      throw error("nccl", to_string(where) + ": the communicator was taken down. " + why_down_);
     return comm_;
   }
 
@@ -108,9 +108,11 @@ class handle {
     return to_string(where) + ": " + explain(state, comm_);
   }
   /// Ends what is under way and refuses all that follows. From any thread.
-  void abort() noexcept {
+  void abort(std::string const& why) {
     std::lock_guard const lock(mutex_);
-    if (comm_ != nullptr) ncclCommAbort(std::exchange(comm_, nullptr));
+    if (comm_ == nullptr) return;
+    why_down_ = why;
+    ncclCommAbort(std::exchange(comm_, nullptr));
   }
 
  private:
@@ -125,7 +127,7 @@ class handle {
       check(status, where_);
       settle(where_);
     } catch (...) {
-      abort();
+      abort("It could not be made.");
       throw;
     }
   }
@@ -134,6 +136,7 @@ class handle {
   milliseconds deadline_;
   std::string name_;
   ncclComm_t comm_ = nullptr;
+  std::string why_down_;
   std::mutex mutex_;
 };
 

@@ -29,10 +29,10 @@ namespace ashlar::nccl {
 
 /// What a watchdog asks and does. Called from its thread; none may wait for the device or throw.
 struct watched {
-  std::function<std::uint64_t()> last_ended;      ///< number of the last operation that has ended
-  std::function<std::string()> fault;             ///< empty while all communicators are well
-  std::function<void()> take_down;                ///< ncclCommAbort
-  std::function<void(std::string const&)> print;  ///< for people
+  std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
+  std::function<std::string()> fault;         ///< empty while all communicators are well
+  std::function<void(std::string const&)> take_down;    ///< ncclCommAbort, and why
+  std::function<void(std::string const&)> print;        ///< for people
   std::function<void(std::string const&)> end_process;  ///< with its message, does not return
 };
 
@@ -99,11 +99,11 @@ class watchdog {
   }
 
   void stop(std::unique_lock<std::mutex>& lock, std::string const& why) {
+    why_ = why;
     lock.unlock();
-    what_.take_down();
+    what_.take_down(why);
     what_.print(why + "\nThe last operations of this rank:\n" + record_.text());
     lock.lock();
-    why_ = why;
     if (!wake_.wait_for(lock, patience_, [this] { return done_ || heard_; })) {
       lock.unlock();
       what_.end_process("the program did not come back from what it waits for: " + why);

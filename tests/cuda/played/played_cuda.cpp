@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The CUDA runtime of played_cuda.hpp.
+
+#include "played_cuda.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <random>
+#include <thread>
+
+namespace {
+
+std::atomic<int> streams = 0, events = 0, longest_pause = 0;
+std::mutex block_mutex;
+std::map<void*, std::size_t> blocks;
+
+void give_back(void* p) {
+  std::lock_guard const lock(block_mutex);
+  auto const found = blocks.find(p);
+  if (found == blocks.end()) std::abort();  // freed twice, or never given out
+  std::memset(p, 0xdd, found->second);
+  ::operator delete(p);
+  blocks.erase(found);
+}
+
+/// One recording of an event.
+struct point {
+  std::mutex mutex;
+  std::condition_variable come;
+  bool reached = false;
+
+  void reach() {
+    std::lock_guard const lock(mutex);
+    reached = true;
+    come.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex);
+    come.wait(lock, [this] { return reached; });
+  }
+  bool is_reached() {
+    std::lock_guard const lock(mutex);
+    return reached;
+  }
+};
+
+}  // namespace
+
+struct CUstream_st {
+  CUstream_st() : thread([this] { run(); }) { ++streams; }
+  ~CUstream_st() {
+    give({});
+    thread.join();
+    --streams;
+  }
+  void give(std::function<void()> work) {
+    std::lock_guard const lock(mutex);
+    queue.push_back(std::move(work));
+    come.notify_all();
+  }
+  void run() {
+    std::minstd_rand random(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(this) >> 6));
+    while (true) {
+      std::unique_lock lock(mutex);
+      come.wait(lock, [this] { return !queue.empty(); });
+      auto const work = std::move(queue.front());
+      queue.pop_front();
+      lock.unlock();
+      if (!work) return;
+      if (int const most = longest_pause; most > 0)
+        std::this_thread::sleep_for(
+            std::chrono::microseconds(random() % static_cast<unsigned>(most)));
+      work();
+    }
+  }
+  std::mutex mutex;
+  std::condition_variable come;
+  std::deque<std::function<void()>> queue;
+  std::thread thread;
+};
+
+struct CUevent_st {
+  std::mutex mutex;
+  std::shared_ptr<point> last;
+  std::shared_ptr<point> now() {
+    std::lock_guard const lock(mutex);
+    return last;
+  }
+};
+
+struct CUmemPoolHandle_st {};
+
+namespace played {
+void enqueue(cudaStream_t stream, std::function<void()> work) { stream->give(std::move(work)); }
+void pause_up_to(int microseconds) { longest_pause = microseconds; }
+int live_streams() { return streams; }
+int live_events() { return events; }
+int live_blocks() {
+  std::lock_guard const lock(block_mutex);
+  return static_cast<int>(blocks.size());
+}
+}  // namespace played
+
+extern "C" {
+
+cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+char const* cudaGetErrorName(cudaError_t) { return "cudaErrorPlayed"; }
+char const* cudaGetErrorString(cudaError_t) { return "a played error"; }
+cudaError_t cudaDriverGetVersion(int* v) { return *v = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int* v) { return *v = CUDART_VERSION, cudaSuccess; }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = 0, cudaSuccess; }
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* most) {
+  return *least = *most = 0, cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) {
+  return *s = new CUstream_st, cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t s) {
+  auto const end = std::make_shared<point>();
+  s->give([end] { end->reach(); });
+  end->wait();
+  return cudaSuccess;
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
+  return *e = new CUevent_st, ++events, cudaSuccess;
+}
+cudaError_t cudaEventDestroy(cudaEvent_t e) { return delete e, --events, cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
+  auto const here = std::make_shared<point>();
+  {
+    std::lock_guard const lock(e->mutex);
+    e->last = here;
+  }
+  s->give([here] { here->reach(); });
+  return cudaSuccess;
+}
+cudaError_t cudaEventQuery(cudaEvent_t e) {
+  auto const last = e->now();
+  return last == nullptr || last->is_reached() ? cudaSuccess : cudaErrorNotReady;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t e) {
+  if (auto const last = e->now()) last->wait();
+  return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
+  if (auto const last = e->now()) s->give([last] { last->wait(); });
+  return cudaSuccess;
+}
+
+cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, cudaMemPoolProps const*) {
+  return *pool = new CUmemPoolHandle_st, cudaSuccess;
+}
+cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return delete pool, cudaSuccess; }
+cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t) {
+  *p = ::operator new(bytes);
+  std::memset(*p, 0xcc, bytes);
+  std::lock_guard const lock(block_mutex);
+  blocks[*p] = bytes;
+  return cudaSuccess;
+}
+cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
+  s->give([p] { give_back(p); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t s) {
+  s->give([=] { std::memset(p, value, bytes); });
+  return cudaSuccess;
+}
+cudaError_t cudaMemcpyAsync(void* to, void const* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t s) {
+  if (kind == cudaMemcpyHostToDevice) {  // of memory that is not pinned: taken at once
+    auto const staged = std::make_shared<std::unique_ptr<char[]>>(new char[bytes]);
+    std::memcpy(staged->get(), from, bytes);
+    s->give([=] { std::memcpy(to, staged->get(), bytes); });
+  } else {
+    s->give([=] { std::memcpy(to, from, bytes); });
+  }
+  return cudaSuccess;
+}
+}
