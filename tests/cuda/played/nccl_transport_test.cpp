@@ -12,8 +12,8 @@
 #include <support/message_of.hpp>
 #include <support/replay.hpp>
 
-#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/nccl/communicator.hpp>
+#include <ashlar/comm/nccl/device_kernels.hpp>
 #include <ashlar/device/cuda/array.hpp>
 #include <ashlar/machine/presets.hpp>
 
@@ -25,47 +25,6 @@ namespace {
 using namespace ashlar::nccl;
 using namespace std::chrono_literals;
 using ashlar::collective;
-
-/// The device's kernels, on the host: run when the stream comes to them.
-transfer_kernels played_kernels() {
-  using ashlar::element_pointer, ashlar::element_type, ashlar::strided_block;
-  static auto const unsigned_of = [](int size) {
-    return size == 2 ? element_type::bf16 : size == 4 ? element_type::i32 : element_type::i64;
-  };
-  using list = std::span<strided_block const>;
-  using bytes = std::byte const*;
-  transfer_kernels k;
-  k.copy = [](int size, strided_block const& b, bytes from, std::byte* to, cudaStream_t s) {
-    played::enqueue(s, [=] {
-      copy(b, element_pointer(from, unsigned_of(size)), element_pointer(to, unsigned_of(size)));
-    });
-  };
-  k.pack = [](int size, list all, bytes from, std::byte* to, cudaStream_t s) {
-    played::enqueue(s, [=, blocks = std::vector<strided_block>(all.begin(), all.end())] {
-      element_pointer source(from, unsigned_of(size)), packed(to, unsigned_of(size));
-      for (auto const& b : blocks) {
-        copy_range(b, 0, b.elements, source, packed, false, true);
-        packed = packed + b.elements;
-      }
-    });
-  };
-  k.unpack = [](int size, list all, bytes from, std::byte* to, cudaStream_t s) {
-    played::enqueue(s, [=, blocks = std::vector<strided_block>(all.begin(), all.end())] {
-      element_pointer packed(from, unsigned_of(size)), target(to, unsigned_of(size));
-      for (auto const& b : blocks) {
-        copy_range(b, 0, b.elements, packed, target, true, false);
-        packed = packed + b.elements;
-      }
-    });
-  };
-  k.combine = [](element_type type, ashlar::reduction op, std::span<bytes const> all, std::byte* to,
-                 std::int64_t n, cudaStream_t s) {
-    played::enqueue(s, [=, addends = std::vector<void const*>(all.begin(), all.end())] {
-      ashlar::reduce_runs(op, n, addends, element_pointer(to, type));
-    });
-  };
-  return k;
-}
 
 /// What a rank of a program has.
 struct rank_of {
@@ -85,7 +44,7 @@ struct rank_of {
     ranks.deadline = deadline;
     ranks.end_process = [](char const* why) { std::fprintf(stderr, "%s\n", why), std::abort(); };
     ranks.all = std::make_shared<handle>(id, r, t.ranks(), deadline);
-    transport = std::make_unique<communicator>(ranks, t, order, compute, memory, played_kernels(),
+    transport = std::make_unique<communicator>(ranks, t, order, compute, memory, device_kernels(),
                                                how);
   }
 

@@ -30,7 +30,8 @@ void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T 
 }
 
 /// dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every index i of the extents, rounded to T
-/// once. T is float, double or bfloat16. dst may be one of the sources, if its strides are theirs. Throws
+/// once. T is float, double, bfloat16 or an
+/// integer of 4 or 8 bytes. dst may be one of the sources, if its strides are theirs. Throws
 /// std::invalid_argument for no source, or more than most_sources.
 template <class T>
 void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,

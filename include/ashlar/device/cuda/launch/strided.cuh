@@ -36,6 +36,8 @@ void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t co
 ASHLAR_REDUCE(float)
 ASHLAR_REDUCE(double)
 ASHLAR_REDUCE(bfloat16)
+ASHLAR_REDUCE(std::int32_t)
+ASHLAR_REDUCE(std::int64_t)
 
 #undef ASHLAR_REDUCE
 

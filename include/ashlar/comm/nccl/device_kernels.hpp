@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The kernels that carrying a transfer needs (kernels.hpp), of device/cuda/strided.hpp.
+//
+//   copy, pack, unpack   one copy of a strided block each; blocks of no elements none
+//   combine              one reduction for up to most_sources addends; of more, in turns: the sum so far is
+//                        the next turn's first addend. bfloat16 would be rounded between turns: an error
+
+#include <algorithm>
+
+#include <ashlar/comm/nccl/kernels.hpp>
+#include <ashlar/device/cuda/strided.hpp>
+#include <ashlar/support/bfloat16.hpp>
+#include <ashlar/support/error.hpp>
+#include <ashlar/support/small_vector.hpp>
+
+namespace ashlar::nccl {
+namespace detail {
+
+inline void copy_block(int size, strided_block const& b, std::byte const* from, std::byte* to,
+                       cudaStream_t stream) {
+  if (b.elements > 0)
+    cuda::copy_strided_bytes(stream, size, b.rank, b.extents, from + b.source_offset * size,
+                             b.source_strides, to + b.target_offset * size, b.target_strides);
+}
+
+/// The block with one end as an array of its own extents.
+inline strided_block with_packed(strided_block b, bool source) {
+  (source ? b.source_offset : b.target_offset) = 0;
+  std::int64_t stride = 1;
+  for (int d = b.rank - 1; d >= 0; --d) {
+    (source ? b.source_strides : b.target_strides)[d] = stride;
+    stride *= b.extents[d];
+  }
+  return b;
+}
+
+template <class T>
+void combine(reduction op, std::span<std::byte const* const> addends, std::byte* to, std::int64_t n,
+             cudaStream_t stream) {
+  constexpr auto most = static_cast<std::size_t>(cuda::most_sources);
+  if (sizeof(T) == 2 && addends.size() > most)
+    throw error("nccl", "sums in one order of " + std::to_string(addends.size()) +
+                            " bfloat16 addends, but the kernel takes " + std::to_string(most) +
+                            ". Set ASHLAR_NCCL_SUMS=library.");
+  std::int64_t const stride = 1;
+  T* const sum = reinterpret_cast<T*>(to);
+  for (std::size_t done = 0; done < addends.size();) {
+    small_vector<T const*, static_cast<int>(most)> turn;
+    std::size_t room = most;
+    if (done > 0) {
+      turn.push_back(sum);
+      --room;
+    }
+    for (; room > 0 && done < addends.size(); --room)
+      turn.push_back(reinterpret_cast<T const*>(addends[done++]));
+    cuda::reduce_strided<T>(stream, op, 1, &n, turn, &stride, sum, &stride);
+  }
+}
+
+}  // namespace detail
+
+inline transfer_kernels device_kernels() {
+  using blocks = std::span<strided_block const>;
+  using bytes = std::byte const*;
+  transfer_kernels k;
+  k.copy = detail::copy_block;
+  k.pack = [](int size, blocks all, bytes from, std::byte* to, cudaStream_t stream) {
+    for (auto const& b : all) {
+      detail::copy_block(size, detail::with_packed(b, false), from, to, stream);
+      to += b.elements * size;
+    }
+  };
+  k.unpack = [](int size, blocks all, bytes from, std::byte* to, cudaStream_t stream) {
+    for (auto const& b : all) {
+      detail::copy_block(size, detail::with_packed(b, true), from, to, stream);
+      from += b.elements * size;
+    }
+  };
+  k.combine = [](element_type type, reduction op, std::span<bytes const> addends, std::byte* to,
+                 std::int64_t n, cudaStream_t stream) {
+    switch (type) {
+      case element_type::f32: return detail::combine<float>(op, addends, to, n, stream);
+      case element_type::f64: return detail::combine<double>(op, addends, to, n, stream);
+      case element_type::bf16: return detail::combine<bfloat16>(op, addends, to, n, stream);
+      case element_type::i32: return detail::combine<std::int32_t>(op, addends, to, n, stream);
+      case element_type::i64: return detail::combine<std::int64_t>(op, addends, to, n, stream);
+    }
+  };
+  return k;
+}
+
+}  // namespace ashlar::nccl
