@@ -164,6 +164,19 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
   }
 }
 
+TEST_CASE("a window without room shares nothing, and one of less than a page neither") {
+  for (std::int64_t const bytes : {0, 1, 4095}) {
+    ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
+                         {.bytes_per_rank = bytes});
+    auto const values = dense({9, 7}, 2);
+    auto const x = placed<float, 2>(m, values, {ashlar::partial()});
+    CHECK(m.memory().offset_in_region(x.data()) < 0);
+    CHECK(wrong_with(redistribute(x, ashlar::placement{ashlar::split(1)}), values) == "");
+    CHECK(wrong_with(redistribute_async(x, ashlar::placement{ashlar::broadcast()}).wait(),
+                     values) == "");
+  }
+}
+
 TEST_CASE("small all-reduces in place, one after the other") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const on : {transport::shared_memory, transport::messages}) {

@@ -127,6 +127,8 @@ TEST_CASE("products that tell nothing of flops and gemm_half are errors") {
   };
   CHECK(has(said({}), "0 samples do not tell"));
   CHECK(has(said({{8, 8, 8, 1e-6}, {8, 8, 8, 2e-6}}), "several extents"));
+  CHECK(has(said({{8, 64, 512, 1e-6}, {512, 8, 64, 2e-6}, {64, 512, 8, 1e-6}}), "several extents"));
+  CHECK(said({{8, 64, 512, 1e-6}, {512, 8, 65, 2e-6}}) == "nothing was thrown");
   CHECK(has(said({{8, 8, 8, 0}, {9, 8, 8, 2e-6}}), "above zero"));
   CHECK(has(said({{8, 0, 8, 1e-6}, {9, 8, 8, 2e-6}}), "extent below 1"));
 }

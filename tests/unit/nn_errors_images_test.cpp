@@ -63,6 +63,20 @@ TEST_CASE("images that do not fit") {
         "nn::flatten: the input is 3 but must have 2 dims or more.");
 }
 
+TEST_CASE("images without pixels") {
+  for (ashlar::shape const x : {ashlar::shape{2, 3, 0, 8}, {2, 3, 8, 0}}) {
+    auto const said = [&](auto const& layer) { return message_of([&] { layer.spec(x); }); };
+    auto const fault = [&](char const* layer, char const* window) {
+      return std::string(layer) + ": a window of " + window + " does not fit into the images of " +
+             to_string(x) + ".";
+    };
+    CHECK(said(nn::convolution(3, 4, 3, {.padding = 2})) ==
+          fault("nn::convolution", "3 with padding 2"));
+    CHECK(said(nn::max_pool(2, {.padding = 1})) == fault("nn::max_pool", "2 with padding 1"));
+    CHECK(said(nn::average_pool(1)) == fault("nn::average_pool", "1 with padding 0"));
+  }
+}
+
 TEST_CASE("nets whose images are too small") {
   CHECK(message_of([] { nn::vgg13({.image = 31}); }) ==
         "nn::vgg: images of 31 rows cannot be halved five times. Take 32 or more.");

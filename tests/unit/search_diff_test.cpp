@@ -110,5 +110,24 @@ TEST_CASE("plans of other nets are refused") {
         std::string::npos);
 }
 
+TEST_CASE("plans of another net with as many elements are refused, too") {
+  auto const m = ashlar::machines::gpu_cluster;
+  auto const t = parse_topology("gpu=2");
+  ashlar::shape const x{4, 6, 8};
+  search::problem with_linear, with_gelu;
+  for (auto* net : {&with_linear, &with_gelu}) net->add(embedding_spec({4, 6}, 11, 8));
+  with_linear.add(linear_spec(x, 8));
+  with_gelu.add(gelu_spec(x));
+  for (auto* net : {&with_linear, &with_gelu}) net->add(cross_entropy_spec(x));
+  auto const a = optimal(with_linear, t, m), b = optimal(with_gelu, t, m);
+  for (auto const& [net, name] :
+       {std::pair{&with_linear, "linear"}, std::pair{&with_gelu, "gelu"}}) {
+    auto const said = "search::diff: element 1 (" + std::string(name) +
+                      ") cannot be placed so: its layer has no such row. Compare plans of one net.";
+    CHECK(message_of([&, net = net] { diff(*net, a, b, m); }) == said);
+    CHECK(message_of([&, net = net] { diff(*net, b, a, m); }) == said);
+  }
+}
+
 }  // namespace
 }  // namespace ashlar_test
