@@ -19,10 +19,6 @@ using ashlar::parse_topology;
 using search::any_choice;
 using search::pruning;
 
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-300;
-}
-
 /// The optimum by dynamic programming over all choices.
 search::plan over_all_choices(search::problem const& net, ashlar::topology const& t,
                               ashlar::machine const& m) {

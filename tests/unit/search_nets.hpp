@@ -5,6 +5,7 @@
 // Nets, meshes and machines to search on: layer specs from the rule tables alone, without nn. Work
 // counts are rough, as the tests ask for equality of algorithms, not for realism.
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -143,6 +144,11 @@ inline search::problem block_net(int blocks, shape const& ids, std::int64_t d) {
     });
   net.add(cross_entropy_spec(x));
   return net;
+}
+
+/// Whether two sums of seconds are one but for the order of their addends.
+inline bool close(double a, double b) {
+  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-300;
 }
 
 /// Draws small nets, meshes and machines.

@@ -20,10 +20,6 @@ namespace {
 using ashlar::parse_topology;
 using doctest::Approx;
 
-bool close(double a, double b) {
-  return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-300;
-}
-
 double combinations(search::problem const& net, ashlar::topology const& t) {
   double n = 1;
   for (int i = 0; i < net.size(); ++i)
