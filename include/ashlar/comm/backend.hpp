@@ -7,6 +7,7 @@
 //
 //   backend_of<device::host::processor>   mpi/backend.hpp: an arena, of which the ranks of a node
 //                                         share a part; MPI
+//   backend_of<cuda::processor>           nccl/backend.hpp: a pool of device memory; NCCL
 //
 // It has the members
 //

@@ -84,7 +84,7 @@ class plan_run final : public progressing {
       under_way_ = x_.mesh().start(
           {&what, element_type_of<T>, x_.data(), next_.data(), tickets_[static_cast<int>(at_)]});
     } else {
-      run_local(what, static_cast<T const*>(x_.data()), next.data());
+      run_local(x_.mesh().processor(), what, static_cast<T const*>(x_.data()), next.data());
       x_ = std::move(next);
       ++at_;
     }

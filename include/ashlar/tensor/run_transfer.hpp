@@ -14,16 +14,13 @@
 #include <ashlar/comm/mesh.hpp>
 
 namespace ashlar {
-namespace detail {
 
-/// A step that stays on its rank.
+/// A step that stays on its rank. Another processor's has another first argument.
 template <class T>
-void run_local(transfer const& what, T const* source, T* target) {
+void run_local(device::host::processor const&, transfer const& what, T const* source, T* target) {
   if (what.pads) std::fill_n(target, what.to.elements(), identity_of<T>(what.op));
   for (auto const& block : what.receives) copy(block, source, target);
 }
-
-}  // namespace detail
 
 /// Carries `what` out of `source`, a shard with box what.from, into `target`, one with box what.to.
 /// Communicates: the step's collective along its axes.
@@ -31,7 +28,7 @@ template <class T, class Processor>
 void run_transfer(basic_mesh<Processor> const& m, transfer const& what, T const* source,
                   T* target) {
   if (communicates(what.kind)) m.run(what, element_type_of<T>, source, target);
-  else detail::run_local(what, source, target);
+  else run_local(m.processor(), what, source, target);
 }
 
 }  // namespace ashlar

@@ -17,7 +17,7 @@
 #include <ashlar/device/cuda/array.hpp>
 #include <ashlar/machine/presets.hpp>
 
-#include "played_cuda.hpp"
+#include "played_ranks.hpp"
 
 namespace ashlar_test {
 namespace {
@@ -36,17 +36,10 @@ struct rank_of {
   ashlar::progress order;
   std::unique_ptr<communicator> transport;
 
-  rank_of(int r, ashlar::topology const& t, unique_id const& id, sums how,
-          std::chrono::milliseconds deadline)
-      : rank(r), topology(t) {
-    ranks.here.rank = r;
-    ranks.here.size = t.ranks();
-    ranks.deadline = deadline;
-    ranks.end_process = [](char const* why) { std::fprintf(stderr, "%s\n", why), std::abort(); };
-    ranks.all = std::make_shared<handle>(id, r, t.ranks(), deadline);
-    transport = std::make_unique<communicator>(ranks, t, order, compute, memory, device_kernels(),
-                                               how);
-  }
+  rank_of(world const& w, ashlar::topology const& t, sums how)
+      : rank(w.rank()), topology(t), ranks(w),
+        transport(std::make_unique<communicator>(ranks, t, order, compute, memory, device_kernels(),
+                                                 how)) {}
 
   std::uint64_t ticket(ashlar::transfer const& x) {
     transport->open(x.axes);
@@ -57,40 +50,23 @@ struct rank_of {
   }
 };
 
-unique_id new_id() {
-  static int number = 0;
-  ++number;
-  unique_id id{};
-  std::memcpy(id.data(), &number, sizeof number);
-  return id;
-}
-
-/// Runs body(rank) as every rank at once; what each threw, or nothing.
 template <class Body>
 std::vector<std::string> run_ranks(ashlar::topology const& t, sums how, Body const& body,
                                    std::chrono::milliseconds deadline = 60s) {
-  unique_id const id = new_id();
-  std::vector<std::string> said(static_cast<std::size_t>(t.ranks()));
-  std::vector<std::thread> threads;
-  for (int r = 0; r < t.ranks(); ++r)
-    threads.emplace_back([&, r] {
-      try {
-        rank_of me(r, t, id, how, deadline);
+  return played::run_ranks(
+      t.ranks(),
+      [&](world const& w) {
+        rank_of me(w, t, how);
         body(me);
-      } catch (std::exception const& e) {
-        said[static_cast<std::size_t>(r)] = e.what();
-      }
-    });
-  for (auto& thread : threads) thread.join();
-  return said;
+      },
+      deadline);
 }
 template <class Body>
 void all_ranks(ashlar::topology const& t, sums how, Body const& body) {
-  for (auto const& said : run_ranks(t, how, body)) CHECK(said == "");
-  CHECK(played::live_blocks() == 0);
-  CHECK(played::live_streams() == 0);
-  CHECK(played::live_events() == 0);
-  CHECK(played::live_communicators() == 0);
+  played::all_ranks(t.ranks(), [&](world const& w) {
+    rank_of me(w, t, how);
+    body(me);
+  });
 }
 
 index as_index(ashlar::shape const& extents) {

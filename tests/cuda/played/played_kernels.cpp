@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels of device/cuda/strided.hpp as those of the host, run when the stream comes to them.
+// The kernels of device/cuda/strided.hpp, and fill, as those of the host, run when the stream comes to them.
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
+#include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/strided.hpp>
 #include <ashlar/device/host/reduce_strided.hpp>
 
@@ -55,10 +57,16 @@ void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t co
   });
 }
 
+template <class T>
+void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T* y) {
+  played::enqueue(stream, [=] { std::fill_n(y, n, value); });
+}
+
 #define ASHLAR_PLAYED_REDUCE(T)                                                                    \
   template void reduce_strided(cudaStream_t, reduction, int, std::int64_t const*,                  \
                                std::span<T const* const>, std::int64_t const*, T*,                 \
-                               std::int64_t const*);
+                               std::int64_t const*);                                               \
+  template void fill<T>(cudaStream_t, T, std::int64_t, T*);
 
 ASHLAR_PLAYED_REDUCE(float)
 ASHLAR_PLAYED_REDUCE(double)

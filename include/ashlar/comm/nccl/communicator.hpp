@@ -45,6 +45,9 @@ class communicator final : public ashlar::communicator {
     if (std::uncaught_exceptions() == 0 && !watchdog_.has_stopped()) cudaStreamSynchronize(own_);
   }
 
+  /// Throws ashlar::error if the watchdog has taken the communicators down.
+  void refuse_if_stopped() { watchdog_.refuse_if_stopped(); }
+
   void open(axis_list const& axes) override {
     turns_.announce(axes);
     if (topology_.group_size(axes) > 1) groups_.of(axes);

@@ -58,6 +58,8 @@ void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T*
 ASHLAR_MAPS(float, float)
 ASHLAR_MAPS(double, double)
 ASHLAR_MAPS(bfloat16, float)
+template void fill<std::int32_t>(cudaStream_t, std::int32_t, std::int64_t, std::int32_t*);
+template void fill<std::int64_t>(cudaStream_t, std::int64_t, std::int64_t, std::int64_t*);
 
 #undef ASHLAR_MAPS
 #undef ASHLAR_BINARY

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A device as a type: meshes and tensors say by it whose memory they are in (device/host/processor.hpp is
+// the host's). What works on them is given to its stream, in the order of the program.
+
+#include <cuda_runtime_api.h>
+
+namespace ashlar::cuda {
+
+struct processor {
+  /// The program's own loops may not touch the memory.
+  static constexpr bool is_host = false;
+
+  cudaStream_t stream = nullptr;
+};
+
+}  // namespace ashlar::cuda
