@@ -43,13 +43,16 @@ search::problem mlp(options const& o) {
   return p;
 }
 search::problem vgg13(options const& o) {
-  return any_length(nn::describe(nn::vgg13({.image = o.image, .classes = o.classes}), images(o)));
+  return any_length(
+      nn::describe(nn::vgg13({.image = o.image, .classes = o.classes, .halo = o.halo}), images(o)));
 }
 search::problem vgg16(options const& o) {
-  return any_length(nn::describe(nn::vgg16({.image = o.image, .classes = o.classes}), images(o)));
+  return any_length(
+      nn::describe(nn::vgg16({.image = o.image, .classes = o.classes, .halo = o.halo}), images(o)));
 }
 search::problem alexnet(options const& o) {
-  return any_length(nn::describe(nn::alexnet({.image = o.image, .classes = o.classes}), images(o)));
+  return any_length(nn::describe(
+      nn::alexnet({.image = o.image, .classes = o.classes, .halo = o.halo}), images(o)));
 }
 
 search::problem dlrm(options const& o) {

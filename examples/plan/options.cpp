@@ -54,6 +54,10 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
       "micro-batches in a step; auto: the fastest number, --batch being that of the step", net);
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
+  app.add_flag("--halo", o.halo,
+               "plans may also split the rows of images and exchange what windows reach over the "
+               "border; such plans are priced and do not run yet")
+      ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
   number("--rows", o.rows, 1, "rows of each of them", net);
   app.add_option("--widths", o.widths, "of mlp: features in, of every hidden layer, and classes")

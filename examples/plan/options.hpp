@@ -19,7 +19,8 @@ struct options {
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
   std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< of mlp
   std::int64_t image = 224, classes = 1000;                  ///< of nets for images
-  std::int64_t tables = 26, rows = 1'000'000;                ///< of dlrm
+  bool halo = false;
+  std::int64_t tables = 26, rows = 1'000'000;  ///< of dlrm
   std::string type = "float";
 
   std::string ranks = "node=1,gpu=8", machine = "h200_server", memory;

@@ -10,7 +10,9 @@
 #include <support/placed.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/pooling.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -100,6 +102,34 @@ TEST_CASE("plans for another mesh, another net, or none") {
   CHECK(has(message_of([&] { nn::place<double>(nn::embedding(7, 4), m, plan); }),
             "made for another net"));
   CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
+}
+
+TEST_CASE("plans that are priced and do not run yet") {
+  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
+  auto const net = nn::linear(4, 6);
+  auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
+  search::pipeline_plan pipeline;
+  pipeline.chosen = plan_source(problem, m.topology(), m.machine()).whole();
+  pipeline.stages.resize(1);
+  CHECK(message_of([&] { nn::place<double>(net, m, pipeline); }) == "nothing was thrown");
+  pipeline.stages.resize(3);
+  CHECK(has(message_of([&] { nn::place<double>(net, m, pipeline); }),
+            "nn::place: the plan has 3 pipeline stages, and these do not run yet. Plan without"));
+
+  // A split of rows that the layer offers: taken where nobody has a neighbour, else refused.
+  auto const images = nn::chain(nn::max_pool(3, {.stride = 1, .halo = true}), nn::flatten());
+  auto const of_images = any_length(nn::describe<double>(images, nn::image_batch{2, 3, 9, 9}));
+  auto plan = plan_source(of_images, m.topology(), m.machine()).whole();
+  auto& pool = plan.choices[0];
+  pool.x = pool.y = pool.dy = pool.dx = ashlar::placement{ashlar::split(2)};
+  predict(plan, of_images, m.machine());
+  auto const said = message_of([&] { nn::place<double>(images, m, plan); });
+  CAPTURE(said);
+  CHECK(has(said, world_size() == 1
+                      ? "nothing was thrown"
+                      : "nn::place: element 0 (max_pool) splits the rows of its images along gpu, "
+                        "and the exchange of halos does not run yet. Make the net without .halo "
+                        "and search again."));
 }
 
 TEST_CASE("ranks that disagree on the machine or on the plan all hear of it") {

@@ -26,6 +26,7 @@ struct alexnet_options {
   std::int64_t hidden = 4096;  ///< features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< of an image
+  bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
 };
 
 /// Input: image_batch; output: [batch, classes]. Throws ashlar::error if the images are too small.
@@ -36,12 +37,12 @@ constexpr auto alexnet(alexnet_options const& o = {}) {
     throw error("nn::alexnet", "images of " + std::to_string(o.image) +
                                    " rows leave nothing for the last layers. Take 63 or more.");
   std::int64_t const w = o.width;
-  auto const maximum = max_pool(3, {.stride = 2});
-  return chain(convolution(o.channels, w, 11, {.stride = 4, .padding = 2}), relu(), maximum,
-               convolution(w, 3 * w, 5, {.padding = 2}), relu(), maximum,
-               convolution(3 * w, 6 * w, 3, {.padding = 1}), relu(),
-               convolution(6 * w, 4 * w, 3, {.padding = 1}), relu(),
-               convolution(4 * w, 4 * w, 3, {.padding = 1}), relu(), maximum,
+  auto const maximum = max_pool(3, {.stride = 2, .halo = o.halo});
+  return chain(convolution(o.channels, w, 11, {.stride = 4, .padding = 2, .halo = o.halo}), relu(),
+               maximum, convolution(w, 3 * w, 5, {.padding = 2, .halo = o.halo}), relu(), maximum,
+               convolution(3 * w, 6 * w, 3, {.padding = 1, .halo = o.halo}), relu(),
+               convolution(6 * w, 4 * w, 3, {.padding = 1, .halo = o.halo}), relu(),
+               convolution(4 * w, 4 * w, 3, {.padding = 1, .halo = o.halo}), relu(), maximum,
                linear<3, 1>({4 * w, side, side}, {o.hidden}), relu(), linear(o.hidden, o.hidden),
                relu(), linear(o.hidden, o.classes));
 }

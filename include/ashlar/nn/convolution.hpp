@@ -10,7 +10,8 @@
 //
 // Channels come before pixels (NCHW): a convolution is then weight · im2col(x) without transposing,
 // and a split of channels is a split into whole planes. weight is [out, in, kernel, kernel].
-// Rows of the plan: images, output channels, input channels (signature/image.hpp).
+// Rows of the plan: images, output channels, input channels (signature/image.hpp); with `.halo`
+// rows of pixels too, to see what they would cost.
 // Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; bias zero.
 
 #include <algorithm>
@@ -29,6 +30,7 @@ struct convolution_options {
   std::int64_t stride = 1;
   std::int64_t padding = 0;  ///< zeros on every side
   bool bias = true;
+  bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
 };
 
 template <class T, class At>
@@ -109,7 +111,8 @@ class convolution {
   /// Throws ashlar::error unless channels, kernel and stride are positive and padding is not negative.
   constexpr convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
                         convolution_options const& options = {})
-      : in_(in), out_(out), window_{kernel, options.stride, options.padding}, bias_(options.bias) {
+      : in_(in), out_(out), window_{kernel, options.stride, options.padding}, bias_(options.bias),
+        halo_(options.halo) {
     if (in < 1 || out < 1)
       throw error("nn::convolution", "the numbers of channels must be 1 or more.");
     detail::check_window("nn::convolution", window_);
@@ -127,6 +130,7 @@ class convolution {
     s.parameters.push_back({"weight", weight_extents(), true});
     if (bias_) s.parameters.push_back({"bias", {out_}, false});
     s.rows = convolution_training_rows(bias_);
+    if (halo_) detail::offer_halo(s, window_);
     auto const pixels = static_cast<double>(s.y[0] * s.y[2] * s.y[3]);
     auto const window = static_cast<double>(in_ * window_.extent * window_.extent);
     s.forward_flops = 2 * pixels * window * static_cast<double>(out_);
@@ -160,7 +164,7 @@ class convolution {
 
   std::int64_t in_, out_;
   device::window window_;
-  bool bias_;
+  bool bias_, halo_;
 };
 
 }  // namespace ashlar::nn

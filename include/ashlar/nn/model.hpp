@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/search/halo.hpp>
 #include <ashlar/search/legal.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
 #include <ashlar/tensor/gather.hpp>
@@ -152,6 +153,13 @@ void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
     if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
       throw error("nn::place", "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
                                    ") of the plan lies as no rule of that layer permits.");
+    if (auto const axes = search::halo_axes(problem.spec(i), plan[i], m.topology()); !axes.empty())
+      throw error("nn::place",
+                  "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
+                      ") splits the rows of its images along " +
+                      std::string(m.topology().axis[axes[0]].name.view()) +
+                      ", and the exchange of halos does not run yet. Make the net without .halo "
+                      "and search again.");
     if (problem[i].kind == search::element_kind::residual_end &&
         !(plan[i] == plan[problem[i].partner]))
       throw error("nn::place", "the two ends of the residual, elements " +

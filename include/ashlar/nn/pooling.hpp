@@ -25,6 +25,7 @@ namespace ashlar::nn {
 struct pool_options {
   std::int64_t stride = 0;  ///< 0: as wide as the window
   std::int64_t padding = 0;
+  bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
 };
 
 struct pool_maximum {};
@@ -85,7 +86,8 @@ class pool {
 
   /// Throws ashlar::error unless extent and stride are positive and the padding is below the extent.
   constexpr explicit pool(std::int64_t extent, pool_options const& options = {})
-      : window_{extent, options.stride == 0 ? extent : options.stride, options.padding} {
+      : window_{extent, options.stride == 0 ? extent : options.stride, options.padding},
+        halo_(options.halo) {
     detail::check_window(entity, window_);
   }
 
@@ -96,6 +98,7 @@ class pool {
     s.x = x;
     s.y = {x[0], x[1], window_.places(x[2]), window_.places(x[3])};
     s.rows = maximum ? max_pool_training_rows() : average_pool_training_rows();
+    if (halo_) detail::offer_halo(s, window_);
     s.forward_values = s.backward_values = static_cast<double>(x.elements() + s.y.elements());
     s.saved_values = maximum ? static_cast<double>(s.y.elements()) : 0;
     return s;
@@ -110,6 +113,7 @@ class pool {
 
  private:
   device::window window_;
+  bool halo_;
 };
 
 using max_pool = pool<pool_maximum>;

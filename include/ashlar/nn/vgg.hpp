@@ -29,17 +29,18 @@ struct vgg_options {
   std::int64_t hidden = 4096;  ///< features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< of an image
+  bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
 };
 
 /// N convolutions of 3 x 3 with their relus, 2 or 3 of them, then the maximum of 2 x 2.
 template <int N>
-requires(N == 2 || N == 3) constexpr auto vgg_stage(std::int64_t in, std::int64_t out) {
-  auto const convolve = [out](std::int64_t from) {
-    return convolution(from, out, 3, {.padding = 1});
+requires(N == 2 || N == 3) constexpr auto vgg_stage(std::int64_t in, std::int64_t out, bool halo) {
+  auto const convolve = [out, halo](std::int64_t from) {
+    return convolution(from, out, 3, {.padding = 1, .halo = halo});
   };
-  if constexpr (N == 2) return chain(convolve(in), relu(), convolve(out), relu(), max_pool(2));
-  else
-    return chain(convolve(in), relu(), convolve(out), relu(), convolve(out), relu(), max_pool(2));
+  auto const maximum = max_pool(2, {.halo = halo});
+  if constexpr (N == 2) return chain(convolve(in), relu(), convolve(out), relu(), maximum);
+  else return chain(convolve(in), relu(), convolve(out), relu(), convolve(out), relu(), maximum);
 }
 
 /// Stages of so many convolutions, then the linear layers. Input: image_batch; output: [batch,
@@ -50,10 +51,10 @@ constexpr auto vgg(vgg_options const& o) {
     throw error("nn::vgg", "images of " + std::to_string(o.image) +
                                " rows cannot be halved five times. Take 32 or more.");
   std::int64_t const w = o.width, side = o.image / 32;
-  return chain(vgg_stage<N1>(o.channels, w), vgg_stage<N2>(w, 2 * w), vgg_stage<N3>(2 * w, 4 * w),
-               vgg_stage<N4>(4 * w, 8 * w), vgg_stage<N5>(8 * w, 8 * w),
-               linear<3, 1>({8 * w, side, side}, {o.hidden}), relu(), linear(o.hidden, o.hidden),
-               relu(), linear(o.hidden, o.classes));
+  return chain(vgg_stage<N1>(o.channels, w, o.halo), vgg_stage<N2>(w, 2 * w, o.halo),
+               vgg_stage<N3>(2 * w, 4 * w, o.halo), vgg_stage<N4>(4 * w, 8 * w, o.halo),
+               vgg_stage<N5>(8 * w, 8 * w, o.halo), linear<3, 1>({8 * w, side, side}, {o.hidden}),
+               relu(), linear(o.hidden, o.hidden), relu(), linear(o.hidden, o.classes));
 }
 
 /// VGG-13, two convolutions a stage: [batch, channels, image, image] -> [batch, classes].

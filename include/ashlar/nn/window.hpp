@@ -3,13 +3,15 @@
 
 #pragma once
 
-// What the layers that slide a window over images ask of it and of their input, in one sentence each.
+// What the layers that slide a window over images ask of it and of their input, in one sentence each,
+// and what they say of the halo that a split of their rows needs.
 
 #include <limits>
 #include <string>
 
 #include <ashlar/device/window.hpp>
-#include <ashlar/layout/shape.hpp>
+#include <ashlar/search/layer_spec.hpp>
+#include <ashlar/signature/image.hpp>
 
 namespace ashlar::nn {
 
@@ -40,6 +42,12 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
                            to_string(x) + ".");
   if (x[2] > std::numeric_limits<std::int32_t>::max() / x[3])
     throw error(layer, "an image of " + to_string(x) + " has more pixels than can be indexed.");
+}
+
+/// Lets plans split the rows of images, at the price of the halo that `w` then needs.
+constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
+  s.halo = {2, w};
+  s.rows.push_back(halo_row(s.parameters.size()));
 }
 
 }  // namespace detail

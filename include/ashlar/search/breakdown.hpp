@@ -7,8 +7,8 @@
 // a plan show. All figures are of one step on the busiest rank, micro-batches included.
 //
 //   work          computing
-//   activations   moves of y -> x into the element, and of its statistics
-//   gradients     moves of dx -> dy into the element
+//   activations   moves of y -> x into the element, of its statistics and of its halo of x
+//   gradients     moves of dx -> dy into the element, and of its halo of dx
 //   parameters    gathering of its parameters, reduction of their gradients
 //   received      bytes of all these moves
 //   memory        kept and gathered, as in memory.hpp; `total` has their sum and their maximum
@@ -71,8 +71,16 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
   int const moment = fullest_moment(net, chosen);
   for (int i = 0; i < net.size(); ++i) {
     cost_breakdown& own = parts.elements[static_cast<std::size_t>(i)];
-    own.work = net.micro_batches * work_seconds(net.spec(i), chosen[i], chosen.mesh, m,
-                                                net.element_size, net.runs(i, chosen.recomputed));
+    auto const runs = net.runs(i, chosen.recomputed);
+    own.work = net.micro_batches *
+               work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size, runs);
+    int const forward = runs == forward_runs::once ? 1 : 2;
+    auto const load = halo_of(net.spec(i), chosen[i], chosen.mesh);
+    auto const halo = halo_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
+    own.activations += net.micro_batches * forward * halo.forward;
+    own.gradients += net.micro_batches * halo.backward;
+    own.received += double(net.micro_batches) * net.element_size *
+                    double(forward * load.forward.elements + load.backward.elements);
     own.memory = memory_of(net, chosen, i, moment);
     parts.total.work += own.work;
     parts.total.activations += own.activations;

@@ -6,6 +6,7 @@
 // The objective (problem.hpp) in two forms that the tests hold equal: of a whole plan, read off its
 // schedule, and of one element alone, from tables, which is what the algorithms add up.
 
+#include <ashlar/search/halo.hpp>
 #include <ashlar/search/memory.hpp>
 #include <ashlar/search/schedule.hpp>
 
@@ -26,9 +27,14 @@ constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const&
   for (auto const& move : schedule(net, chosen, m))
     cost.communication += (move.phase == phase::synchronize ? 1 : net.micro_batches) *
                           move.plan.seconds;
-  for (int i = 0; i < net.size(); ++i)
-    cost.work += net.micro_batches * work_seconds(net.spec(i), chosen[i], chosen.mesh, m,
-                                                  net.element_size, net.runs(i, chosen.recomputed));
+  for (int i = 0; i < net.size(); ++i) {
+    auto const runs = net.runs(i, chosen.recomputed);
+    cost.work += net.micro_batches *
+                 work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size, runs);
+    cost.communication +=
+        net.micro_batches *
+        halo_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size).seconds(runs);
+  }
   return cost;
 }
 
@@ -70,7 +76,10 @@ constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& sp
   element_cost cost;
   cost.work = batches *
               work_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size, runs);
-  cost.weight = cost.work;
+  cost.communication =
+      batches *
+      halo_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size).seconds(runs);
+  cost.weight = cost.work + cost.communication;
   for (int k = 0; k < tables.count; ++k) {
     parameter_choice const& p = c.parameters.items[k];
     auto const gather = paths.move(tables.items[k], p.store, p.use);

@@ -8,6 +8,7 @@
 // user's own layer fills in its own. All counts are of the whole, undistributed layer.
 
 #include <ashlar/layout/shape.hpp>
+#include <ashlar/layout/sliding_window.hpp>
 #include <ashlar/signature/training_row.hpp>
 
 namespace ashlar::search {
@@ -40,6 +41,14 @@ struct gemm_dims {
   friend constexpr bool operator==(gemm_dims const&, gemm_dims const&) = default;
 };
 
+/// A dim of x and y along which a window slides: rows of the table that split it need, beside what
+/// they say, an exchange of what the window reaches over the border (halo.hpp).
+struct halo_spec {
+  int dim = -1;  ///< -1: none
+  sliding_window window;
+  friend constexpr bool operator==(halo_spec const&, halo_spec const&) = default;
+};
+
 struct layer_spec {
   label name;
   shape x, y;
@@ -52,6 +61,7 @@ struct layer_spec {
   double backward_values = 0;
   double saved_values = 0;  ///< elements kept from forward to backward
   gemm_dims gemm;
+  halo_spec halo;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 

@@ -9,6 +9,7 @@
 //   kept       = saved  +  Σ parameters (2 + optimizer_states) · |store|
 //                                       + |grad| where grad is not store
 //   gathered   = |x| + |y| + |dx| + |dy|  +  Σ parameters |use| where use is not store
+//                                         +  the halos of x and dx, if there are any (halo.hpp)
 //
 // times the element size. (2: the value and its gradient. Where the gradient is not left as it is
 // stored, it is summed over the micro-batches in place, so both exist.) Activations of one
@@ -21,6 +22,7 @@
 // "All" is saved_values · fraction, that of work.hpp. Buffers of collectives are not counted.
 
 #include <ashlar/layout/layout.hpp>
+#include <ashlar/search/halo.hpp>
 #include <ashlar/search/work.hpp>
 
 namespace ashlar::search {
@@ -59,6 +61,8 @@ constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const
   bytes.gathered += (x + max_local_elements(spec.y, t, c.y) + max_local_elements(spec.x, t, c.dx) +
                      max_local_elements(spec.y, t, c.dy)) *
                     net.element_size;
+  if (spec.halo.dim >= 0)
+    bytes.gathered += 2 * halo_of(spec, c, t).forward.elements * net.element_size;
   for (int k = 0; k < spec.parameters.size(); ++k) {
     parameter_choice const& p = c.parameters.items[k];
     shape const& extents = spec.parameters.items[k].extents;

@@ -7,8 +7,8 @@
 // which stretches of elements repeat (fold.hpp).
 //
 //   enter    the move of x into an element       back   the move of dy into it
-//   inside   its parameters and statistics,      rest   its parameters, backward and at the end
-//            forward                                    of the step
+//   inside   its parameters, statistics and      rest   its halo and parameters, backward and at the
+//            halo (halo.hpp), forward                   end of the step
 //
 // Moves of several parameters of an element that take the same steps are one line. Seconds and bytes
 // are of one step, all micro-batches.
@@ -100,6 +100,25 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
+/// The exchange of an element's halo in one pass, if it has one.
+template <int N>
+void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
+              basic_plan<N> const& chosen, machine const& m, phase when) {
+  bool const forward = when == phase::forward;
+  auto const& spec = net.spec(i);
+  topology const& t = chosen.mesh;
+  auto const load = halo_of(spec, chosen[i], t);
+  std::int64_t const elements = (forward ? load.forward : load.backward).elements;
+  if (elements == 0) return;
+  auto const cost = halo_seconds(spec, chosen[i], t, m, net.element_size);
+  bool const again = forward && net.runs(i, chosen.recomputed) != forward_runs::once;
+  double const times = net.micro_batches * (again ? 2 : 1);
+  lines.insert(lines.begin(), {when, forward ? "halo of x" : "halo of dx", collective::permute,
+                               to_string(halo_axes(spec, chosen[i], t), t),
+                               times * net.element_size * double(elements),
+                               times * (forward ? cost.forward : cost.backward)});
+}
+
 /// Numbers an item among those seen before.
 template <class Item>
 int number_of(std::vector<Item>& seen, Item const& item) {
@@ -153,10 +172,12 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                           lines(moves[at].enter), lines(moves[at].inside), lines(moves[at].back),
                           lines(moves[at].rest)});
     level += net[i].kind == element_kind::residual_begin;
-    auto const& e = o.elements.back();
+    auto& e = o.elements.back();
+    auto const runs = net.runs(i, chosen.recomputed);
+    detail::add_halo(e.inside, net, i, chosen, m, phase::forward);
+    detail::add_halo(e.rest, net, i, chosen, m, phase::backward);
     list[at].own = detail::number_of(
-        inners,
-        inner{e.name, net[i].layer, chosen[i], net.runs(i, chosen.recomputed), e.inside, e.rest});
+        inners, inner{e.name, net[i].layer, chosen[i], runs, e.inside, e.rest});
     list[at].enter = detail::number_of(boundaries, e.enter);
     list[at].back = detail::number_of(boundaries, e.back);
   }

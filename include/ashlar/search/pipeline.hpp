@@ -12,6 +12,7 @@
 // How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j: u_j without the sending. The exact
 // search finds the least of that, a chain of s + m - 1 micro-batches; what its plan takes is T. Under
 // a memory limit that this plan exceeds each stage is searched alone. The bound holds either way.
+// Stages recompute nothing of their forward passes.
 
 #include <algorithm>
 #include <string>
@@ -105,6 +106,10 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
       throw error("search::pipeline", "asked for " + std::to_string(batches) +
                                           " micro-batches, the chain was described with " +
                                           std::to_string(net.micro_batches) + ".");
+    if (net.recomputed != 0)
+      throw error("search::pipeline",
+                  "the chain asks for recomputed segments, which stages do not have yet. Describe "
+                  "it with recomputed = 0.");
     auto const blocks = find_blocks(net);
     bool const all = options.stages.empty();
     for (int const stages : all ? detail::divisors(blocks.count) : options.stages) {

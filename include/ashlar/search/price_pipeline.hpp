@@ -45,6 +45,9 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     for (int i = stage.first; i < stage.last; ++i) {
       layer_spec spec = net.spec(i);
       stage.work += work_seconds(spec, chosen[i], t, m, net.element_size);
+      auto const halo = halo_seconds(spec, chosen[i], t, m, net.element_size);
+      stage.seconds += halo.seconds();
+      stage.forward += halo.forward;
       spec.saved_values *= std::min(micro_batches, stages - s);
       auto const bytes = memory_of(net, spec, chosen[i], t);
       kept += bytes.kept;

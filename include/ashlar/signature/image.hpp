@@ -14,12 +14,14 @@
 //                     1, for a balanced split of c channels is none of c h w features. A linear layer
 //                     that takes the three dims themselves keeps a split of channels.
 //
-// No row splits height or width. A rank with h / p rows of an image needs the k - s rows (k the
-// window's extent, s its stride) that its neighbours hold, and no collective of the algebra brings
-// them. Where such a halo exchange is added, its row is x S(2), w B, y S(2), dy S(2), dx S(2), dw P,
-// for extents that divide, and it costs per micro-batch, beside what a split of the batch costs,
+// No row of these tables splits height or width: a rank with h / p rows of an image needs rows that
+// its neighbours hold, as far as the window reaches over the border, and no collective of the algebra
+// brings them. `halo_row` is the row that such a layer may offer besides,
 //
-//   2 (2 α + n c (k - s) w e β)      forward, of x; backward, the gradients of the same rows, added
+//   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
+//
+// local once that halo is there; search/halo.hpp prices the exchange. It is not one of the tables, so
+// that nothing is taken for local that is not, and no layer offers it unless it is asked to.
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -50,6 +52,17 @@ constexpr training_table max_pool_training_rows() { return nonlinear_training_ro
 
 constexpr training_table average_pool_training_rows() {
   return join_independent(average_pool_signatures());
+}
+
+/// A split of the rows of images, for a layer with so many parameters; with the exchange of a halo.
+constexpr training_row halo_row(int parameters) {
+  auto const rows = split(2, 0);
+  training_row row{rows, rows, rows, rows, {}, {}, {}};
+  for (int k = 0; k < parameters; ++k) {
+    row.use.push_back(broadcast());
+    row.grad.push_back(partial());
+  }
+  return row;
 }
 
 constexpr training_table flatten_training_rows(bool planes_of_one) {

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The halo that a split of an image's rows needs: counted row by row from what every place of the
+// window reads, priced by hand, and chosen by the search where a split of the batch does not go far.
+
+#include <algorithm>
+#include <set>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/machine/presets.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+using ashlar::axis_list, ashlar::interval, ashlar::sliding_window, ashlar::topology,
+    ashlar::traffic;
+
+namespace {
+
+/// The part of n that each rank along `axes` has, row-major, by repeated balanced splits.
+std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& axes) {
+  std::vector<interval> list{{0, n}};
+  for (auto const a : axes) {
+    std::vector<interval> finer;
+    for (auto const& part : list)
+      for (int i = 0; i < t.extent(a); ++i)
+        finer.push_back(ashlar::balanced_part(part, t.extent(a), i));
+    list = finer;
+  }
+  return list;
+}
+
+/// Every row that a rank's places read and it does not own, one by one: who gets how many from how
+/// many, and who is asked for how many by how many.
+search::halo_traffic counted(sliding_window const& w, std::int64_t n, topology const& t,
+                             axis_list const& axes) {
+  auto const x = parts(n, t, axes), y = parts(w.places(n), t, axes);
+  std::vector<std::set<std::pair<std::size_t, std::int64_t>>> gets(x.size()), gives(x.size());
+  for (std::size_t rank = 0; rank < x.size(); ++rank)
+    for (auto place = y[rank].begin; place < y[rank].end(); ++place)
+      for (std::int64_t k = 0; k < w.extent; ++k) {
+        auto const row = place * w.stride - w.padding + k;
+        for (std::size_t owner = 0; owner < x.size(); ++owner)
+          if (owner != rank && x[owner].begin <= row && row < x[owner].end()) {
+            gets[rank].insert({owner, row});
+            gives[owner].insert({rank, row});
+          }
+      }
+  auto const busiest = [](auto const& all) {
+    traffic most;
+    for (auto const& one : all) {
+      std::set<std::size_t> others;
+      for (auto const& entry : one) others.insert(entry.first);
+      traffic const own{static_cast<std::int64_t>(others.size()),
+                        static_cast<std::int64_t>(one.size())};
+      if (std::pair(own.elements, own.messages) > std::pair(most.elements, most.messages))
+        most = own;
+    }
+    return most;
+  };
+  return {busiest(gets), busiest(gives)};
+}
+
+search::layer_choice rows_split(search::layer_spec const& spec, ashlar::placement const& x) {
+  search::layer_choice c;
+  c.x = c.y = c.dx = c.dy = x;
+  for (int k = 0; k < spec.parameters.size(); ++k) {
+    auto const whole = ashlar::placement::all_broadcast(x.axes());
+    c.parameters.push_back({whole, whole, whole});
+  }
+  return c;
+}
+
+/// Convolutions on large images, all planes of one size, and a classifier on them.
+auto image_net(std::int64_t image, bool halo) {
+  return nn::chain(nn::convolution(3, 16, 3, {.padding = 1, .halo = halo}), nn::relu(),
+                   nn::convolution(16, 16, 3, {.padding = 1, .halo = halo}), nn::relu(),
+                   nn::max_pool(4, {.halo = halo}),
+                   nn::linear<3, 1>({16, image / 4, image / 4}, {10}));
+}
+
+int splits_of_rows(search::problem const& net, search::plan const& plan) {
+  int n = 0;
+  for (int i = 0; i < plan.size(); ++i)
+    n += !search::halo_axes(net.spec(i), plan[i], plan.mesh).empty();
+  return n;
+}
+
+}  // namespace
+
+TEST_CASE("a halo is every row that a rank's windows read and it does not own, and no other") {
+  for (auto const& [t, axes] : {std::pair{topology{{"gpu", 2}}, axis_list{0}},
+                                std::pair{topology{{"gpu", 3}}, axis_list{0}},
+                                std::pair{topology{{"gpu", 8}}, axis_list{0}},
+                                std::pair{topology{{"node", 2}, {"gpu", 3}}, axis_list{0, 1}},
+                                std::pair{topology{{"node", 2}, {"gpu", 3}}, axis_list{1, 0}}})
+    for (std::int64_t const extent : {1, 2, 3, 5, 11})
+      for (std::int64_t stride = 1; stride <= std::min<std::int64_t>(extent, 4); ++stride)
+        for (std::int64_t padding = 0; padding < extent && padding <= 2; ++padding)
+          for (std::int64_t const n : {11, 12, 13, 16, 17, 31, 64}) {
+            sliding_window const w{extent, stride, padding};
+            CAPTURE(to_string(t));
+            CAPTURE(extent);
+            CAPTURE(stride);
+            CAPTURE(padding);
+            CAPTURE(n);
+            auto const found = search::halo_coordinates(w, n, w.places(n), t, axes);
+            auto const expected = counted(w, n, t, axes);
+            CHECK(found.forward == expected.forward);
+            CHECK(found.backward == expected.backward);
+          }
+}
+
+TEST_CASE("the halos of the textbooks") {
+  topology const four{{"gpu", 4}};
+  auto const rows = [&](sliding_window const& w, std::int64_t n) {
+    return search::halo_coordinates(w, n, w.places(n), four, {0});
+  };
+  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // a row from either side
+  CHECK(rows({5, 1, 2}, 64) == search::halo_traffic{{2, 4}, {2, 4}});
+  CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
+  CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards do
+  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // 3 3 2 2 rows for 2 1 1 1 places
+  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);  // 2 1 1 1 rows: from further than neighbours
+}
+
+TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
+  auto const spec = nn::convolution(6, 4, 3, {.padding = 1, .halo = true}).spec({4, 6, 32, 20});
+  topology const t{{"node", 2}, {"gpu", 4}};
+  ashlar::machine const m{{2e-6, 1e-10}, {5e-6, 1e-9}, 1e12, 1e11, 0};
+  auto const along_gpu = rows_split(spec, ashlar::parse_placement("S(0),S(2)"));
+  auto const inside = search::halo_of(spec, along_gpu, t);
+  CHECK(inside.forward == traffic{2, 2 * 2 * 6 * 20});  // two rows of 2 images of 6 channels
+  CHECK(inside.backward == inside.forward);
+  auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
+  CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));
+  CHECK(cost.seconds() == doctest::Approx(2 * cost.forward));
+  // Between two nodes there is one neighbour, and the node's four ranks share its link.
+  auto const along_node = rows_split(spec, ashlar::parse_placement("S(2),B"));
+  CHECK(search::halo_of(spec, along_node, t).forward == traffic{1, 4 * 6 * 20});
+  CHECK(search::halo_seconds(spec, along_node, t, m, 4).forward ==
+        doctest::Approx(5e-6 + 480 * 4 * 4e-9));
+  CHECK(search::halo_seconds(spec, rows_split(spec, ashlar::parse_placement("S(0),S(1)")), t, m, 4)
+            .seconds() == 0);
+  // The halo is memory while the layer runs, of x and of dx.
+  search::problem net;
+  net.add(spec);
+  auto without = spec;
+  without.halo = {};
+  CHECK(memory_of(net, spec, along_gpu, t).gathered ==
+        memory_of(net, without, along_gpu, t).gathered + 2 * 480 * 4);
+}
+
+TEST_CASE("a layer offers the row only when asked") {
+  ashlar::shape const x{2, 3, 8, 8};
+  for (bool const halo : {false, true}) {
+    auto const convolution = nn::convolution(3, 4, 3, {.halo = halo}).spec(x);
+    auto const maximum = nn::max_pool(3, {.stride = 1, .halo = halo}).spec(x);
+    CHECK(convolution.rows.size() ==
+          ashlar::convolution_training_rows(true).size() + (halo ? 1 : 0));
+    CHECK(maximum.rows.size() == ashlar::max_pool_training_rows().size() + (halo ? 1 : 0));
+    CHECK((convolution.halo.dim == 2) == halo);
+  }
+}
+
+TEST_CASE("with halos the exact search still finds what enumeration finds") {
+  auto const small = nn::chain(nn::convolution(3, 8, 3, {.padding = 1, .halo = true}),
+                               nn::max_pool(2, {.halo = true}), nn::linear<3, 1>({8, 8, 8}, {10}));
+  auto const net = any_length(nn::describe(small, nn::image_batch{2, 3, 16, 16}));
+  ashlar::machine fast = ashlar::machines::h200_server;
+  fast.flops = 1e9;  // so that work counts on small images
+  for (auto const& t : {topology{{"gpu", 4}}, topology{{"node", 2}, {"gpu", 2}}}) {
+    auto const best = search::exhaustive(net, t, fast);
+    auto const plan = search::optimal(net, t, fast);
+    CHECK(plan.seconds == doctest::Approx(best.seconds).epsilon(1e-12));
+    CHECK(splits_of_rows(net, plan) > 0);
+    CHECK(total_cost(net, plan, fast).seconds() == doctest::Approx(plan.seconds).epsilon(1e-9));
+    auto const all = breakdown(net, plan, fast).total;
+    CHECK(all.seconds() == doctest::Approx(plan.seconds).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("rows of large images are split when there are fewer images than ranks, and only then") {
+  auto const& m = ashlar::machines::h200_server;
+  topology const t{{"gpu", 8}};
+  auto const plan_for = [&](nn::image_batch const& batch, bool halo) {
+    auto const net = any_length(nn::describe(image_net(batch.height, halo), batch));
+    auto const plan = search::optimal(net, t, m);
+    CHECK((splits_of_rows(net, plan) > 0) == (halo && batch.samples < 8));
+    if (splits_of_rows(net, plan) > 0) {
+      auto const text = search::explain(net, plan, m).text;
+      CHECK(text.find("halo of x") != std::string::npos);
+      CHECK(text.find("halo of dx") != std::string::npos);
+    }
+    return plan.seconds;
+  };
+  CHECK(plan_for({1, 3, 1024, 1024}, true) < 0.8 * plan_for({1, 3, 1024, 1024}, false));
+  CHECK(plan_for({2, 3, 1024, 1024}, true) < plan_for({2, 3, 1024, 1024}, false));
+  CHECK(plan_for({64, 3, 32, 32}, true) ==
+        doctest::Approx(plan_for({64, 3, 32, 32}, false)).epsilon(1e-12));
+}
