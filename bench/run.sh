@@ -49,11 +49,8 @@ page=bench/results/movement.md
 figures=bench/results/movement
 if [ "$quick" = yes ]; then figures="$build/bench/movement"; fi
 
-# Root in a container, more ranks than cores, waiting ranks yield; one thread a rank.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_hwloc_base_binding_policy=none
-export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
 
 # measure <memory> <transport> <ranks> <program> <argument>...
 measure() {

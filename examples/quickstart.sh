@@ -20,11 +20,8 @@ ashlar_install_packages program
 cmake --preset default
 cmake --build --preset default --target train_gpt
 
-# Root in a container, and more ranks than cores: allow both, and let a waiting rank yield.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
-export OMPI_MCA_hwloc_base_binding_policy=none
-export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
 
 # The launcher of the MPI that it was built with.
 mpiexec="$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' build/default/CMakeCache.txt)"

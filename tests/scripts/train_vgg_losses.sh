@@ -4,34 +4,10 @@
 #
 # train_vgg, one seed: the loss of every step is the same to 1e-4 on 1, 2, 3 and 4 ranks with the data,
 # tensor and searched layouts; it falls; new images are classified; bad input is refused.
-set -euo pipefail
-
-mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
-program="$ASHLAR_BINARY_DIR/examples/train_vgg"
-[ -x "$program" ] || { echo "no train_vgg was built"; exit 77; }
-work="$(mktemp -d)"
-trap 'rm -rf "$work"' EXIT
-net=(--width 3 --hidden 10 --batch 7)
-
-run() {  # ranks mesh layout
-  "$mpiexec" -n "$1" "$program" "${net[@]}" --steps 8 --samples 0 --exact-log --mesh "$2" \
-    --layout "$3" | grep '^loss' >"$work/losses"
-  [ "$(wc -l <"$work/losses")" -eq 8 ] || { echo "$2 $3: not 8 losses"; exit 1; }
-}
-
-run 1 gpu=1 data
-cp "$work/losses" "$work/reference"
-
-compare() {
-  [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
-  run "$@"
-  paste "$work/reference" "$work/losses" | awk -v what="$*" '
-    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d}
-    END {
-      printf "%-30s largest relative difference %.1e\n", what, worst
-      exit !(NR == 8 && worst < 1e-4)
-    }'
-}
+program=train_vgg steps=8
+training=(--width 3 --hidden 10 --batch 7 --samples 0)
+# shellcheck source=tests/support/losses.sh
+. "$ASHLAR_SOURCE_DIR/tests/support/losses.sh"
 
 for layout in data tensor auto; do
   compare 2 gpu=2 "$layout"

@@ -1,0 +1,35 @@
+# shellcheck shell=bash disable=SC2154
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Sourced: the losses of a training program under several meshes and layouts, held against those of
+# one rank. Expects `program` (a name in examples/), `steps` and the array `training`: its options.
+set -euo pipefail
+
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+program="$ASHLAR_BINARY_DIR/examples/$program"
+[ -x "$program" ] || { echo "no ${program##*/} was built"; exit 77; }
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+
+# losses <ranks> <mesh> <layout>: one line per step in $work/losses.
+losses() {
+  "$mpiexec" -n "$1" "$program" "${training[@]}" --steps "$steps" --exact-log --mesh "$2" \
+    --layout "$3" | grep '^loss' >"$work/losses"
+  [ "$(wc -l <"$work/losses")" -eq "$steps" ] || { echo "$2 $3: not $steps losses"; exit 1; }
+}
+
+# compare <ranks> <mesh> <layout>: within 1e-4 of the reference at every step.
+compare() {
+  [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
+  losses "$@"
+  paste "$work/reference" "$work/losses" | awk -v what="$*" -v steps="$steps" '
+    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d}
+    END {
+      printf "%-55s largest relative difference %.1e\n", what, worst
+      exit !(NR == steps && worst < 1e-4)
+    }'
+}
+
+losses 1 gpu=1 data
+cp "$work/losses" "$work/reference"
