@@ -1,6 +1,6 @@
-# shellcheck shell=bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
 #
 # Sourced: what programs of many ranks need on one machine. Open MPI as root in a container, more
 # ranks than cores, waiting ranks that yield; one thread a rank. Other MPIs ignore it.

@@ -1,6 +1,6 @@
-# shellcheck shell=bash disable=SC2154
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2154
 #
 # Sourced: the losses of a training program under several meshes and layouts, held against those of
 # one rank. Expects `program` (a name in examples/), `steps` and the array `training`: its options.
