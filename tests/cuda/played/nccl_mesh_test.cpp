@@ -2,166 +2,109 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Meshes and tensors of ranks with a device each, on a CUDA and an NCCL that are played on the host:
-// redistributions at once and beside the program, values of the host, what is recorded, what is wrong.
-
-#include <numeric>
+// redistributions at once and beside the program, values of the host, the environment of one rank, what is
+// wrong.
 
 #include <support/message_of.hpp>
-#include <support/replay.hpp>
+#include <support/nccl_mesh_cases.hpp>
 
-#include <ashlar/comm/communication_log.hpp>
-#include <ashlar/comm/nccl/backend.hpp>
-#include <ashlar/tensor/redistribute_async.hpp>
+#include <ashlar/comm/nccl/environment.hpp>
 
 #include "played_ranks.hpp"
 
 namespace ashlar_test {
 namespace {
 
-using ashlar::nccl::mesh;
-using ashlar::nccl::world;
-using device_tensor = ashlar::tensor<std::int32_t, 2, ashlar::dynamic, ashlar::cuda::processor>;
-
-void require(bool holds, char const* what) {
-  if (!holds) throw std::logic_error(what);
-}
-
-device_tensor upload(mesh const& m, ashlar::shape const& extents, placement const& p,
-                     std::vector<std::int32_t> const& shard) {
-  device_tensor x(m, extents, p);
-  require(x.local_elements() == static_cast<std::int64_t>(shard.size()), "a shard's size");
-  cudaMemcpyAsync(x.data(), shard.data(), shard.size() * 4, cudaMemcpyHostToDevice,
-                  m.processor().stream);
-  return x;
-}
-std::vector<std::int32_t> download(device_tensor const& x) {
-  std::vector<std::int32_t> values(static_cast<std::size_t>(x.local_elements()));
-  cudaMemcpyAsync(values.data(), x.data(), values.size() * 4, cudaMemcpyDeviceToHost,
-                  x.mesh().processor().stream);
-  cudaStreamSynchronize(x.mesh().processor().stream);
-  return values;
-}
-
-index as_index(ashlar::shape const& extents) {
-  index list;
-  for (auto const e : extents.extent) list.push_back(static_cast<int>(e));
-  return list;
-}
-
-struct pair_of {
-  ashlar::shape extents;
-  placement from, to;
-  std::vector<std::vector<std::int32_t>> before, after;  // by rank
-};
-
-std::vector<pair_of> pairs(ashlar::topology const& t, std::size_t one_in) {
-  std::mt19937 random(3);
-  std::vector<pair_of> found;
-  std::size_t n = 0;
-  auto const all = all_placements(2, t.axes());
-  for (ashlar::shape const& extents : {ashlar::shape{8, 6}, {5, 3}})
-    for (auto const& from : all)
-      for (auto const& to : all) {
-        if (n++ % one_in != 0) continue;
-        pair_of p{extents, from, to, {}, {}};
-        basic_replay<std::int32_t> ranks(as_index(extents), t);
-        ranks.start(random_integers(random, as_index(extents), -99, 99), from, random);
-        for (int r = 0; r < t.ranks(); ++r) p.before.push_back(ranks.shard(r));
-        for (auto const& s :
-             ashlar::plan_redistribution(extents, 4, from, to, t, ashlar::machines::workstation)
-                 .steps)
-          ranks.run(s);
-        for (int r = 0; r < t.ranks(); ++r) p.after.push_back(ranks.shard(r));
-        found.push_back(std::move(p));
-      }
-  return found;
-}
+ashlar::topology const square{{"node", 2}, {"gpu", 2}};
 
 TEST_CASE("redistribute, and the bytes that are recorded") {
-  ashlar::topology const t{{"node", 2}, {"gpu", 2}};
-  auto const all = pairs(t, 5);
+  auto const all = pairs(square, 5);
   played::pause_up_to(30);
-  played::all_ranks(4, [&](world const& w) {
-    mesh const m(w, t);
-    auto const r = static_cast<std::size_t>(m.rank());
-    for (auto const& p : all) {
-      auto const x = upload(m, p.extents, p.from, p.before[r]);
-      ashlar::communication_log const log(m);
-      auto const y = ashlar::redistribute(x, p.to);
-      require(download(y) == p.after[r], "a shard");
-      require(log.received_bytes() ==
-                  m.plan(p.extents, 4, p.from, p.to).received_bytes(t, m.here()),
-              "bytes");
-    }
-  });
+  played::all_ranks(4, [&](world const& w) { redistribute_at_once(w, square, all); });
   played::pause_up_to(0);
 }
 
 TEST_CASE("redistributions beside the program, several at a time") {
-  ashlar::topology const t{{"node", 2}, {"gpu", 2}};
-  auto const all = pairs(t, 9);
+  auto const all = pairs(square, 9);
   played::pause_up_to(100);
-  played::all_ranks(4, [&](world const& w) {
-    mesh const m(w, t);
-    auto const r = static_cast<std::size_t>(m.rank());
-    std::minstd_rand random(static_cast<unsigned>(w.rank()));
-    for (std::size_t i = 0; i + 3 <= all.size(); i += 3) {
-      auto begin = [&](std::size_t k) {
-        auto const& p = all[i + k];
-        return ashlar::redistribute_async(upload(m, p.extents, p.from, p.before[r]), p.to);
-      };
-      auto a = begin(0), b = begin(1), c = begin(2);
-      for (auto k = random() % 40; k > 0; --k) m.progress();  // other than the other ranks
-      require(download(c.wait()) == all[i + 2].after[r], "the last");
-      require(download(a.wait()) == all[i].after[r], "the first");
-      require(download(b.wait()) == all[i + 1].after[r], "the second");
-    }
-  });
+  played::all_ranks(4, [&](world const& w) { redistribute_beside(w, square, all); });
   played::pause_up_to(0);
 }
 
-TEST_CASE("values of the host, and a machine that differs") {
-  auto const said = played::run_ranks(
-      3,
-      [&](world const& w) {
-        mesh const m(w, {{"gpu", 3}});
-        double values[] = {1.5, -2.0 * w.rank()};
-        m.all_reduce(std::span<double>(values));
-        require(values[0] == 4.5 && values[1] == -6, "sums");
-        std::int64_t largest[] = {w.rank()};
-        m.all_reduce(std::span<std::int64_t>(largest), ashlar::reduction::max);
-        require(largest[0] == 2, "a maximum");
-        auto machine = ashlar::machines::workstation;
-        if (w.rank() == 1) machine.flops *= 2;
-        m.set_machine(machine);
-      },
-      std::chrono::seconds(60));
-  for (auto const& text : said) CHECK(has(text, "the ranks give different machines"));
-}
-
-TEST_CASE("a mesh of another number of ranks") {
-  auto const said = played::run_ranks(
-      2,
-      [&](world const& w) {
-        mesh const m(w, {{"gpu", 4}});
-      },
-      std::chrono::seconds(60));
-  for (auto const& text : said) CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
+TEST_CASE("values of the host") {
+  for (int ranks : {1, 2, 3}) played::all_ranks(ranks, reduce_values_of_the_host);
 }
 
 TEST_CASE("several meshes of one program, and shards of no elements") {
-  played::all_ranks(4, [&](world const& w) {
-    mesh const flat(w, {{"gpu", 4}});
-    mesh const square(w, {{"a", 2}, {"b", 2}});
-    for (mesh const& m : {flat, square}) {
-      placement rows = placement::all_broadcast(m.axes());
-      rows = rows.with_split(0, 0);
-      device_tensor const none(m, {0, 3}, rows);
-      auto const gathered = ashlar::redistribute(none, placement::all_broadcast(m.axes()));
-      require(gathered.local_elements() == 0 && !gathered.empty(), "nothing");
-      m.barrier();
-    }
-  });
+  for (int ranks : {1, 4}) played::all_ranks(ranks, several_meshes);
+}
+
+TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
+  for (auto const& text : played::run_ranks(
+           3,
+           [&](world const& w) {
+             mesh const m(w, {{"gpu", 3}});
+             auto machine = ashlar::machines::workstation;
+             if (w.rank() == 1) machine.flops *= 2;
+             m.set_machine(machine);
+           },
+           std::chrono::seconds(60)))
+    CHECK(has(text, "the ranks give different machines"));
+  for (auto const& text : played::run_ranks(
+           2,
+           [&](world const& w) {
+             mesh const m(w, {{"gpu", 4}});
+           },
+           std::chrono::seconds(60)))
+    CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
+}
+
+/// Variables of the environment while it lives.
+class variables {
+ public:
+  explicit variables(std::vector<std::pair<char const*, char const*>> const& set) : set_(set) {
+    for (auto const& [name, value] : set_) ::setenv(name, value, 1);
+  }
+  variables(variables const&) = delete;
+  variables& operator=(variables const&) = delete;
+  ~variables() {
+    for (auto const& [name, value] : set_) ::unsetenv(name);
+  }
+
+ private:
+  std::vector<std::pair<char const*, char const*>> set_;
+};
+
+TEST_CASE("the environment of one rank without MPI") {
+  auto const terminate = std::get_terminate();
+  int argc = 0;
+  char** argv = nullptr;
+  {
+    variables const set({{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}});
+    ashlar::nccl::environment env(argc, argv);
+    CHECK(env.rank() == 0);
+    CHECK(env.size() == 1);
+    mesh const m(env.world(), {{"gpu", 1}});
+    m.barrier();
+  }
+  {
+    variables const set(
+        {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "3"}});
+    CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
+              "rank 0: it is number 3 of its node (from 0), which has 1 device"));
+  }
+  {
+    variables const set({{"ASHLAR_LAUNCH", "env"},
+                         {"RANK", "0"},
+                         {"WORLD_SIZE", "2"},
+                         {"LOCAL_RANK", "0"},
+                         {"ASHLAR_RENDEZVOUS_FILE", "/no/such/folder/id"},
+                         {"ASHLAR_NCCL_TIMEOUT", "1"}});
+    CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
+              "1 of 2 ranks did not come, the first of them rank 1"));
+  }
+  std::set_terminate(terminate);
+  CHECK(played::live_communicators() == 0);
 }
 
 }  // namespace

@@ -9,7 +9,8 @@
 //   ashlar::nccl::environment env(argc, argv);   // first thing in main
 //   env.world()                                  // what a mesh is made of
 //
-//   1  where this process stands: the launcher's variables; MPI, if it is the launcher
+//   1  where this process stands: MPI, if the program has begun it or MPI is the launcher; else the
+//      launcher's variables
 //   2  its device: by its number on the node
 //   3  NCCL's version, and the unique id from rank 0 to all
 //   4  the communicator of all ranks
@@ -76,14 +77,18 @@ class environment {
   /// each other within ASHLAR_NCCL_TIMEOUT, or the driver or NCCL are too old.
   environment(int& argc, char**& argv) {
     std::set_terminate(detail::on_terminate);
-    world_.here = launch_from_environment();
+    int is_on_mpi = 0;
+    MPI_Initialized(&is_on_mpi);
+    if (is_on_mpi) world_.here.by = exchange::mpi;
+    else world_.here = launch_from_environment();
     world_.deadline = timeout_from_environment();
     world_.end_process = detail::end_process;
     detail::rank_of_process = world_.here.rank;
     if (world_.here.by == exchange::mpi) {
+      int const said = world_.here.size;
       mpi_.emplace(argc, argv);
       std::set_terminate(detail::on_terminate);
-      take_place_in_mpi();
+      take_place_in_mpi(is_on_mpi ? 0 : said);
     }
     check_version();
     world_.device = detail::select_device(world_.here);
@@ -103,17 +108,18 @@ class environment {
   int size() const { return world_.here.size; }
 
  private:
-  void take_place_in_mpi() {
-    launch const said = world_.here;
+  /// `said`: ranks, by the launcher's variables; 0: nobody was asked.
+  void take_place_in_mpi(int said) {
+    std::string const job = world_.here.job;
     world_.here = launch_from_mpi(MPI_COMM_WORLD);
-    if (said.size != world_.here.size)
+    world_.here.job = job;
+    if (said != 0 && said != world_.here.size)
       throw error(
           "nccl::environment",
-          "the launcher says " + std::to_string(said.size) + " ranks, MPI says " +
+          "the launcher says " + std::to_string(said) + " ranks, MPI says " +
               std::to_string(world_.here.size) +
               ": this program's MPI is another than the launcher's. Start it with the mpirun of "
               "its MPI, or set ASHLAR_LAUNCH to env or slurm to do without MPI.");
-    world_.here.job = said.job;
   }
 
   unique_id exchange_id() const {
