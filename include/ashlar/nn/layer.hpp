@@ -14,7 +14,8 @@
 // A placed layer holds parameters and what it keeps between the passes. `at` is its choice
 // (nn/choice.hpp):
 //
-//   forward(x, pass)            x lies as at.x(); returns y as at.y()
+//   forward(x, pass)            x lies as at.x(); returns y as at.y(); keeps what backward needs if
+//                               pass.saves(), until then
 //   backward(dy)                dy lies as at.dy(); returns dx as at.dx(); adds to parameters' pending()
 //   for_each_parameter(f)
 //   check(x)                    optional: refuses an x before it is redistributed

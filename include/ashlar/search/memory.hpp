@@ -19,7 +19,9 @@
 //   between forward and backward (-1)     all                          |x| of its first element
 //   backward of recomputed segment s      all       all    nothing     as above, before s; all in s
 //
-// "All" is saved_values · fraction, that of work.hpp. Buffers of collectives are not counted.
+// "All" is saved_values · |x| / elements of x: what layers save lies as their x does. A tensor that
+// two neighbours save in one placement is counted twice though it is there once; against that,
+// buffers of collectives are not counted (tests/mpi/nn_recompute_test.cpp measures both).
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/search/halo.hpp>
@@ -44,7 +46,7 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
   std::int64_t const input = max_local_elements(spec.x, t, c.x) * net.element_size;
   if (part == saved_part::input) return input;
   if (spec.saved_values <= 0) return 0;
-  double const saved = spec.saved_values * work_fraction(spec, c, t) * double(net.element_size);
+  double const saved = spec.saved_values * double(input) / double(spec.x.elements());
   auto bytes = static_cast<std::int64_t>(saved);
   if (double(bytes) < saved) ++bytes;
   return part == saved_part::least && input < bytes ? input : bytes;
