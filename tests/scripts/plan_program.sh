@@ -69,7 +69,7 @@ says "one stage is best, " "${gpt[@]}" --micro-batches auto
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
 
-refused "where element 11 (linear) needs most" "${gpt[@]}" --memory 1KB
+refused "(linear) needs most" "${gpt[@]}" --memory 1KB
 refused '"lots" is no size' "${gpt[@]}" --memory lots
 refused '"nowhere.json" is neither a file nor one of' "${gpt[@]}" --machine nowhere.json
 refused "an extent is not a number" "${gpt[@]}" --ranks gpu=0
