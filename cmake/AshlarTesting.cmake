@@ -164,6 +164,11 @@ endfunction()
 # Without a line `// ranks:` one process, else those ranks; both end with 77 before anything else where
 # there is no device (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
+  # As of the MPI tests.
+  set(oversubscribe "")
+  if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
+    set(oversubscribe --oversubscribe)
+  endif()
   add_custom_target(cuda_tests)
   add_library(cuda_device OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/cuda_device.cpp")
   target_link_libraries(cuda_device PRIVATE ashlar::cuda ashlar_test_flags)
@@ -186,7 +191,7 @@ function(ashlar_add_cuda_tests)
       foreach(count IN LISTS counts)
         set(test cuda/${name}/np${count})
         add_test(NAME ${test} COMMAND
-          "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${MPIEXEC_PREFLAGS}
+          "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
           $<TARGET_FILE:cuda_${name}> ${MPIEXEC_POSTFLAGS})
         ashlar_test_properties(${test} cuda np${count})
         set_tests_properties(${test} PROPERTIES SKIP_RETURN_CODE 77 PROCESSORS 2)

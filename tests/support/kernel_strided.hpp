@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -86,7 +87,13 @@ void check_strided_reduction(Machine& m) {
     CAPTURE(c.extents[0]);
     std::int64_t const n = span_of(c.rank, c.extents, c.from);
     std::vector<std::vector<T>> values;
-    for (int s = 0; s < 5; ++s) values.push_back(values_of<T>(n, static_cast<std::uint64_t>(s)));
+    for (int s = 0; s < 5; ++s) {
+      // Rounded to T; of integers, small ones.
+      std::vector<T> source;
+      for (double const v : values_of<double>(n, static_cast<std::uint64_t>(s)))
+        source.push_back(static_cast<T>(std::is_integral_v<T> ? 100 * v : v));
+      values.push_back(source);
+    }
     std::vector<decltype(m.upload(values[0], 0))> on_values;
     std::vector<T const*> sources, on_sources;
     for (auto const& v : values) {

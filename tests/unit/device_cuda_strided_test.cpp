@@ -25,6 +25,7 @@ TEST_CASE("strided_kernels_give_what_the_host_gives") {
     ashlar_test::check_strided_copy<double>(device);
     ashlar_test::check_strided_reduction<float>(device);
     ashlar_test::check_strided_reduction<ashlar::bfloat16>(device);
+    ashlar_test::check_strided_reduction<std::int32_t>(device);
   }
 }
 

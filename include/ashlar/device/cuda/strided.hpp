@@ -30,9 +30,9 @@ void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T 
 }
 
 /// dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every index i of the extents, rounded to T
-/// once. T is float, double, bfloat16 or an
-/// integer of 4 or 8 bytes. dst may be one of the sources, if its strides are theirs. Throws
-/// std::invalid_argument for no source, or more than most_sources.
+/// once. T is what a tensor may hold: float, double, bfloat16, std::int32_t or std::int64_t. dst may be
+/// one of the sources, if its strides are theirs. Throws std::invalid_argument for no source, or more
+/// than most_sources.
 template <class T>
 void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

@@ -1,0 +1,287 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Matrix products on a device by cuBLASLt, row-major, with the arguments and the meaning of
+// device/host/gemm.hpp; T is float, double or bfloat16 (multiplied and summed in float, rounded once).
+//
+//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C
+//   linear                       y = x w + bias
+//   linear_gelu                  y = gelu(x w + bias), and on request what gelu was taken of
+//   gelu_gradient_product        dx = (dy w^T) gelu'(before)
+//
+//   k = 0                        C = beta C, and 0 where beta is 0
+//   epilogues                    fused by cuBLASLt where it can, else by the kernels of map.hpp; its gelu is
+//                                the same formula, with another tanh
+//   algorithm                    cuBLASLt's first proposal for a shape, kept; with `tune` the fastest of
+//                                eight, measured on the first call of a shape that overwrites C. What is
+//                                measured may differ from run to run, and then the last bits do
+//
+// An object serves one stream at a time: its workspace is reused. Nothing here waits for the device, but for
+// the tuning.
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <ashlar/device/cuda/blas_error.hpp>
+#include <ashlar/device/cuda/error.hpp>
+#include <ashlar/device/cuda/event.hpp>
+#include <ashlar/device/cuda/gemm_request.hpp>
+#include <ashlar/device/cuda/map.hpp>
+#include <ashlar/device/cuda/pool.hpp>
+#include <ashlar/device/functor.hpp>
+#include <ashlar/support/accumulation.hpp>
+
+namespace ashlar::cuda {
+
+struct gemm_options {
+  float_products float_mode = float_products::exact;
+  bool tune = false;
+  std::int64_t workspace = std::int64_t{32} << 20;  ///< bytes
+};
+
+class gemm_engine {
+ public:
+  gemm_engine(pool& memory, cudaStream_t stream, gemm_options const& options = {})
+      : options_(options), stream_(stream) {
+    check_blas(cublasLtCreate(handle_.out()), "cublasLtCreate");
+    workspace_ = memory.allocate(options.workspace, stream, "the workspace of matrix products");
+  }
+  gemm_engine(gemm_engine const&) = delete;
+  gemm_engine& operator=(gemm_engine const&) = delete;
+  ~gemm_engine() { pool::release(workspace_, stream_); }
+
+  template <class T>
+  void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+            std::type_identity_t<accumulation_t<T>> alpha, T const* a, std::int64_t lda, T const* b,
+            std::int64_t ldb, std::type_identity_t<accumulation_t<T>> beta, T* c,
+            std::int64_t ldc) {
+    gemm_batched_strided(transpose_a, transpose_b, 1, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c,
+                         ldc, 0);
+  }
+
+  /// gemm for each i in [0, batch) on a + i stride_a, b + i stride_b, c + i stride_c.
+  template <class T>
+  void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
+                            std::int64_t n, std::int64_t k,
+                            std::type_identity_t<accumulation_t<T>> alpha, T const* a,
+                            std::int64_t lda, std::int64_t stride_a, T const* b, std::int64_t ldb,
+                            std::int64_t stride_b, std::type_identity_t<accumulation_t<T>> beta,
+                            T* c, std::int64_t ldc, std::int64_t stride_c) {
+    if (batch == 0 || m == 0 || n == 0) return;
+    if (k == 0) {
+      for (std::int64_t i = 0; i < batch; ++i) scale_rows(m, n, beta, c + i * stride_c, ldc);
+      return;
+    }
+    gemm_request r = request_of<T>(options_.float_mode);
+    r.transpose_a = transpose_a;
+    r.transpose_b = transpose_b;
+    r.accumulates = beta != 0;
+    r.batch = batch;
+    r.m = m;
+    r.n = n;
+    r.k = k;
+    r.lda = lda;
+    r.ldb = ldb;
+    r.ldc = ldc;
+    r.stride_a = stride_a;
+    r.stride_b = stride_b;
+    r.stride_c = stride_c;
+    if (!run<T>(r, alpha, a, b, beta, c, nullptr, nullptr))
+      throw error("gemm", "cuBLASLt has no algorithm for " + r.text());
+  }
+
+  /// y[m, n] = x[m, k] w[k, n] + bias[n]; no bias if null.
+  template <class T>
+  void linear(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w, T const* bias,
+              T* y) {
+    if (m == 0 || n == 0) return;
+    if (bias != nullptr && k != 0 &&
+        fused<T>(epilogue::bias, false, m, n, k, x, k, w, n, y, bias, nullptr)) {
+      return;
+    }
+    gemm<T>(false, false, m, n, k, 1, x, k, w, n, 0, y, n);
+    if (bias != nullptr) add_bias(stream_, bias, m, n, y);
+  }
+
+  /// y[m, n] = gelu(x[m, k] w[k, n] + bias[n]); unless null, before = x w + bias.
+  template <class T>
+  void linear_gelu(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w,
+                   T const* bias, T* before, T* y) {
+    if (m == 0 || n == 0) return;
+    bool const keeps = before != nullptr;
+    if (k != 0 && (!keeps || n % 8 == 0) &&
+        fused<T>(keeps ? epilogue::gelu_bias_aux : epilogue::gelu_bias, false, m, n, k, x, k, w, n,
+                 y, bias, before)) {
+      return;
+    }
+    T* const sum = keeps ? before : y;
+    linear(m, n, k, x, w, bias, sum);
+    map(stream_, value_of<device::gelu>{}, static_cast<T const*>(sum), m * n, y);
+  }
+
+  /// dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]).
+  template <class T>
+  void gelu_gradient_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* dy,
+                             T const* w, T const* before, T* dx) {
+    if (m == 0 || k == 0) return;
+    // The product's columns are dx's.
+    if (n != 0 && k % 8 == 0 &&
+        fused<T>(epilogue::dgelu, true, m, k, n, dy, n, w, n, dx, nullptr,
+                 const_cast<T*>(before))) {
+      return;
+    }
+    gemm<T>(false, true, m, k, n, 1, dy, n, w, n, 0, dx, k);
+    map(stream_, gradient_of<device::gelu>{}, before, static_cast<T const*>(dx), m * k, dx);
+  }
+
+  /// Shapes for which an algorithm is kept.
+  std::size_t kept() const { return algorithms_.size(); }
+
+ private:
+  struct choice {
+    bool exists = false;
+    cublasLtMatmulAlgo_t algorithm{};
+  };
+
+  template <class T>
+  bool fused(epilogue out, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
+             T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c, T const* bias,
+             T* aux) {
+    if constexpr (std::is_same_v<T, double>) return false;  // cuBLASLt has none for it
+    gemm_request r = request_of<T>(options_.float_mode);
+    r.out = out;
+    r.transpose_b = transpose_b;
+    r.m = m;
+    r.n = n;
+    r.k = k;
+    r.lda = lda;
+    r.ldb = ldb;
+    r.ldc = n;
+    return run<T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
+  }
+
+  /// False if cuBLASLt has no algorithm for it.
+  template <class T>
+  bool run(gemm_request& r, accumulation_t<T> alpha, T const* a, T const* b, accumulation_t<T> beta,
+           T* c, T const* bias, T* aux) {
+    // A row of one may come with rows that lie closer than their length: cuBLASLt refuses these.
+    r.lda = std::max(r.lda, r.transpose_a ? r.m : r.k);
+    r.ldb = std::max(r.ldb, r.transpose_b ? r.k : r.n);
+    r.ldc = std::max(r.ldc, r.n);
+    if (r.batch > std::numeric_limits<std::int32_t>::max())
+      throw error("gemm", "a batch of " + std::to_string(r.batch) + ". Split it.");
+    r.alignment = alignment_of(a, b, c, bias, aux);
+    gemm_descriptors const d(r, bias, aux);
+    auto const launch = [&](cublasLtMatmulAlgo_t const& algorithm) {
+      return cublasLtMatmul(handle_.get(), d.operation.get(), &alpha, b, d.first.get(), a,
+                            d.second.get(), &beta, c, d.result.get(), c, d.result.get(), &algorithm,
+                            workspace_, static_cast<std::size_t>(options_.workspace), stream_);
+    };
+    auto known = algorithms_.find(r);
+    if (known == algorithms_.end()) known = algorithms_.emplace(r, choose(r, d, launch)).first;
+    if (!known->second.exists) return false;
+    check_blas(launch(known->second.algorithm), "cublasLtMatmul", r.text());
+    return true;
+  }
+
+  template <class Launch>
+  choice choose(gemm_request const& r, gemm_descriptors const& d, Launch const& launch) {
+    blas_preference preference;
+    check_blas(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
+    prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+           static_cast<std::uint64_t>(options_.workspace));
+    for (auto const operand :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      prefer(preference, operand, static_cast<std::uint32_t>(r.alignment));
+    }
+    constexpr int most = 8;
+    cublasLtMatmulHeuristicResult_t found[most]{};
+    int count = 0;
+    cublasStatus_t const status = cublasLtMatmulAlgoGetHeuristic(
+        handle_.get(), d.operation.get(), d.first.get(), d.second.get(), d.result.get(),
+        d.result.get(), preference.get(), options_.tune ? most : 1, found, &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
+    check_blas(status, "cublasLtMatmulAlgoGetHeuristic", r.text());
+    if (count == 0) return {};
+    int const best = options_.tune && !r.accumulates && !is_captured()
+                         ? fastest(found, count, launch)
+                         : 0;
+    return {true, found[best].algo};
+  }
+
+  /// Of proposals that all overwrite C with the same product.
+  template <class Launch>
+  int fastest(cublasLtMatmulHeuristicResult_t const* found, int count, Launch const& launch) {
+    event begin(true);
+    event end(true);
+    int best = 0;
+    float least = std::numeric_limits<float>::max();
+    for (int i = 0; i < count; ++i) {
+      if (launch(found[i].algo) != CUBLAS_STATUS_SUCCESS) continue;
+      begin.record(stream_);
+      for (int repeat = 0; repeat < 3; ++repeat) launch(found[i].algo);
+      end.record(stream_);
+      end.synchronize();
+      float const milliseconds = end.since(begin);
+      if (milliseconds < least) {
+        least = milliseconds;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  bool is_captured() const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
+    return status != cudaStreamCaptureStatusNone;
+  }
+
+  template <class Value>
+  static void prefer(blas_preference const& preference, cublasLtMatmulPreferenceAttributes_t name,
+                     Value value) {
+    check_blas(cublasLtMatmulPreferenceSetAttribute(preference.get(), name, &value, sizeof(value)),
+               "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  template <class... T>
+  static unsigned alignment_of(T const*... pointers) {
+    std::uintptr_t const bits = (std::uintptr_t{256} | ... |
+                                 reinterpret_cast<std::uintptr_t>(pointers));
+    return static_cast<unsigned>(bits & (~bits + 1));
+  }
+
+  template <class T>
+  void scale_rows(std::int64_t m, std::int64_t n, accumulation_t<T> beta, T* c, std::int64_t ldc) {
+    if (beta == 0) {
+      check(cudaMemset2DAsync(c, static_cast<std::size_t>(ldc) * sizeof(T), 0,
+                              static_cast<std::size_t>(n) * sizeof(T), static_cast<std::size_t>(m),
+                              stream_),
+            "cudaMemset2DAsync");
+    } else if (beta != 1) {
+      for (std::int64_t i = 0; i < m; ++i) {
+        map(stream_, scaled<accumulation_t<T>>{beta}, static_cast<T const*>(c + i * ldc), n,
+            c + i * ldc);
+      }
+    }
+  }
+
+  gemm_options options_;
+  cudaStream_t stream_;
+  blas_descriptor<cublasLtHandle_t, cublasLtDestroy> handle_;
+  void* workspace_ = nullptr;
+  std::map<gemm_request, choice> algorithms_;
+};
+
+}  // namespace ashlar::cuda

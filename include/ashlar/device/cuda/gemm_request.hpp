@@ -1,0 +1,158 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// One product as cuBLASLt is asked for it, without pointers: what an algorithm is chosen for and kept under
+// (gemm.hpp), and its descriptors.
+//
+//   epilogue     what the product does on its way out                    needs
+//   none         C = alpha op(A) op(B) + beta C
+//   bias         ... + bias of the column
+//   gelu_bias    gelu of that
+//   gelu_bias_aux   and what gelu was taken of, into aux                 n a multiple of 8
+//   dgelu        ... times gelu'(aux)                                    n a multiple of 8
+//
+//   alignment    the largest power of two up to 256 that all addresses are a multiple of
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <cublasLt.h>
+
+#include <ashlar/device/cuda/blas_error.hpp>
+#include <ashlar/device/cuda/gemm_layout.hpp>
+#include <ashlar/support/bfloat16.hpp>
+
+namespace ashlar::cuda {
+
+enum class epilogue { none, bias, gelu_bias, gelu_bias_aux, dgelu };
+
+/// float products: all 24 bits of the factors, or 11 of them on tensor cores.
+enum class float_products { exact, tf32 };
+
+struct gemm_request {
+  cudaDataType_t type;
+  cublasComputeType_t compute;
+  cudaDataType_t scale_type;
+  epilogue out = epilogue::none;
+  bool transpose_a = false, transpose_b = false, accumulates = false;
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  std::int64_t lda = 0, ldb = 0, ldc = 0, stride_a = 0, stride_b = 0, stride_c = 0;
+  unsigned alignment = 256;
+
+  friend auto operator<=>(gemm_request const&, gemm_request const&) = default;
+
+  std::string text() const {
+    auto const side = [](bool transposed, char const* name) {
+      return std::string(name) + (transposed ? "^T" : "");
+    };
+    return "C = " + side(transpose_a, "A") + " " + side(transpose_b, "B") +
+           ", m = " + std::to_string(m) + ", n = " + std::to_string(n) +
+           ", k = " + std::to_string(k) + (batch == 1 ? "" : ", batch " + std::to_string(batch)) +
+           ", rows " + std::to_string(lda) + ", " + std::to_string(ldb) + " and " +
+           std::to_string(ldc) + " elements apart";
+  }
+};
+
+/// The types of a product of T: bfloat16 is summed in float.
+template <class T>
+gemm_request request_of(float_products mode) {
+  if constexpr (std::is_same_v<T, double>) {
+    return {CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+  } else if constexpr (std::is_same_v<T, bfloat16>) {
+    return {CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+  } else {
+    static_assert(std::is_same_v<T, float>);
+    return {CUDA_R_32F,
+            mode == float_products::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+            CUDA_R_32F};
+  }
+}
+
+/// Owns one descriptor of cuBLASLt.
+template <class Handle, cublasStatus_t (*Destroy)(Handle)>
+class blas_descriptor {
+ public:
+  blas_descriptor() = default;
+  blas_descriptor(blas_descriptor&& other) noexcept
+      : handle_(std::exchange(other.handle_, nullptr)) {}
+  blas_descriptor& operator=(blas_descriptor&&) = delete;
+  ~blas_descriptor() {
+    if (handle_ != nullptr) Destroy(handle_);
+  }
+  Handle* out() { return &handle_; }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+using blas_operation = blas_descriptor<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using blas_matrix = blas_descriptor<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using blas_preference =
+    blas_descriptor<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
+struct gemm_descriptors {
+  blas_operation operation;
+  blas_matrix first, second, result;
+
+  /// bias and aux as the epilogue needs them.
+  gemm_descriptors(gemm_request const& r, void const* bias, void* aux) {
+    gemm_layout const layout(r.transpose_a, r.transpose_b, r.m, r.n, r.k, r.lda, r.ldb, r.ldc);
+    check_blas(cublasLtMatmulDescCreate(operation.out(), r.compute, r.scale_type),
+               "cublasLtMatmulDescCreate");
+    set(CUBLASLT_MATMUL_DESC_TRANSA, layout.transpose_first ? CUBLAS_OP_T : CUBLAS_OP_N);
+    set(CUBLASLT_MATMUL_DESC_TRANSB, layout.transpose_second ? CUBLAS_OP_T : CUBLAS_OP_N);
+    if (r.out != epilogue::none) {
+      set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(r.out));
+      if (r.out != epilogue::dgelu) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+      if (r.out == epilogue::gelu_bias_aux || r.out == epilogue::dgelu) {
+        set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER, aux);
+        set(CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD, r.n);
+      }
+    }
+    make(first, r.type, layout.first, r.batch, r.stride_b);
+    make(second, r.type, layout.second, r.batch, r.stride_a);
+    make(result, r.type, layout.result, r.batch, r.stride_c);
+  }
+
+ private:
+  static cublasLtEpilogue_t epilogue_of(epilogue e) {
+    switch (e) {
+      case epilogue::bias: return CUBLASLT_EPILOGUE_BIAS;
+      case epilogue::gelu_bias: return CUBLASLT_EPILOGUE_GELU_BIAS;
+      case epilogue::gelu_bias_aux: return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+      case epilogue::dgelu: return CUBLASLT_EPILOGUE_DGELU;
+      case epilogue::none: break;
+    }
+    return CUBLASLT_EPILOGUE_DEFAULT;
+  }
+  template <class Value>
+  void set(cublasLtMatmulDescAttributes_t name, Value const& value) {
+    check_blas(cublasLtMatmulDescSetAttribute(operation.get(), name, &value, sizeof(value)),
+               "cublasLtMatmulDescSetAttribute");
+  }
+  static void make(blas_matrix& matrix, cudaDataType_t type, column_major const& shape,
+                   std::int64_t batch, std::int64_t stride) {
+    check_blas(cublasLtMatrixLayoutCreate(matrix.out(), type,
+                                          static_cast<std::uint64_t>(shape.rows),
+                                          static_cast<std::uint64_t>(shape.columns), shape.leading),
+               "cublasLtMatrixLayoutCreate");
+    if (batch == 1) return;
+    auto const count = static_cast<std::int32_t>(batch);
+    check_blas(cublasLtMatrixLayoutSetAttribute(matrix.get(), CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+                                                &count, sizeof(count)),
+               "cublasLtMatrixLayoutSetAttribute");
+    check_blas(cublasLtMatrixLayoutSetAttribute(matrix.get(),
+                                                CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+                                                &stride, sizeof(stride)),
+               "cublasLtMatrixLayoutSetAttribute");
+  }
+};
+
+}  // namespace ashlar::cuda

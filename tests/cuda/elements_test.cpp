@@ -1,0 +1,43 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Kernels without rows against the host's: the cases that the unit tests run on an
+// emulated device.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/columns.hpp>
+#include <ashlar/device/cuda/embedding.hpp>
+#include <ashlar/device/cuda/map.hpp>
+#include <ashlar/device/cuda/random.hpp>
+#include <ashlar/device/cuda/sum.hpp>
+#include <ashlar/device/cuda/update.hpp>
+
+#include "cuda/device_arrays.hpp"
+
+// What the cases call, found before they are defined.
+namespace ashlar_test {
+using namespace ashlar::cuda;
+}  // namespace ashlar_test
+
+#include "support/kernel_elements.hpp"
+
+using ashlar::bfloat16;
+using ashlar_test::device_arrays;
+
+TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, double, bfloat16) {
+  device_arrays device;
+  ashlar_test::check_maps<T>(device);
+  ashlar_test::check_random<T>(device);
+  ashlar_test::check_sums<T>(device);
+  ashlar_test::check_embedding<T>(device);
+}
+
+TEST_CASE("updates_and_conversions_give_what_the_host_gives") {
+  device_arrays device;
+  ashlar_test::check_conversions(device);
+  ashlar_test::check_updates<float, float>(device, false);
+  ashlar_test::check_updates<float, float>(device, true);
+  ashlar_test::check_updates<bfloat16, float>(device, true);
+  ashlar_test::check_updates<double, double>(device, false);
+}

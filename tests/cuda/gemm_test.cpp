@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Products by cuBLASLt against the host's: transposed, batched, with rows farther apart than long, with
+// epilogues, of extents that no epilogue is fused for, and with a tuned algorithm.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/gemm.hpp>
+#include <ashlar/device/functor.hpp>
+#include <ashlar/device/host/gemm.hpp>
+
+#include "cuda/device_arrays.hpp"
+#include "support/kernel_values.hpp"
+
+using namespace ashlar_test;
+namespace host = ashlar::device::host;
+namespace cuda = ashlar::cuda;
+using ashlar::device::gelu;
+
+namespace {
+
+template <class T>
+void check_products(device_arrays& device, cuda::gemm_options const& options, double enough) {
+  using A = accumulation_t<T>;
+  cuda::gemm_engine engine(device.memory(), device.queue(), options);
+  struct extents {
+    std::int64_t m, n, k;
+  };
+  for (auto const [m, n, k] :
+       {extents{1, 1, 1}, {5, 7, 3}, {64, 32, 16}, {33, 48, 129}, {3, 4, 0}, {0, 4, 3}}) {
+    for (int const form : {0, 1, 2, 3}) {
+      bool const ta = form % 2 == 1, tb = form / 2 == 1;
+      CAPTURE(m);
+      CAPTURE(n);
+      CAPTURE(k);
+      CAPTURE(form);
+      std::int64_t const batch = 3, pad = form == 3 ? 2 : 0;
+      std::int64_t const lda = (ta ? m : k) + pad, ldb = (tb ? k : n) + pad, ldc = n + pad;
+      std::int64_t const size_a = (ta ? k : m) * lda, size_b = (tb ? n : k) * ldb, size_c = m * ldc;
+      auto const a = values_of<T>(batch * size_a, 1), b = values_of<T>(size_b, 2),
+                 c = values_of<T>(batch * size_c, 3);
+      auto const on_a = device.upload(a), on_b = device.upload(b);
+      for (A const beta : {A(0), A(1), A(0.5)}) {
+        auto expected = wide(c);
+        auto on_c = device.upload(c);
+        host::gemm_batched_strided<A>(ta, tb, batch, m, n, k, A(2), wide(a).data(), lda, size_a,
+                                      wide(b).data(), ldb, 0, beta, expected.data(), ldc, size_c);
+        engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
+                                    on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
+        CHECK(gap(device.download(on_c), expected) < enough);
+      }
+    }
+    auto const x = values_of<T>(m * k, 4), w = values_of<T>(k * n, 5), bias = values_of<T>(n, 6),
+               before_x = values_of<T>(m * k, 7), dy = values_of<T>(m * n, 8);
+    auto const on_x = device.upload(x), on_w = device.upload(w), on_bias = device.upload(bias),
+               on_before_x = device.upload(before_x), on_dy = device.upload(dy);
+    std::vector<A> sum, value, dx(size_of(m * k));
+    for (std::int64_t i = 0; i < m; ++i)
+      for (T const v : bias) sum.push_back(static_cast<A>(v));
+    host::gemm(false, false, m, n, k, A(1), wide(x).data(), k, wide(w).data(), n, A(1), sum.data(),
+               n);
+    for (A const v : sum) value.push_back(gelu::value(v));
+    auto on_y = device.make<T>(m * n), on_before = device.make<T>(m * n),
+         on_dx = device.make<T>(m * k);
+    engine.linear(m, n, k, on_x.data(), on_w.data(), on_bias.data(), on_y.data());
+    CHECK(gap(device.download(on_y), sum) < enough);
+    // cuBLASLt's tanh in gelu is the device's fast one in the lower precisions.
+    double const loose = std::max(enough, 2e-3);
+    engine.linear_gelu(m, n, k, on_x.data(), on_w.data(), on_bias.data(), on_before.data(),
+                       on_y.data());
+    CHECK(gap(device.download(on_before), sum) < enough);
+    CHECK(gap(device.download(on_y), value) < loose);
+    engine.linear_gelu(m, n, k, on_x.data(), on_w.data(), on_bias.data(), static_cast<T*>(nullptr),
+                       on_y.data());
+    CHECK(gap(device.download(on_y), value) < loose);
+    host::gemm(false, true, m, k, n, A(1), wide(dy).data(), n, wide(w).data(), n, A(0), dx.data(),
+               k);
+    for (std::int64_t i = 0; i < m * k; ++i)
+      dx[size_of(i)] *= gelu::derivative(static_cast<A>(before_x[size_of(i)]));
+    engine.gelu_gradient_product(m, n, k, on_dy.data(), on_w.data(), on_before_x.data(),
+                                 on_dx.data());
+    CHECK(gap(device.download(on_dx), dx) < loose);
+  }
+  CHECK(engine.kept() > 0);
+}
+
+}  // namespace
+
+TEST_CASE("products_give_what_the_host_gives") {
+  device_arrays device;
+  check_products<float>(device, {}, 1e-5);
+  check_products<double>(device, {}, 1e-12);
+  check_products<ashlar::bfloat16>(device, {}, 1e-2);
+}
+
+TEST_CASE("tf32_and_tuned_products_do_within_their_precision") {
+  device_arrays device;
+  check_products<float>(device, {.float_mode = cuda::float_products::tf32}, 2e-2);
+  check_products<float>(device, {.tune = true}, 1e-5);
+}

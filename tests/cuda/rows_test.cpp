@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Softmax, cross-entropy and layer norm against the host's: the cases that the unit tests run on an
+// emulated device.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/cross_entropy.hpp>
+#include <ashlar/device/cuda/layer_norm.hpp>
+#include <ashlar/device/cuda/softmax.hpp>
+
+#include "cuda/device_arrays.hpp"
+
+// What the cases call, found before they are defined.
+namespace ashlar_test {
+using namespace ashlar::cuda;
+}  // namespace ashlar_test
+
+#include "support/kernel_rows.hpp"
+
+using ashlar::bfloat16;
+using ashlar_test::device_arrays;
+
+TEST_CASE_TEMPLATE("row_kernels_give_what_the_host_gives", T, float, double, bfloat16) {
+  device_arrays device;
+  ashlar_test::check_softmax<T>(device);
+  ashlar_test::check_cross_entropy<T>(device);
+  ashlar_test::check_layer_norm<T>(device);
+}

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Strided copies and reductions, and attention, against the host's: the cases that the unit tests run on an
+// emulated device.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/attention.hpp>
+#include <ashlar/device/cuda/strided.hpp>
+
+#include "cuda/device_arrays.hpp"
+
+// What the cases call, found before they are defined.
+namespace ashlar_test {
+using namespace ashlar::cuda;
+}  // namespace ashlar_test
+
+#include "support/kernel_attention.hpp"
+#include "support/kernel_strided.hpp"
+
+using ashlar::bfloat16;
+using ashlar_test::device_arrays;
+
+TEST_CASE_TEMPLATE("strided_kernels_and_attention_give_what_the_host_gives", T, float, double,
+                   bfloat16) {
+  device_arrays device;
+  ashlar_test::check_strided_copy<T>(device);
+  ashlar_test::check_strided_reduction<T>(device);
+  ashlar_test::check_attention<T>(device, sizeof(T) < 8);
+}
+
+TEST_CASE("strided_kernels_of_integers_give_what_the_host_gives") {
+  device_arrays device;
+  ashlar_test::check_strided_copy<std::int8_t>(device);
+  ashlar_test::check_strided_reduction<std::int32_t>(device);
+  ashlar_test::check_strided_reduction<std::int64_t>(device);
+}
