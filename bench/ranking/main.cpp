@@ -8,8 +8,13 @@
 //   mpirun -n 4 bench/ranking --machine machine.json
 //
 // predicted   seconds in collectives of a step, of the plan
-// measured    the same of the step that ran: median of the steps, each of its slowest rank. Waiting
-//             for other ranks counts, so more ranks than cores are measured with their time slices.
+// measured    the same collectives in their order (step_communication.hpp), from a barrier to the
+//             slowest rank's end; median
+// in step     seconds in collectives of a step that trains, of its slowest rank; median. Waiting for
+//             other ranks counts, so with more ranks than cores most of it is others' computing.
+//
+// Strategies take turns. Prices and times are of the same number of ranks on the same cores: a machine
+// file that was measured with fewer ranks does not know what a turn at a core costs.
 //
 // tests/smpi/ranking.cpp holds the same strategies against simulated clusters.
 
@@ -28,6 +33,7 @@
 #include "../support/options.hpp"
 #include "../support/others.hpp"
 #include "../support/settings.hpp"
+#include "step_communication.hpp"
 
 namespace {
 
@@ -37,11 +43,11 @@ struct options : measuring_options {
   options() : measuring_options{{0, 5, 15}} {}
   std::string machine, mesh;
   std::vector<std::string> nets{"gpt", "mlp"};
-  int strategies = 30, scale = 4;
+  int strategies = 30, scale = 4, steps = 3, repeats = 5;
 };
 
 char const* const heading =
-    "ranks,memory,transport,net,mesh,strategy,predicted_us,measured_us,others";
+    "ranks,memory,transport,net,mesh,strategy,predicted_us,measured_us,in_step_us,others";
 
 /// A mesh of one axis, or of two as even as possible.
 ashlar::topology default_mesh(int ranks) {
@@ -52,6 +58,29 @@ ashlar::topology default_mesh(int ranks) {
   return {{"a", ranks / inner}, {"b", inner}};
 }
 
+/// Seconds in collectives of a step that trains, of the slowest rank.
+template <class Net, class Data>
+double time_step(Net const& net, ashlar::mesh const& m, ashlar::search::plan const& plan,
+                 Data const& data, MPI_Comm world) {
+  auto model = ashlar::nn::place<float>(net, m, plan, 7);
+  auto const step = [&] {
+    model.clear_gradients();
+    model.accumulate(std::span(data.inputs), std::span(data.targets), 0);
+    model.synchronize();
+  };
+  step();  // memory, groups of ranks, caches
+  MPI_Barrier(world);
+  double const before = m.communication_seconds();
+  step();
+  return most_of_ranks(world, {m.communication_seconds() - before})[0];
+}
+
+/// 1 if none is less than the first.
+int place_of_first(std::vector<double> const& values) {
+  return 1 + static_cast<int>(std::count_if(values.begin(), values.end(),
+                                            [&](double v) { return v < values[0]; }));
+}
+
 template <class Net, class Batch>
 void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::mesh const& m,
           MPI_Comm world, options const& o, csv_file& csv) {
@@ -60,43 +89,42 @@ void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::m
   auto const plans = ashlar_test::spread_strategies(problem, m.topology(), m.machine(),
                                                     o.strategies, 1);
   auto const data = ashlar_test::random_batch<input>(batch, 64, 64, 1);
-  std::vector<std::vector<double>> seconds(plans.size());
+  std::vector<std::vector<double>> alone(plans.size()), in_step(plans.size());
   others_share const others(world);
   // Strategies take turns, so that what else the machine does falls on all of them alike.
   for (int round = 0; round < o.how.least_rounds; ++round)
     for (std::size_t i = 0; i < plans.size(); ++i) {
-      auto model = ashlar::nn::place<float>(net, m, plans[i], 7);
-      auto const step = [&] {
-        model.clear_gradients();
-        model.accumulate(std::span(data.inputs), std::span(data.targets), 0);
-        model.synchronize();
-      };
-      step();  // memory, groups of ranks, caches
-      MPI_Barrier(world);
-      double const before = m.communication_seconds();
-      step();
-      seconds[i].push_back(most_of_ranks(world, {m.communication_seconds() - before})[0]);
+      if (round < o.steps) in_step[i].push_back(time_step(net, m, plans[i], data, world));
+      step_communication const all(m, problem, plans[i]);
+      all.run();  // memory, groups of ranks, caches
+      for (int k = 0; k < o.repeats; ++k) {
+        MPI_Barrier(world);
+        double const start = now();
+        all.run();
+        alone[i].push_back(most_of_ranks(world, {now() - start})[0]);
+      }
     }
   double const busy = others.percent();
   if (m.rank() != 0) return;
-  std::vector<double> predicted, measured;
-  std::printf("\n%s on %s: predicted us  measured us  ratio\n", name.c_str(),
+  std::vector<double> predicted, measured, trained;
+  std::printf("\n%s on %s: predicted us  measured us  ratio  in step us\n", name.c_str(),
               to_string(m.topology()).c_str());
   for (std::size_t i = 0; i < plans.size(); ++i) {
     predicted.push_back(plans[i].communication_seconds);
-    measured.push_back(median_of(seconds[i]));
-    std::printf("%12.1f  %12.1f  %5.2f\n", 1e6 * predicted[i], 1e6 * measured[i],
-                measured[i] / predicted[i]);
+    measured.push_back(median_of(alone[i]));
+    trained.push_back(median_of(in_step[i]));
+    std::printf("%12.1f  %12.1f  %5.2f  %12.1f\n", 1e6 * predicted[i], 1e6 * measured[i],
+                measured[i] / predicted[i], 1e6 * trained[i]);
     csv.row({std::to_string(m.ranks()), memory_setting(), transport_setting(), name,
              without_commas(to_string(m.topology())), std::to_string(i),
              number(1e6 * predicted[i], "%.2f"), number(1e6 * measured[i], "%.2f"),
-             number(busy, "%.0f")});
+             number(1e6 * trained[i], "%.2f"), number(busy, "%.0f")});
   }
-  auto const faster = std::count_if(measured.begin(), measured.end(),
-                                    [&](double s) { return s < measured[0]; });
-  std::printf("%s: Spearman %.3f of %zu strategies; the chosen plan is number %d%s\n", name.c_str(),
-              ashlar_test::spearman(predicted, measured), plans.size(),
-              static_cast<int>(faster) + 1,
+  std::printf("%s: Spearman %.3f of %zu strategies (in steps that train: %.3f); the chosen plan is "
+              "number %d (%d)%s\n",
+              name.c_str(), ashlar_test::spearman(predicted, measured), plans.size(),
+              ashlar_test::spearman(predicted, trained), place_of_first(measured),
+              place_of_first(trained),
               busy > 5 ? "; others used the cores too: measure again" : "");
 }
 
@@ -113,7 +141,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"gpt", "mlp"}));
   app.add_option("--strategies", o.strategies, "how many")->check(CLI::Range(3, 10000));
   app.add_option("--scale", o.scale, "of widths and batches")->check(CLI::Range(1, 64));
-  app.add_option("--steps", o.how.least_rounds, "measured steps of each")
+  app.add_option("--rounds", o.how.least_rounds, "turns of each")->check(CLI::PositiveNumber);
+  app.add_option("--repeats", o.repeats, "measurements of each a turn")->check(CLI::PositiveNumber);
+  app.add_option("--steps", o.steps, "steps of each that train, one a turn")
       ->check(CLI::PositiveNumber);
   app.add_option("--csv", o.csv, "append the table to this file");
   if (auto const ended = parse(app, o, argc, argv, env.rank())) return *ended;

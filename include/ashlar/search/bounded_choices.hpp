@@ -154,8 +154,9 @@ class bounded_choices {
       before.data()[i] = value;
       i = solver.skip_inside(i);
       if (i == last) break;
-      value = is_free(i) ? scratch<double>(model_.choices(i + 1).weight.size(), least(value))
-                         : solver.advance(i, value);
+      // No conditional operator: GCC 12's evaluator destroys what it gives twice.
+      if (is_free(i)) value = {model_.choices(i + 1).weight.size(), least(value)};
+      else value = solver.advance(i, value);
     }
     value = scratch<double>(model_.choices(last).weight.size());
     for (int i = last;; --i) {
@@ -163,8 +164,8 @@ class bounded_choices {
       after.data()[i] = value;
       if (i == 0) break;
       add(value, cost(i));
-      value = is_free(i - 1) ? scratch<double>(model_.choices(i - 1).weight.size(), least(value))
-                             : solver.retreat(i - 1, value);
+      if (is_free(i - 1)) value = {model_.choices(i - 1).weight.size(), least(value)};
+      else value = solver.retreat(i - 1, value);
     }
   }
 
@@ -181,7 +182,7 @@ class bounded_choices {
       return;
     }
     for (std::size_t r = 0; r < ends.size(); ++r) ends.data()[r] += own.data()[r];
-    std::vector<int> order(ends.size());
+    scratch<int> order(ends.size());
     for (std::size_t r = 0; r < ends.size(); ++r) order.data()[r] = static_cast<int>(r);
     auto const cheaper = [&ends](int a, int b) {
       double const x = ends.data()[a], y = ends.data()[b];

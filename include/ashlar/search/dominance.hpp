@@ -42,7 +42,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths, int mic
                        (c.runs == forward_runs::once ? 1 : 2);
   if constexpr (Paths::orders == shard_orders::canonical) {
     // Many choices: the cheapest come first, and are all that can drop those after them.
-    std::vector<int> sorted(size), kept;
+    scratch<int> sorted(size);
+    std::vector<int> kept;
     for (int j = 0; j < n; ++j) sorted.data()[j] = j;
     std::sort(sorted.begin(), sorted.end(),
               [w](int i, int j) { return w[i] != w[j] ? w[i] < w[j] : i < j; });

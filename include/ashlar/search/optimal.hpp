@@ -27,8 +27,7 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0 && !std::is_constant_evaluated())
-        return optimal_by_roles(net, t, m);
+      if (t.axes() > 2 && net.recomputed == 0) return optimal_by_roles(net, t, m);
     chain_model<N> model(net, t, m, filter, pruning::by_time);
     return make_plan(model, chain_solver<N>(model).path());
   };

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The communication of a training step alone: every redistribution of a plan's schedule, in its order
+// and as the step runs it, each out of a tensor of its own, without the computing in between. More
+// ranks than cores then wait for what others send, not for what they compute.
+
+#include <functional>
+#include <vector>
+
+#include <ashlar/search/schedule.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+
+namespace ashlar_bench {
+
+class step_communication {
+ public:
+  step_communication(ashlar::mesh const& m, ashlar::search::problem const& net,
+                     ashlar::search::plan const& chosen) {
+    for (auto const& move : ashlar::search::schedule(net, chosen, m.machine()))
+      if (!move.plan.is_local()) add(m, move.plan);
+  }
+
+  /// Of one micro-batch and the synchronization of gradients.
+  void run() const {
+    for (auto const& move : moves_) move();
+  }
+
+ private:
+  void add(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
+    switch (plan.extents.rank()) {
+      case 1: return add_of_rank<1>(m, plan);
+      case 2: return add_of_rank<2>(m, plan);
+      case 3: return add_of_rank<3>(m, plan);
+      default: return add_of_rank<4>(m, plan);
+    }
+  }
+
+  template <int Rank>
+  void add_of_rank(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
+    auto x = ashlar::from_index<float, Rank>(m, plan.extents, plan.from,
+                                             [](auto const&) { return 1; });
+    moves_.push_back([x = std::move(x), p = ashlar::prepare(plan, m.topology(), m.here())] {
+      ashlar::detail::run_plan(x, p);
+    });
+  }
+
+  std::vector<std::function<void()>> moves_;
+};
+
+}  // namespace ashlar_bench

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Twelve layers on a mesh of two axes, found by the compiler: within the default limits of both.
+//
+// gcc:   -fconstexpr-ops-limit=7800000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
+// clang: -fconstexpr-steps=1048576 -ftemplate-depth=1024
+// class templates: 9000
+
+#include <ashlar/search/optimal.hpp>
+
+#include "../unit/search_nets.hpp"
+
+constexpr auto plan = ashlar::search::optimal(ashlar_test::mlp<12>(12, 512, 1024),
+                                              ashlar::topology{{"node", 2}, {"gpu", 4}},
+                                              ashlar::machines::gpu_cluster);
+static_assert(plan.size() == 12);
+static_assert(plan.gap == 0 && plan.seconds > 0);

@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# What the compilers have to do for the search in constant expressions does not grow: each
+# tests/constexpr/*.cpp compiles within the limits that it names, a sixth above what it takes today.
+# Counted are the evaluators' operations and loops, the depth of templates, and, by Clang, the
+# class templates instantiated; no seconds. What each takes: bench/results/search.md.
+#
+#   --least FILE   instead: finds the least evaluator limits with which FILE compiles (minutes)
+set -euo pipefail
+
+source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
+
+# compile <compiler> <file> <option>...
+compile() {
+  local compiler="$1" file="$2"
+  shift 2
+  "$compiler" -std=c++20 -fsyntax-only "-I$source_dir/include" "-I$source_dir/tests" "$@" "$file" 2>&1
+}
+
+# limits <gcc|clang> <file>: the options that the file names.
+limits() { sed -n "s|^// $1: *||p" "$2"; }
+
+# least <compiler> <option> <file> <other option>...: by bisection, to one per cent
+least() {
+  local compiler="$1" option="$2" file="$3" low=1000 high=1000000000 middle
+  shift 3
+  while [ $((high - low)) -gt $((high / 100)) ]; do
+    # Limits differ by orders of magnitude: halve the larger ones by ratio.
+    middle=$((high / low > 4 ? low * 3 : (low + high) / 2))
+    if compile "$compiler" "$file" "$option=$middle" "$@" >/dev/null; then high=$middle
+    else low=$middle; fi
+  done
+  printf '%s %s %s: %s\n' "$compiler" "$(basename "$file")" "$option" "$high"
+}
+
+if [ "${1:-}" = --least ]; then
+  least g++ -fconstexpr-ops-limit "$2" -fconstexpr-loop-limit=100000000
+  least clang++ -fconstexpr-steps "$2"
+  exit
+fi
+
+failed=0 tried=0
+for file in "$source_dir"/tests/constexpr/*.cpp; do
+  name="$(basename "$file")"
+  for pair in g++:gcc clang++:clang; do
+    command -v "${pair%:*}" >/dev/null || continue
+    tried=$((tried + 1))
+    read -r -a options < <(limits "${pair#*:}" "$file")
+    # Clang counts what it made of templates when it ends.
+    if [ "${pair#*:}" = clang ]; then options+=(-Xclang -print-stats); fi
+    if ! output="$(compile "${pair%:*}" "$file" "${options[@]}")"; then
+      printf '%s\n' "$output" | head -n 5
+      echo "$name: ${pair%:*} does not compile it with ${options[*]}"
+      failed=1
+      continue
+    fi
+    if [ "${pair#*:}" = clang ]; then
+      most="$(sed -n 's|^// class templates: *||p' "$file")"
+      made="$(printf '%s\n' "$output" | awk '/ClassTemplateSpecialization decls/ {print $1; exit}')"
+      echo "$name: ${made:-unknown} class templates instantiated, at most $most"
+      if [ -n "$made" ] && [ "$made" -gt "$most" ]; then failed=1; fi
+    fi
+  done
+done
+[ "$tried" -gt 0 ] || { echo "neither g++ nor clang++"; exit 77; }
+exit "$failed"
