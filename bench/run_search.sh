@@ -8,8 +8,8 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run_search.sh [--quick] [--report] [-h]
-About two minutes on one core; leave the machine alone meanwhile.
-  --quick    shorter and fewer runs, half a minute; into the build folder, not into the page
+About four minutes on one core; leave the machine alone meanwhile.
+  --quick    shorter and fewer runs, a minute; into the build folder, not into the page
   --report   only tables, plots and page, from the figures that are there
 TEXT
 }
@@ -35,11 +35,15 @@ mkdir -p "$figures"
 if [ "$report_only" = no ]; then
   cmake --preset default
   cmake --build --preset default --target bench_search
-  rm -f "$figures"/{table,curves}.csv
+  rm -f "$figures"/{table,curves,noise}.csv
   # Tables of three axes take long: fewer runs.
   for part in "rack=8,node=8 $runs" "rack=4,node=4,host=4 $((runs / 2))"; do
     "$build/bench/search" --meshes "${part% *}" --runs "${part#* }" --seconds "$seconds" \
       --csv "$figures/table.csv" --curves "$figures/curves.csv"
+  done
+  for preset in piz_daint a100_server h200_server; do
+    "$build/bench/search" --noise "$((20 * runs))" --machine "$preset" --csv "$figures/noise.csv" \
+      --meshes rack=8,node=8 node=2,gpu=8 node=4,gpu=4
   done
   printf '%s, one of %s cores of %s, %s; %s and %s runs of %s s.\n' "$(LC_ALL=C date '+%d %B %Y')" \
     "$(nproc)" "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
@@ -68,6 +72,36 @@ table() {
     }' "$figures/table.csv"
 }
 
+# noise: what plans for disturbed machines cost more, a row for each net and mesh.
+noise() {
+  awk -F, '
+    NR == 1 { next }
+    {
+      key = $1 "|" $2
+      if (!(key in seen)) { seen[key] = ++rows; name[rows] = $1 " | " $2 }
+      if (!($3 in column)) { column[$3] = ++columns; machine[columns] = $3 }
+      if ($4 == 20 && $5 == "collectives")
+        cell[seen[key], column[$3]] = $7 " / " $9 " / " $10 ", " $11
+      sum[$4 " % in " $5] += $7; above[$4 " % in " $5] += $11; trials[$4 " % in " $5] += $6
+      count[$4 " % in " $5]++
+    }
+    END {
+      line = "| net | mesh |"; rule = "| --- | --- |"
+      for (c = 1; c <= columns; ++c) { line = line " " machine[c] " |"; rule = rule " --- |" }
+      print line; print rule
+      for (r = 1; r <= rows; ++r) {
+        line = "| " name[r] " |"
+        for (c = 1; c <= columns; ++c) line = line " " cell[r, c] " |"
+        print line
+      }
+      print ""; print "| noise | mean over all | trials above 2 % |"; print "| --- | --- | --- |"
+      split("20 % in tiers;20 % in collectives;50 % in collectives", kinds, ";")
+      for (k = 1; k <= 3; ++k)
+        printf "| %s | %.2f %% | %d of %d |\n", kinds[k], sum[kinds[k]] / count[kinds[k]],
+          above[kinds[k]], trials[kinds[k]]
+    }' "$figures/noise.csv"
+}
+
 # Replaces what is between the markers of the page.
 write_page() {
   local line name
@@ -77,7 +111,11 @@ write_page() {
       '<!-- begin '*)
         name="${line#<!-- begin }"
         name="${name% -->}"
-        if [ "$name" = machine ]; then cat "$figures/machine.txt"; else table "$name"; fi
+        case "$name" in
+          machine) cat "$figures/machine.txt" ;;
+          noise) noise ;;
+          *) table "$name" ;;
+        esac
         while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
         printf '%s\n' "$line"
         ;;

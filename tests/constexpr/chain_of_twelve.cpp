@@ -4,8 +4,8 @@
 // Twelve layers on a mesh of two axes, found by the compiler: within the default limits of both.
 //
 // gcc:   -fconstexpr-ops-limit=7800000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
-// clang: -fconstexpr-steps=1048576 -ftemplate-depth=1024
-// class templates: 9000
+// clang: -fconstexpr-steps=600000 -ftemplate-depth=1024
+// class templates: 10000
 
 #include <ashlar/search/optimal.hpp>
 
