@@ -270,10 +270,12 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
       rank += m.second < mine.second;
     }
     auto& all = s.children[mine.first];
-    if (all == nullptr) all = std::make_shared<shared_state>(size);
+    if (all == nullptr) {
+      all = std::make_shared<shared_state>(size);
+      all->arrived = all->members;
+    }
     comm->all = all;
     comm->rank = rank;
-    all->arrived = all->members;
   }
   comm->parent = nullptr;
   std::lock_guard const lock(comm->all->mutex);
