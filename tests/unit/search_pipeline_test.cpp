@@ -216,7 +216,16 @@ TEST_CASE("what cannot be cut is refused") {
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{3}, {1}}),
                        doctest::Contains("3 stages of 4 equal blocks on node=4,gpu=2"),
                        ashlar::error);
-  CHECK_THROWS_AS(search::pipeline(net_of(4), t, cluster, {{8}, {1}}), ashlar::error);
+  CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{8}, {1}}),
+                       doctest::Contains("Here that leaves 1, 2, 4."), ashlar::error);
+  auto const again = [](int m) {
+    auto net = net_of(4)(m);
+    net.recomputed = 1;
+    return net;
+  };
+  CHECK_THROWS_WITH_AS(search::pipeline(again, t, cluster, {{2}, {1}}),
+                       doctest::Contains("recomputed segments, which stages do not have yet"),
+                       ashlar::error);
   CHECK_THROWS_AS(search::pipeline(net_of(4), t, cluster, {{0}, {1}}), ashlar::error);
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{2}, {0}}),
                        doctest::Contains("a step needs 1 or more"), ashlar::error);

@@ -57,6 +57,14 @@ inline std::vector<int> divisors(int n) {
   return list;
 }
 
+/// "1, 2, 4": the counts of stages that so many blocks and a mesh allow.
+inline std::string possible_stages(int blocks, topology const& t) {
+  std::string list = "1";
+  for (int const n : divisors(blocks))
+    if (n > 1 && !stage_axes(t, n).empty()) list += ", " + std::to_string(n);
+  return list;
+}
+
 /// Each stage searched alone within m.memory. Throws where a stage does not fit.
 template <int N, class Layout>
 basic_plan<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
@@ -122,7 +130,8 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
                     std::to_string(stages) + " stages of " + std::to_string(blocks.count) +
                         " equal blocks on " + to_string(t) +
                         ": the stages must divide the number of blocks and the extent of an axis "
-                        "(one between nodes, if there is one).");
+                        "(one between nodes, if there is one). Here that leaves " +
+                        detail::possible_stages(blocks.count, t) + ".");
       }
       auto const limits = stage_limits(net, blocks, stages);
       for (int const axis : axes) {
