@@ -12,7 +12,7 @@
 //
 // A packed block is an array of its own extents.
 
-#include <ashlar/device/host/strided_copy.hpp>
+#include <ashlar/device/host/elements.hpp>
 #include <ashlar/layout/region.hpp>
 
 namespace ashlar {
@@ -45,12 +45,17 @@ struct strided_block {
   }
 };
 
-/// Copies a block from `source` to `target`, which do not overlap.
+/// Copies a block from `source` to `target`, which do not overlap, in the memory of a processor.
+template <class Processor, class T>
+void copy(Processor const& on, strided_block const& b, T const* source, T* target) {
+  if (b.elements == 0) return;
+  copy_strided(on, b.rank, b.extents, source + b.source_offset, b.source_strides,
+               target + b.target_offset, b.target_strides);
+}
+/// The same in the host's.
 template <class T>
 void copy(strided_block const& b, T const* source, T* target) {
-  if (b.elements == 0) return;
-  device::host::copy_strided(b.rank, b.extents, source + b.source_offset, b.source_strides,
-                             target + b.target_offset, b.target_strides);
+  copy(device::host::processor{}, b, source, target);
 }
 
 namespace detail {

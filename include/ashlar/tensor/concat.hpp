@@ -75,7 +75,7 @@ requires detail::has_dim<Dim, X> X concat(std::span<X const> parts) {
   for (X const& x : parts) {
     box held = x.local_box();  // as indices of the result
     held.dim[Dim].begin += begin;
-    copy_region(intersect(held, y.local_box()), held,
+    copy_region(y.mesh().processor(), intersect(held, y.local_box()), held,
                 static_cast<typename X::value_type const*>(x.data()), y.local_box(), y.data());
     begin += x.extents()[Dim];
   }

@@ -13,7 +13,9 @@
 // With a partial placement the value is the whole tensor's: coordinate 0 of the partial axes holds
 // it and the others hold the reduction's identity. Nothing here communicates.
 
-#include <ashlar/device/host/random.hpp>
+#include <vector>
+
+#include <ashlar/device/host/elements.hpp>
 #include <ashlar/support/accumulation.hpp>
 #include <ashlar/tensor/region.hpp>
 #include <ashlar/tensor/tensor.hpp>
@@ -68,15 +70,26 @@ bool holds_value(Tensor const& t) {
   return true;
 }
 
-template <class Tensor, class Fill>
-Tensor make(Tensor t, Fill fill) {
+/// `t`, written by write(t) where this rank holds its value.
+template <class Tensor, class Write>
+Tensor make(Tensor t, Write write) {
   using T = typename Tensor::value_type;
-  if (!holds_value(t)) {
-    std::fill_n(t.data(), t.local_elements(), identity_of<T>(t.placement().op()));
-    return t;
-  }
-  fill(t);
+  if (holds_value(t)) write(t);
+  else fill(t.mesh().processor(), identity_of<T>(t.placement().op()), t.local_elements(), t.data());
   return t;
+}
+
+/// Lets the host write the shard: in place, or into memory of its own from which it is copied.
+template <class Tensor, class Write>
+void write_from_host(Tensor& t, Write write) {
+  using T = typename Tensor::value_type;
+  if constexpr (Tensor::processor_type::is_host) {
+    write(t.data());
+  } else {
+    std::vector<T> shard(static_cast<std::size_t>(t.local_elements()));
+    write(shard.data());
+    upload(t.mesh().processor(), static_cast<T const*>(shard.data()), t.local_elements(), t.data());
+  }
 }
 
 }  // namespace detail
@@ -87,7 +100,9 @@ auto full(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], P
           accumulation_t<T> value) {
   return detail::make(
       tensor_for<T, Rank, Placement, Processor>(m, detail::shape_of(extents), as_value(p)),
-      [value](auto& t) { std::fill_n(t.data(), t.local_elements(), static_cast<T>(value)); });
+      [value](auto& t) {
+        fill(t.mesh().processor(), static_cast<T>(value), t.local_elements(), t.data());
+      });
 }
 
 /// Every element is zero.
@@ -105,15 +120,16 @@ auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement 
                       [&](auto& t) {
                         std::array<std::int64_t, static_cast<std::size_t>(Rank)> index{};
                         box const& b = t.local_box();
-                        T* out = t.data();
-                        for (std::int64_t i = 0; i < t.local_elements(); ++i) {
-                          std::int64_t rest = i;
-                          for (int d = Rank - 1; d >= 0; --d) {
-                            index[static_cast<std::size_t>(d)] = b[d].begin + rest % b[d].size;
-                            rest /= b[d].size;
+                        detail::write_from_host(t, [&](T* out) {
+                          for (std::int64_t i = 0; i < t.local_elements(); ++i) {
+                            std::int64_t rest = i;
+                            for (int d = Rank - 1; d >= 0; --d) {
+                              index[static_cast<std::size_t>(d)] = b[d].begin + rest % b[d].size;
+                              rest /= b[d].size;
+                            }
+                            *out++ = static_cast<T>(value(index));
                           }
-                          *out++ = static_cast<T>(value(index));
-                        }
+                        });
                       });
 }
 
@@ -127,8 +143,8 @@ auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement cons
       tensor_for<T, Rank, Placement, Processor>(m, extents, as_value(p)), [&](auto& t) {
         detail::for_each_global_run(extents, t.local_box(), t.data(),
                                     [&](std::int64_t first, std::int64_t count, T* out) {
-                                      device::host::fill_normal<T>(o.seed, o.stream, first, count,
-                                                                   A(o.mean), A(o.deviation), out);
+                                      fill_normal(m.processor(), o.seed, o.stream, first, count,
+                                                  A(o.mean), A(o.deviation), out);
                                     });
       });
 }
@@ -141,11 +157,10 @@ auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement con
   using A = accumulation_t<T>;
   return detail::make(
       tensor_for<T, Rank, Placement, Processor>(m, extents, as_value(p)), [&](auto& t) {
-        detail::for_each_global_run(extents, t.local_box(), t.data(),
-                                    [&](std::int64_t first, std::int64_t count, T* out) {
-                                      device::host::fill_uniform<T>(o.seed, o.stream, first, count,
-                                                                    A(o.low), A(o.high), out);
-                                    });
+        detail::for_each_global_run(
+            extents, t.local_box(), t.data(), [&](std::int64_t first, std::int64_t count, T* out) {
+              fill_uniform(m.processor(), o.seed, o.stream, first, count, A(o.low), A(o.high), out);
+            });
       });
 }
 
@@ -174,8 +189,10 @@ auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement c
                 std::to_string(values.size()) + " values for shape " + to_string(extents) + ".");
   return detail::make(std::move(made), [&](auto& t) {
     box const whole = local_box(extents, m.topology(), placement::all_broadcast(m.axes()), {});
-    copy_region(t.local_box(), whole, static_cast<value const*>(values.data()), t.local_box(),
-                t.data());
+    detail::write_from_host(t, [&](value* shard) {
+      copy_region(t.local_box(), whole, static_cast<value const*>(values.data()), t.local_box(),
+                  shard);
+    });
   });
 }
 

@@ -18,7 +18,10 @@ namespace ashlar {
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
-  return {whole.data(), whole.data() + whole.local_elements()};
+  std::vector<typename Tensor::value_type> values(static_cast<std::size_t>(whole.local_elements()));
+  download(whole.mesh().processor(), static_cast<typename Tensor::value_type const*>(whole.data()),
+           whole.local_elements(), values.data());
+  return values;
 }
 
 /// Writes where `x` lies and its values on rank 0. Communicates like to_full.

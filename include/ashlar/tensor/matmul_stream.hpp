@@ -95,7 +95,8 @@ class panel_tensor {
       return moving(viewed(i), shared_moves(i));
     auto panel = made(i);
     for_each_slice(x_, panel, dim_, panels_, i, [&](box const& region, box const& packed) {
-      copy_region(region, x_.local_box(), static_cast<T const*>(x_.data()), packed, panel.data());
+      copy_region(x_.mesh().processor(), region, x_.local_box(), static_cast<T const*>(x_.data()),
+                  packed, panel.data());
     });
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
@@ -120,7 +121,8 @@ class panel_tensor {
     if (!panel) return;
     auto const arrived = panel->wait();
     for_each_slice(x_, arrived, dim_, panels_, i, [&](box const& region, box const& packed) {
-      copy_region(region, packed, static_cast<T const*>(arrived.data()), x_.local_box(), x_.data());
+      copy_region(x_.mesh().processor(), region, packed, static_cast<T const*>(arrived.data()),
+                  x_.local_box(), x_.data());
     });
   }
 

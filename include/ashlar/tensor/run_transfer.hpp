@@ -9,17 +9,15 @@
 //   slice      copies the part that the rank keeps
 //   zero_pad   copies the shard into a larger one full of the reduction's identity
 
-#include <algorithm>
-
 #include <ashlar/comm/mesh.hpp>
 
 namespace ashlar {
 
-/// A step that stays on its rank. Another processor's has another first argument.
-template <class T>
-void run_local(device::host::processor const&, transfer const& what, T const* source, T* target) {
-  if (what.pads) std::fill_n(target, what.to.elements(), identity_of<T>(what.op));
-  for (auto const& block : what.receives) copy(block, source, target);
+/// A step that stays on its rank.
+template <class Processor, class T>
+void run_local(Processor const& on, transfer const& what, T const* source, T* target) {
+  if (what.pads) fill(on, identity_of<T>(what.op), what.to.elements(), target);
+  for (auto const& block : what.receives) copy(on, block, source, target);
 }
 
 /// Carries `what` out of `source`, a shard with box what.from, into `target`, one with box what.to.

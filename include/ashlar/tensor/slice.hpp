@@ -58,8 +58,8 @@ requires detail::has_dim<Dim, X> X slice(X const& x, std::int64_t begin, std::in
              std::shared_ptr<typename X::value_type>(x.shard(), x.data() + offset));
   } else {
     X y(x.mesh(), extents, x.placement());
-    copy_region(part, x.local_box(), static_cast<typename X::value_type const*>(x.data()), part,
-                y.data());
+    copy_region(x.mesh().processor(), part, x.local_box(),
+                static_cast<typename X::value_type const*>(x.data()), part, y.data());
     return y;
   }
 }

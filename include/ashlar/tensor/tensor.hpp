@@ -124,7 +124,7 @@ class tensor {
   /// A new tensor with the same values.
   tensor clone() const {
     tensor copy(*mesh_, extents_, placement());
-    std::copy(data(), data() + local_elements(), copy.data());
+    copy_elements(mesh_->processor(), static_cast<T const*>(data()), local_elements(), copy.data());
     return copy;
   }
 

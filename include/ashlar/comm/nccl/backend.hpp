@@ -18,7 +18,7 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/nccl/communicator.hpp>
 #include <ashlar/comm/nccl/device_kernels.hpp>
-#include <ashlar/comm/nccl/local_step.hpp>
+#include <ashlar/device/cuda/elements.hpp>
 #include <ashlar/device/cuda/processor.hpp>
 
 namespace ashlar {

@@ -15,6 +15,9 @@ struct processor {
   static constexpr bool is_host = false;
 
   cudaStream_t stream = nullptr;
+
+  /// Where a kernel takes a stream, the processor serves.
+  operator cudaStream_t() const { return stream; }
 };
 
 }  // namespace ashlar::cuda

@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What device/host/elements.hpp has, for arrays in the memory of a device, on a stream.
+
+#include <ashlar/device/cuda/map.hpp>
+#include <ashlar/device/cuda/random.hpp>
+#include <ashlar/device/cuda/strided.hpp>
+
+namespace ashlar::cuda {
+namespace detail {
+
+inline void copy_bytes(cudaStream_t stream, void const* from, std::int64_t bytes, void* to,
+                       cudaMemcpyKind kind) {
+  if (bytes == 0) return;
+  check(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), kind, stream),
+        "cudaMemcpyAsync");
+}
+
+}  // namespace detail
+
+/// target[i] = source[i], 0 <= i < n, out of the program's memory, which is read when this returns
+/// unless it is pinned.
+template <class T>
+void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
+  detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
+                     cudaMemcpyHostToDevice);
+}
+/// target[i] = source[i], 0 <= i < n, into the program's memory; waits for the stream.
+template <class T>
+void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
+  detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
+                     cudaMemcpyDeviceToHost);
+  check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+}
+/// target[i] = source[i], 0 <= i < n; the arrays do not overlap.
+template <class T>
+void copy_elements(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
+  detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
+                     cudaMemcpyDeviceToDevice);
+}
+
+}  // namespace ashlar::cuda

@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What code for every processor asks of the host's memory, where little of it needs more than the
+// standard library. The first argument says whose memory the others point to; functions of the same
+// names and arguments serve other processors (device/cuda/elements.hpp).
+
+#include <algorithm>
+#include <cstdint>
+#include <type_traits>
+
+#include <ashlar/device/host/processor.hpp>
+#include <ashlar/device/host/random.hpp>
+#include <ashlar/device/host/strided_copy.hpp>
+
+namespace ashlar::device::host {
+
+/// target[i] = source[i], 0 <= i < n, out of the program's own memory.
+template <class T>
+void upload(processor const&, T const* source, std::int64_t n, T* target) {
+  std::copy_n(source, n, target);
+}
+/// target[i] = source[i], 0 <= i < n, into the program's own memory; returns when it is there.
+template <class T>
+void download(processor const&, T const* source, std::int64_t n, T* target) {
+  std::copy_n(source, n, target);
+}
+/// target[i] = source[i], 0 <= i < n; the arrays do not overlap.
+template <class T>
+void copy_elements(processor const&, T const* source, std::int64_t n, T* target) {
+  std::copy_n(source, n, target);
+}
+/// y[i] = value, 0 <= i < n.
+template <class T>
+void fill(processor const&, std::type_identity_t<T> value, std::int64_t n, T* y) {
+  std::fill_n(y, n, value);
+}
+
+/// As copy_strided without a processor.
+template <class T>
+void copy_strided(processor const&, int rank, std::int64_t const* extents, T const* src,
+                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+  copy_strided(rank, extents, src, src_strides, dst, dst_strides);
+}
+
+/// As fill_uniform and fill_normal without a processor.
+template <class T>
+void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
+                  std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
+                  std::type_identity_t<accumulation_t<T>> high, T* out) {
+  fill_uniform<T>(seed, number, first, count, low, high, out);
+}
+template <class T>
+void fill_normal(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
+                 std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,
+                 std::type_identity_t<accumulation_t<T>> deviation, T* out) {
+  fill_normal<T>(seed, number, first, count, mean, deviation, out);
+}
+
+}  // namespace ashlar::device::host

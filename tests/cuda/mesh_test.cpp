@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Meshes of GPU ranks: their tensors are made, moved and brought back as those of the host are. Every
+// ordered pair of placements; values against those of a mesh of the same ranks on the host.
+
+#include <doctest/doctest.h>
+#include <support/gpu_ranks.hpp>
+#include <support/placement_cases.hpp>
+
+#include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+
+namespace ashlar_test {
+namespace {
+
+template <class T>
+std::vector<T> numbers(ashlar::shape const& extents) {
+  std::vector<T> values;
+  for (std::int64_t i = 0; i < extents.elements(); ++i)
+    values.push_back(static_cast<T>(i % 31 - 9));
+  return values;
+}
+
+template <class T>
+void try_pairs(ashlar::topology const& t, ashlar::shape const& extents) {
+  ashlar::nccl::mesh const m(gpu_ranks().world(), t);
+  auto const values = numbers<T>(extents);
+  auto const states = all_placements(2, m.axes(), {ashlar::reduction::sum});
+  int wrong = 0;
+  for (auto const& from : states)
+    for (auto const& to : states) {
+      auto const x = ashlar::from_full<2>(m, extents, from, std::span<T const>(values));
+      if (ashlar::to_full(ashlar::redistribute(x, to)) != values) {
+        if (++wrong <= 3) MESSAGE(to_string(from) << " -> " << to_string(to, t));
+      }
+    }
+  CHECK(wrong == 0);
+}
+
+}  // namespace
+
+TEST_CASE("every pair of placements") {
+  for (auto const& t : topologies(world_size()))
+    for (ashlar::shape const extents : {ashlar::shape{8, 12}, {5, 7}, {1, 3}, {0, 4}}) {
+      try_pairs<float>(t, extents);
+      try_pairs<std::int64_t>(t, extents);
+    }
+}
+
+TEST_CASE("random tensors have the host's values") {
+  for (auto const& t : topologies(world_size())) {
+    ashlar::nccl::mesh const m(gpu_ranks().world(), t);
+    ashlar::mesh const host(MPI_COMM_WORLD, t);
+    for (auto const& p : all_placements(2, m.axes(), {ashlar::reduction::sum})) {
+      auto const here = ashlar::to_full(ashlar::normal<float, 2>(m, {9, 14}, p, {.seed = 3}));
+      auto const there = ashlar::to_full(ashlar::normal<float, 2>(host, {9, 14}, p, {.seed = 3}));
+      CHECK(here.size() == there.size());
+      for (std::size_t i = 0; i < here.size(); ++i)
+        CHECK(here[i] == doctest::Approx(there[i]).epsilon(1e-6));
+    }
+  }
+}
+
+TEST_CASE("values of the host are summed over the ranks") {
+  ashlar::nccl::mesh const m(gpu_ranks().world(), {{"gpu", world_size()}});
+  std::vector<double> values{1, double(m.rank())};
+  m.all_reduce(std::span<double>(values));
+  CHECK(values[0] == m.ranks());
+  CHECK(values[1] == m.ranks() * (m.ranks() - 1) / 2);
+  m.barrier();
+}
+
+}  // namespace ashlar_test
