@@ -126,6 +126,7 @@ struct halo_cost {
 
 constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
                                  machine const& m, int element_size) {
+  if (spec.halo.dim < 0) return {};
   auto const axes = halo_axes(spec, c, t);
   if (axes.empty()) return {};
   auto const load = halo_of(spec, c, t);

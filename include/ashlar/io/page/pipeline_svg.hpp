@@ -4,9 +4,9 @@
 #pragma once
 
 // The 1F1B schedule of a pipeline as a time chart: a row per stage, time to the right, a box per
-// pass, with the number of its micro-batch where that has room, forward passes in one colour, backward ones in another,
-// what is left white a stage waits. Of many stages the first and last few are drawn; of many
-// micro-batches as many as can be told apart, as a step of so few would run.
+// pass, with the number of its micro-batch where that has room, forward passes in one colour,
+// backward ones in another; what is left white a stage waits. Of many stages the first and last few
+// are drawn; of many micro-batches as many as can be told apart, as a step of so few would run.
 
 #include <string>
 
