@@ -90,6 +90,33 @@ TEST_CASE("orders of shards survive, and every choice of every layer does") {
   }
 }
 
+TEST_CASE("what is recomputed is kept, under version 2") {
+  folder const f;
+  setting s;
+  auto const path = f.file("plan.json");
+  save_plan(path, s.net, s.plan);
+  CHECK(json::parse(read(path)).at("version") == 1);
+  for (int i = 1; i < s.net.size(); ++i) {
+    s.net[i].segment = s.net.segments++;
+    if (s.net[i].kind == search::element_kind::residual_begin)
+      for (int const end = s.net[i].partner; i < end; ++i)
+        s.net[i + 1].segment = s.net.segments - 1;
+  }
+  s.plan.recomputed = 2;
+  predict(s.plan, s.net, s.machine);
+  save_plan(path, s.net, s.plan);
+  auto j = json::parse(read(path));
+  CHECK(j.at("version") == 2);
+  auto const loaded = load_plan(path, s.net, s.mesh, s.machine);
+  CHECK(loaded.recomputed == 2);
+  CHECK(loaded.memory == s.plan.memory);
+  CHECK(loaded.seconds == s.plan.seconds);
+  CHECK(fingerprint(loaded) == fingerprint(s.plan));
+  j["recomputed"] = s.net.segments + 1;
+  write(path, j.dump());
+  CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }), "recomputed: "));
+}
+
 TEST_CASE("saving leaves no temporary and replaces what was there") {
   folder const f;
   setting const s;

@@ -232,6 +232,13 @@ TEST_CASE("what cannot be cut is refused") {
   auto const wrong = [](int) { return block_net(2, {4, 8}, 16); };
   CHECK_THROWS_WITH_AS(search::pipeline(wrong, t, cluster, {{1}, {2}}),
                        doctest::Contains("asked for 2 micro-batches"), ashlar::error);
+  auto const recomputes = [&](int batches) {
+    auto net = net_of(4)(batches);
+    net.recomputed = 1;
+    return net;
+  };
+  CHECK_THROWS_WITH_AS(search::pipeline(recomputes, t, cluster, {{1}, {1}}),
+                       doctest::Contains("stages recompute no segments"), ashlar::error);
 }
 
 }  // namespace

@@ -110,6 +110,9 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
       throw error("search::pipeline",
                   std::to_string(batches) + " micro-batches: a step needs 1 or more.");
     auto const net = net_of(batches);
+    if (net.recomputed != 0)
+      throw error("search::pipeline",
+                  "stages recompute no segments yet: leave problem::recomputed at 0.");
     if (net.micro_batches != batches)
       throw error("search::pipeline", "asked for " + std::to_string(batches) +
                                           " micro-batches, the chain was described with " +
