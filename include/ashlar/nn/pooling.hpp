@@ -13,8 +13,6 @@
 // Rows of the plan: images and channels; of the average also partial sums (signature/image.hpp).
 // The maximum keeps one index per element of y for the backward pass; the average keeps nothing.
 
-#include <vector>
-
 #include <ashlar/device/host/pooling.hpp>
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/nn/window.hpp>
@@ -40,12 +38,13 @@ class placed_pool {
   placed_pool(At const& at, shape const& x, shape const& y, device::window const& w)
       : at_(at), x_extents_(x), y_extents_(y), window_(w) {}
 
-  auto forward(input const& x, pass const&) {
+  auto forward(input const& x, [[maybe_unused]] pass const& p) {
     auto y = empty<T, 4>(x.mesh(), y_extents_, at_.y());
     T const* const from = x.data();
     if constexpr (maximum) {
-      chosen_.resize(static_cast<std::size_t>(y.local_elements()));
-      device::host::max_pool_forward(from, local_images(x), window_, y.data(), chosen_.data());
+      auto const chosen = empty<std::int32_t, 4>(x.mesh(), y_extents_, at_.y());
+      device::host::max_pool_forward(from, local_images(x), window_, y.data(), chosen.data());
+      if (p.saves()) chosen_ = chosen;
     } else {
       device::host::average_pool_forward(from, local_images(x), window_, y.data());
     }
@@ -58,6 +57,7 @@ class placed_pool {
     if constexpr (maximum) {
       std::int32_t const* const chosen = chosen_.data();
       device::host::max_pool_backward(from, chosen, local_images(dx), window_, dx.data());
+      chosen_ = {};
     } else {
       device::host::average_pool_backward(from, local_images(dx), window_, dx.data());
     }
@@ -70,7 +70,7 @@ class placed_pool {
   At at_;
   shape x_extents_, y_extents_;
   device::window window_;
-  std::vector<std::int32_t> chosen_;
+  tensor_for<std::int32_t, 4, decltype(std::declval<At>().y())> chosen_;
 };
 
 /// x [batch, channels, height, width] -> the same with fewer pixels. Communicates nothing of its own.
