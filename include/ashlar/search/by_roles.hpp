@@ -20,30 +20,12 @@
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/make_plan.hpp>
 #include <ashlar/search/planned_moves.hpp>
+#include <ashlar/search/reordered.hpp>
 #include <ashlar/search/role_planner.hpp>
 #include <ashlar/search/row_bounds.hpp>
 
 namespace ashlar::search {
 namespace detail {
-
-/// A choice with its shards nested in the given order of the axes, storage included.
-constexpr layer_choice with_order(layer_choice c, axis_order const& order) {
-  placement const whole = placement::all_broadcast(order.size());
-  auto const nest = [&](placement& p) {
-    p = assemble(order, whole, [before = p](int a) { return before[a]; });
-  };
-  for (placement* p : {&c.x, &c.y, &c.dy, &c.dx}) nest(*p);
-  for (auto& p : c.parameters) {
-    placement const stored = p.store;
-    nest(p.use);
-    nest(p.grad);
-    p.store = ashlar::detail::reduced(p.use);
-    for (auto const a : order)
-      if (stored[a].is_split() && !p.store[a].is_split()) p.store = p.store.with_split(a, 0);
-  }
-  for (auto& s : c.statistics) nest(s.from), nest(s.to);
-  return c;
-}
 
 /// Choices without order, in all orders.
 template <int N>
@@ -69,7 +51,7 @@ class ordered_choices {
     axis_order order;
     for (int a = 0; a < canonical.x.axes(); ++a) order.push_back(static_cast<signed char>(a));
     do {
-      layer_choice const nested = with_order(canonical, order);
+      layer_choice const nested = reordered(canonical, order);
       if (std::find(list.begin() + begin, list.end(), nested) == list.end()) list.push_back(nested);
     } while (next_order(order));
   }

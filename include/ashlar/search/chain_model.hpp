@@ -38,7 +38,7 @@ class chain_model {
         class_of_(static_cast<std::size_t>(net.size())),
         list_of_(static_cast<std::size_t>(net.size()), -1), prune_(prune) {
     check_problem(net, t);
-    if constexpr (Paths::orders == shard_orders::canonical) paths_.use(net);
+    if constexpr (Paths::orders != shard_orders::all) paths_.use(net);
     of_layer_ = scratch<std::vector<layer_choice>>(static_cast<std::size_t>(length(net.layers)));
     using filter_type = std::remove_cvref_t<Filter>;
     for (int i = 0; i < net.size(); ++i) {

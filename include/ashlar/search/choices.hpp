@@ -18,12 +18,16 @@
 #include <vector>
 
 #include <ashlar/plan/redistribution.hpp>
+#include <ashlar/search/alike_axes.hpp>
 #include <ashlar/search/plan.hpp>
 
 namespace ashlar::search {
 
 enum class trivial_axes : signed char { one_row, all_rows };
-enum class shard_orders : signed char { all, canonical };
+
+/// Which choices are listed: with every order of shards; in the mesh's own order; and of those one of
+/// each set that exchanging alike axes makes of one another (its rows ascend along alike axes).
+enum class shard_orders : signed char { all, canonical, compositions };
 
 namespace detail {
 
@@ -215,10 +219,13 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
   at.resize(axes);
   row.resize(axes);
   while (true) {
+    bool ascend = true;
+    for (int a = 1; a < axes && orders == shard_orders::compositions; ++a)
+      ascend = ascend && (alike_before(t, a) < 0 || at[alike_before(t, a)] <= at[a]);
     auto const begin = choices.size();  // of this combination of rows
     for (int a = 0; a < axes; ++a) row[a] = rows.items[a].items[at[a]];
     auto order = canonical;
-    bool more = true;
+    bool more = ascend;
     while (more) {
       layer_choice choice = detail::assemble_choice(spec, row, order);
       bool fresh = sums || detail::is_valid(choice, spec, t);

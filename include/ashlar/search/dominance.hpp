@@ -40,7 +40,7 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths, int mic
   // Ways forward that are gone twice count twice, and those back with them: that drops less.
   double const times = micro_batches * (c.end >= 0 ? 2 : 1) *
                        (c.runs == forward_runs::once ? 1 : 2);
-  if constexpr (Paths::orders == shard_orders::canonical) {
+  if constexpr (Paths::orders != shard_orders::all) {
     // Many choices: the cheapest come first, and are all that can drop those after them.
     scratch<int> sorted(size);
     std::vector<int> kept;

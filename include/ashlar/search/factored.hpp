@@ -13,7 +13,7 @@
 //   answer   its optimum, exactly, on the mesh that it is for; equal to the least of `optimal` on
 //            all those meshes. The order of the factors of an axis does not count: a plan may nest
 //            shards in any order
-//   way      the bound of each mesh first (by_roles.hpp); then plans, in the order of the bounds,
+//   way      the bound of each mesh first (search_on_mesh.hpp); then plans, in the order of the bounds,
 //            until the next bound is no less than the best plan
 //
 // Finer meshes hold more plans, but not all: axes of one extent exchange their roles in one step.
@@ -56,7 +56,7 @@ inline axis_name fresh_name(topology const& t, std::string_view name) {
 
 /// The meshes that the axes of t make when each is factored, of at most `most_axes` axes; t first.
 inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
-  int const most = std::max(most_axes, t.axes());
+  int const most = std::max(std::min(most_axes, max_axes), t.axes());
   std::vector<topology> all(1);  // of the axes so far
   for (int a = 0; a < t.axes(); ++a) {
     mesh_axis const& axis = t.axis[a];
@@ -78,20 +78,21 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
 }
 
 /// The plan of least predicted seconds on any of factored_meshes(t, most_axes), of at most m.memory
-/// bytes per rank (0: no limit; with one, plan.gap is that of `optimal`). Expects at most 4 axes.
+/// bytes per rank (0: no limit). plan.gap is that of `optimal`: 0, but for five axes and more, and
+/// below a memory limit.
 /// Throws ashlar::error as `optimal` does, if there is no plan on any of them.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3) {
-  if (net.size() == 0 || std::max(most_axes, t.axes()) > 4) return optimal(net, t, m);
+  if (net.size() == 0 || t.axes() > max_axes) return optimal(net, t, m);
   struct candidate {
     topology mesh;
-    search_by_roles<N> search;
+    search_on_mesh<N> search;
     double bound;
   };
   std::vector<candidate> candidates;
   for (auto const& mesh : factored_meshes(t, most_axes)) {
-    candidates.push_back({mesh, search_by_roles<N>(net, mesh, m), 0});
+    candidates.push_back({mesh, search_on_mesh<N>(net, mesh, m), 0});
     candidates.back().bound = candidates.back().search.bound();
   }
   std::vector<int> order;
@@ -101,18 +102,23 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   });
   basic_plan<N> best;
   bool found = false;
+  double least = 1e300;  // no plan takes less, on those meshes that were searched
   for (std::size_t k = 0; k < order.size(); ++k) {
     candidate& it = candidates.data()[order.data()[k]];
     if (found && it.bound >= best.seconds) break;
     try {
       auto fastest = it.search.plan();
       if (m.memory > 0 && fastest.memory > m.memory) fastest = optimal(net, it.mesh, m);
+      double const fastest_at_least = fastest.seconds * (1 - fastest.gap);
       if (!found || fastest.seconds < best.seconds) best = std::move(fastest);
+      least = std::min(least, fastest_at_least);
       found = true;
-    } catch (error const&) {  // nothing fits there: it may on another mesh
+    } catch (error const&) {  // nothing fits there, or is known to: it may on another mesh
       if (!found && k + 1 == order.size()) throw;
+      if (it.mesh.axes() > 4) least = std::min(least, it.bound);
     }
   }
+  best.gap = least < best.seconds * (1 - 1e-9) ? 1 - least / best.seconds : 0;
   return best;
 }
 

@@ -50,7 +50,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   c.dx = states(x, &layer_choice::dx);
   // Of residuals bounded_choices.hpp leaves fewer.
   if (prune == pruning::keep_all || !c.plain ||
-      (Paths::orders == shard_orders::canonical && c.end >= 0)) {
+      (Paths::orders != shard_orders::all && c.end >= 0)) {
     c.choices = all;
     return;
   }

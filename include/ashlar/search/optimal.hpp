@@ -9,10 +9,12 @@
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
 // Without a memory limit, or where the optimum stays below it: chain_solver, on more than two axes
-// by_roles. With one: within_memory. Ties go to fewer collectives and, on up to two axes, to the
+// search_on_mesh. With one: within_memory. Ties go to fewer collectives and, on up to two axes, to the
 // choice that layer_choices names first. Which factors the axes had best be made of: factored.hpp.
+//
+// Five and six axes, as factors of two are, are searched without a filter and within memory only.
 
-#include <ashlar/search/by_roles.hpp>
+#include <ashlar/search/search_on_mesh.hpp>
 #include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
@@ -21,18 +23,26 @@ namespace detail {
 template <int N, class Filter, class Watch>
 constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const& t,
                                      machine const& m, Filter const& filter, Watch& watch) {
-  if (t.axes() > 4)
-    throw error("search::optimal", "a mesh of more than 4 axes is not searched: the choices of a "
-                                   "layer grow with their power. Merge axes of one tier.");
+  if (t.axes() > 4 && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+    throw error("search::optimal",
+                "a mesh of more than 4 axes is not searched with pins, a filter or recomputed "
+                "segments: the choices of a layer grow with their power. Merge axes of one tier.");
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0) return optimal_by_roles(net, t, m);
+      if (t.axes() > 2 && net.recomputed == 0)
+        return std::is_constant_evaluated() ? optimal_by_roles(net, t, m)
+                                            : search_on_mesh<N>(net, t, m).plan();
     chain_model<N> model(net, t, m, filter, pruning::by_time);
     return make_plan(model, chain_solver<N>(model).path());
   };
   basic_plan<N> const fastest = find_fastest();
-  watch.raise_bound(fastest.seconds);
+  watch.raise_bound(fastest.seconds * (1 - fastest.gap));
+  if (m.memory != 0 && fastest.memory > m.memory && t.axes() > 4)
+    throw error("search::optimal",
+                "the fastest plan needs " + bytes_text(double(fastest.memory)) +
+                    " per rank, more than there is, and below a memory limit a mesh of more than 4 "
+                    "axes is not searched. Merge axes of one tier.");
   if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
   watch.improves(fastest.seconds);
   return fastest;

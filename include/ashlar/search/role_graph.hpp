@@ -8,6 +8,8 @@
 //   state    a number with a digit per axis, its role (B, P, and the dims that count)
 //   steps    any axes of one role to another one, not only the innermost of a dim; slices and pads
 //            one axis at a time; two axes of one extent exchange their roles
+//   alike    axes of one extent and tier; where they are not told apart (`exchange_alike`), states
+//            that exchanging them makes of one another are one, so distances are the least of them
 //   price    that of the step, which does not depend on the order (plan/step_prices.hpp)
 //
 // Every plan of a redistribution is a path of these steps, so its weight is no less than the
@@ -16,14 +18,16 @@
 #include <vector>
 
 #include <ashlar/plan/role_distances.hpp>
+#include <ashlar/search/alike_axes.hpp>
 
 namespace ashlar::search {
 
 class role_graph {
  public:
   /// `dims`: the dims that count, bit d for dim d. `tie`: what a collective weighs beside its seconds.
+  /// `exchange_alike`: placements that differ in which of alike axes has which role are one state.
   constexpr role_graph(shape const& extents, unsigned dims, int element_size, topology const& t,
-                       machine const& m, double tie)
+                       machine const& m, double tie, bool exchange_alike = false)
       : extents_(extents), axes_(t.axes()) {
     int const axes = axes_;
     int role_of[2 + max_rank]{};  // per digit
@@ -34,22 +38,32 @@ class role_graph {
       }
     int const roles = roles_;
     step_prices const price(extents, element_size, t, m);
-    int place[max_axes]{}, states = 1;
+    int place[max_axes]{}, before[max_axes]{}, numbers = 1;
     scratch<int> moved(std::size_t{1} << axes);  // per set of axes: the sum of their places
-    for (int a = 0; a < axes; ++a, states *= roles) {
-      place[a] = states;
+    for (int a = 0; a < axes; ++a, numbers *= roles) {
+      place[a] = numbers;
+      before[a] = exchange_alike ? alike_before(t, a) : -1;
       for (int set = 0; set < 1 << a; ++set)
-        moved.data()[set | 1 << a] = moved.data()[set] + states;
+        moved.data()[set | 1 << a] = moved.data()[set] + numbers;
     }
-    states_ = states;
-    first_ = scratch<int>(static_cast<std::size_t>(states) + 1);
+    std::vector<int> const numbered = number_states(numbers, place, before);
+    states_ = static_cast<int>(numbered.size());
+    first_ = scratch<int>(numbered.size() + 1);
     auto const add = [&](int to, double seconds) {
-      edges_.push_back({to, seconds > 0 ? seconds + tie : 0});
+      edges_.push_back({state_.data()[to], seconds > 0 ? seconds + tie : 0});
     };
-    for (int state = 0; state < states; ++state) {
+    // Of alike axes in one role the first ones move.
+    auto const is_first = [&](axis_set moving, axis_set all) {
+      for (int a = 0; a < axes; ++a)
+        if ((moving >> a & 1u) != 0 && before[a] >= 0 && ((all & ~moving) >> before[a] & 1u) != 0)
+          return false;
+      return true;
+    };
+    for (int state = 0; state < states_; ++state) {
+      int const number = numbered.data()[state];
       first_.data()[state] = static_cast<int>(edges_.size());
       axis_roles from;
-      for (int a = 0; a < axes; ++a) from.having[role_of[state / place[a] % roles]] |= 1u << a;
+      for (int a = 0; a < axes; ++a) from.having[role_of[number / place[a] % roles]] |= 1u << a;
       for (int x = 0; x < roles; ++x) {
         axis_set const all = from.having[role_of[x]];
         for (int y = 0; y < roles && all != 0; ++y) {
@@ -57,26 +71,28 @@ class role_graph {
           collective const kind = role_distances::kind_between(role_of[x], role_of[y]);
           for (axis_set moving = all; moving != 0; moving = (moving - 1) & all) {
             if (!communicates(kind) && (moving & (moving - 1)) != 0) continue;
+            if (!is_first(moving, all)) continue;
             axis_roles to = from;
             to.having[role_of[x]] = all ^ moving;
             to.having[role_of[y]] |= moving;
-            add(state + (y - x) * moved.data()[moving], price(kind, moving, from, to));
+            add(number + (y - x) * moved.data()[moving], price(kind, moving, from, to));
           }
         }
       }
       for (int a = 0; a < axes; ++a)
         for (int b = a + 1; b < axes; ++b) {
-          int const x = state / place[a] % roles, y = state / place[b] % roles;
+          int const x = number / place[a] % roles, y = number / place[b] % roles;
           if (x == y || t.extent(a) != t.extent(b)) continue;
           axis_set const both = 1u << a | 1u << b;
           axis_roles to = from;
           to.having[role_of[x]] ^= both;
           to.having[role_of[y]] ^= both;
-          add(state + (y - x) * (place[a] - place[b]),
-              price(collective::permute, both, from, to, true));
+          int const exchanged = number + (y - x) * (place[a] - place[b]);
+          if (state_.data()[exchanged] != state)
+            add(exchanged, price(collective::permute, both, from, to, true));
         }
     }
-    first_.data()[states] = static_cast<int>(edges_.size());
+    first_.data()[states_] = static_cast<int>(edges_.size());
     leave_detours();
   }
 
@@ -84,10 +100,10 @@ class role_graph {
   constexpr int states() const { return states_; }
 
   constexpr int state(placement const& p) const {
-    int state = 0;
+    int number = 0;
     for (int a = axes_ - 1; a >= 0; --a)
-      state = state * roles_ + digit_[axis_roles::role(p.axis.items[a])];
-    return state;
+      number = number * roles_ + digit_[axis_roles::role(p.axis.items[a])];
+    return state_.data()[number];
   }
 
   /// From every state to every state, some targets at a time: each state's distances improve by
@@ -142,6 +158,29 @@ class role_graph {
     double weight;
   };
 
+  /// Numbers the states in the order of their digits; the digits of each. Of alike axes (before[a]:
+  /// the last one before a, or -1) the digits of a state ascend.
+  constexpr std::vector<int> number_states(int numbers, int const* place, int const* before) {
+    std::vector<int> numbered;
+    scratch<int> sorted(static_cast<std::size_t>(numbers));
+    state_ = scratch<int>(sorted.size());
+    for (int number = 0; number < numbers; ++number) {
+      int ascending = number;
+      for (int a = 0; a < axes_; ++a)
+        for (int b = a; before[b] >= 0; b = before[b]) {
+          int const x = ascending / place[before[b]] % roles_, y = ascending / place[b] % roles_;
+          if (x > y) ascending += (x - y) * (place[b] - place[before[b]]);
+        }
+      sorted.data()[number] = ascending;
+      if (ascending != number) continue;
+      state_.data()[number] = static_cast<int>(numbered.size());
+      numbered.push_back(number);
+    }
+    for (int number = 0; number < numbers; ++number)
+      state_.data()[number] = state_.data()[sorted.data()[number]];
+    return numbered;
+  }
+
   /// Leaves out the edges that two others replace for less.
   constexpr void leave_detours() {
     scratch<double> direct(static_cast<std::size_t>(states_),
@@ -180,6 +219,7 @@ class role_graph {
   int roles_ = 0;              ///< B, P and the dims that count
   int digit_[2 + max_rank]{};  ///< per role
   int states_ = 0;
+  scratch<int> state_;       ///< per number with a digit per axis
   std::vector<edge> edges_;  ///< grouped by where they start
   scratch<int> first_;       ///< per state: its first edge
 };

@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// From compositions to placements: which of the alike axes take which row, element by element, so that
+// the plan costs what the model of compositions says. Best first over partial plans:
+//
+//   a partial plan   the first elements of the chain with their placements
+//   its promise      what they cost, and the optimum of the model for what follows (A*: never too much)
+//   equal ones       those that exchanging alike axes makes of one another, as seen by what follows: the
+//                    last placement, and those of the residuals around it. One of them is enough
+//
+// Shards nest in any order in the first element; in others the axes that go on splitting a dim keep
+// their order, and the others enter inside of them in any order. At first only partial plans are kept
+// that promise the optimum of the model; if none of them can be finished, all. After `effort` partial
+// plans the best one is completed as it comes.
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <ashlar/search/chain_solver.hpp>
+#include <ashlar/search/make_plan.hpp>
+#include <ashlar/search/placed_moves.hpp>
+#include <ashlar/search/reordered.hpp>
+#include <ashlar/search/role_planner.hpp>
+
+namespace ashlar::search::detail {
+
+template <int N>
+class align {
+ public:
+  using model_type = chain_model<N, composition_planner>;
+
+  explicit align(model_type& model)
+      : model_(model), net_(model.net()), mesh_(model.paths().mesh()), solver_(model),
+        moves_(mesh_, model.paths().priced_on(), net_.element_size,
+               tie_weight(net_, mesh_, model.paths().priced_on())),
+        rest_(static_cast<std::size_t>(net_.size())) {
+    int const last = net_.size() - 1;
+    solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
+  }
+
+  /// `bound`: the optimum of the model.
+  basic_plan<N> plan(double bound, int effort = 50'000) {
+    most_ = bound * (1 + 1e-11);
+    int found = search(effort);
+    if (found < 0) {
+      most_ = unreachable;
+      all_.clear();
+      found = search(effort);
+    }
+    std::vector<layer_choice> chosen(static_cast<std::size_t>(net_.size()));
+    for (int l = found; l >= 0; l = at(l).parent)
+      chosen[static_cast<std::size_t>(at(l).element)] = placed(l);
+    return assemble_plan(net_, moves_, net_.recomputed, [&](int i) -> layer_choice const& {
+      return chosen[static_cast<std::size_t>(i)];
+    });
+  }
+
+ private:
+  struct partial_plan {
+    double promise, cost;
+    int element, choice;     ///< the last element, and what it has in the model
+    axis_order order, from;  ///< that choice as it is placed (reordered.hpp)
+    int parent;              ///< -1: none
+    int outer;  ///< the one that ends with the begin of the residual around the element; -1: none
+    int next;   ///< which way to place one more element comes next; 0: all did, or none yet
+  };
+
+  partial_plan const& at(int l) const { return all_[static_cast<std::size_t>(l)]; }
+  layer_choice const& composition(int i, int k) const {
+    return model_.choices(i).choices.data()[k];
+  }
+  layer_choice placed(int l) const {
+    return reordered(composition(at(l).element, at(l).choice), at(l).order, at(l).from);
+  }
+
+  /// The best whole plan; -1: there is none of no more than `most_`.
+  int search(int effort) {
+    // The best first; of equal ones the longest, then the newest.
+    auto const worse = [this](int a, int b) {
+      if (at(a).promise != at(b).promise) return at(a).promise > at(b).promise;
+      return at(a).element != at(b).element ? at(a).element < at(b).element : a < b;
+    };
+    std::vector<int> open;
+    std::set<std::vector<int>> seen;
+    auto const push = [&](int l) {
+      open.push_back(l);
+      std::push_heap(open.begin(), open.end(), worse);
+    };
+    effort_ = effort;
+    for (int best = -1;;) {
+      if (effort_ < 0 && most_ < unreachable) return -1;
+      if (effort_ < 0) open.clear();
+      auto next = static_cast<int>(all_.size());
+      expand(best);
+      if (best >= 0 && at(best).next > 0) push(best);
+      for (; next < static_cast<int>(all_.size()); ++next) push(next);
+      for (bool fresh = false; !fresh;) {
+        if (open.empty()) return -1;
+        std::pop_heap(open.begin(), open.end(), worse);
+        best = open.back();
+        open.pop_back();
+        fresh = at(best).next > 0 || seen.insert(look_of(best)).second;
+      }
+      if (at(best).element + 1 == net_.size()) return best;
+    }
+  }
+
+  /// Adds partial plans of one element more: all, or up to the first one that promises as much; the
+  /// others when it is asked again.
+  void expand(int l) {
+    int const i = l < 0 ? 0 : at(l).element + 1;
+    int const outer = l < 0                                                        ? -1
+                      : model_.kind(at(l).element) == element_kind::residual_begin ? l
+                                                                                   : at(l).outer;
+    layer_choice const before = l < 0 ? layer_choice{} : placed(l);
+    if (model_.kind(i) == element_kind::residual_end) {
+      partial_plan const begin = at(outer);
+      add(l, before, i, placed(outer), {0, begin.choice, begin.order, begin.from}, begin.outer);
+      return;
+    }
+    int const done = l < 0 ? 0 : at(l).next;
+    auto const list = ways_to_place(l, i, before, outer);
+    for (int n = done; n < static_cast<int>(list.size()); ++n) {
+      way const& it = list[static_cast<std::size_t>(n)];
+      bool const equal = add(l, before, i, reordered(composition(i, it.choice), it.order, it.from),
+                             it, outer);
+      if (!equal || l < 0 || n + 1 == static_cast<int>(list.size())) continue;
+      all_[static_cast<std::size_t>(l)].next = n + 1;
+      return;
+    }
+    if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
+  }
+
+  struct way {
+    int agreement;
+    int choice;
+    axis_order order, from;
+  };
+
+  /// Of element i after partial plan l; those first that agree most with what is before and around.
+  std::vector<way> ways_to_place(int l, int i, layer_choice const& before, int outer) {
+    std::vector<way> list;
+    axis_order same;
+    for (int a = 0; a < mesh_.axes(); ++a) same.push_back(static_cast<signed char>(a));
+    layer_choice const around = outer < 0 ? before : placed(outer);
+    for (int k = 0; k < model_.choices(i).size(); ++k) {
+      layer_choice const& c = composition(i, k);
+      axis_order from = same;
+      do {
+        if (!exchanges_alike(from, c)) continue;
+        layer_choice const here = reordered(c, same, from);
+        if (most_ < unreachable && l >= 0 &&
+            at(l).cost + least_between(i - 1, before, here) + model_.choices(i).weight.data()[k] +
+                    rest_of(i, k, outer) >
+                most_)
+          continue;
+        int agreement = 0;
+        for (int a = 0; a < mesh_.axes() && l >= 0; ++a)
+          agreement += 8 * (same_role(before.y[a], here.x[a]) +
+                            same_role(before.dy[a], here.dx[a])) +
+                       same_role(around.x[a], here.y[a]);
+        auto const [kept, free] = l < 0 ? two_orders{{}, same}
+                                        : axes_after(before, here, at(l).order);
+        axis_order entering = free;
+        do {
+          axis_order order = kept;
+          for (auto const a : entering) order.push_back(a);
+          if (is_plain(order, kept.size(), here)) list.push_back({agreement, k, order, from});
+        } while (next_order(entering));
+      } while (l >= 0 && next_order(from));  // the first element: any axes will do
+    }
+    std::stable_sort(list.begin(), list.end(),
+                     [](way const& a, way const& b) { return a.agreement > b.agreement; });
+    return list;
+  }
+
+  struct two_orders {
+    axis_order kept, free;
+  };
+
+  /// The axes that go on splitting the dim that they split before, in their order, and the others.
+  two_orders axes_after(layer_choice const& before, layer_choice const& here,
+                        axis_order const& order) const {
+    two_orders axes;
+    for (auto const a : order)
+      if (here.x[a].is_split() && same_role(before.y[a], here.x[a])) axes.kept.push_back(a);
+    for (int a = 0; a < mesh_.axes(); ++a)
+      if (std::find(axes.kept.begin(), axes.kept.end(), a) == axes.kept.end())
+        axes.free.push_back(static_cast<signed char>(a));
+    return axes;
+  }
+
+  /// Whether an axis gets the roles of an alike one, and of those with equal roles the first the first.
+  bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
+    for (int a = 0; a < mesh_.axes(); ++a) {
+      if (mesh_.extent(a) != mesh_.extent(from[a]) ||
+          mesh_.axis[a].tier != mesh_.axis[from[a]].tier)
+        return false;
+      for (int b = 0; b < a; ++b)
+        if (from[b] > from[a] && mesh_.extent(a) == mesh_.extent(b) &&
+            mesh_.axis[a].tier == mesh_.axis[b].tier && equal_roles(c, from[a], from[b]))
+          return false;
+    }
+    return true;
+  }
+  template <class Visit>
+  static bool all_of_placements(layer_choice const& c, Visit const& visit) {
+    bool good = visit(c.x) && visit(c.y) && visit(c.dy) && visit(c.dx);
+    for (auto const& p : c.parameters)
+      good = good && visit(p.use) && visit(p.grad) && visit(p.store);
+    for (auto const& s : c.statistics) good = good && visit(s.from) && visit(s.to);
+    return good;
+  }
+  static bool equal_roles(layer_choice const& c, int a, int b) {
+    return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
+  }
+  /// Whether neighbours from `first` on that split no dim together ascend: other orders do the same.
+  bool is_plain(axis_order const& order, int first, layer_choice const& c) const {
+    for (int i = first + 1; i < order.size(); ++i) {
+      int const a = order[i - 1], b = order[i];
+      if (a > b && all_of_placements(c, [&](placement const& p) {
+            return !(p[a].is_split() && same_role(p[a], p[b]));
+          }))
+        return false;
+    }
+    return true;
+  }
+
+  /// Whether it was added and promises as much as its parent.
+  bool add(int parent, layer_choice const& before, int i, layer_choice const& c, way const& it,
+           int outer) {
+    --effort_;
+    double cost =
+        parent < 0
+            ? net_.micro_batches *
+                  moves_.move(net_.spec(0).x, placement::all_broadcast(mesh_.axes()), c.x).weight
+            : at(parent).cost;
+    double const rest = rest_of(i, it.choice, outer);
+    if (model_.kind(i) != element_kind::residual_end) cost += own(i, c);
+    if (cost + rest > most_) return false;
+    if (parent >= 0) {
+      shape const& extents = boundary_extents(net_, i - 1);
+      cost += net_.micro_batches * moves_.move(extents, before.y, c.x).weight;
+      if (cost + rest > most_) return false;
+      cost += net_.micro_batches * moves_.move(extents, c.dx, before.dy).weight;
+    }
+    double promise = cost + rest;
+    if (promise > most_) return false;
+    bool const equal = parent >= 0 && promise <= at(parent).promise * (1 + 1e-13);
+    if (equal) promise = at(parent).promise;
+    all_.push_back({promise, cost, i, it.choice, it.order, it.from, parent, outer, 0});
+    return equal;
+  }
+
+  /// A lower bound of a boundary, whatever the orders of shards.
+  double least_between(int i, layer_choice const& left, layer_choice const& right) {
+    shape const& extents = boundary_extents(net_, i);
+    return net_.micro_batches * (moves_.least_seconds(extents, left.y, right.x) +
+                                 moves_.least_seconds(extents, right.dx, left.dy));
+  }
+
+  /// Of a residual: of both of its ends.
+  double own(int i, layer_choice const& c) {
+    double weight = cost_of(net_, net_.spec(i), c, moves_).weight;
+    if (model_.kind(i) == element_kind::residual_begin)
+      weight += cost_of(net_, net_.spec(model_.partner(i)), c, moves_).weight;
+    return weight;
+  }
+
+  /// The optimum of what follows choice k of element i.
+  double rest_of(int i, int k, int outer) {
+    if (outer < 0) return rest_.data()[i].data()[k];
+    int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
+    auto& within = within_[{begin, r}];
+    if (within.size() == 0) {
+      within = scratch<scratch<double>>(static_cast<std::size_t>(net_.size()));
+      solver_.backward(begin + 1, end - 1, solver_.arriving(end, r), within);
+    }
+    return within.data()[i].data()[k] + rest_of(end, r, at(outer).outer);
+  }
+
+  /// What the elements that follow see of a partial plan, alike axes exchanged so that it ascends.
+  std::vector<int> look_of(int l) const {
+    layer_choice const last = placed(l);
+    std::vector<placement> seen{last.y, last.dy};
+    bool const begins = model_.kind(at(l).element) == element_kind::residual_begin;
+    for (int o = begins ? l : at(l).outer; o >= 0; o = at(o).outer) {
+      layer_choice const c = placed(o);
+      seen.insert(seen.end(), {c.x, c.y, c.dy, c.dx});
+    }
+    int const axes = mesh_.axes();
+    std::vector<std::vector<int>> of_axis(static_cast<std::size_t>(axes));
+    for (int a = 0; a < axes; ++a)
+      for (placement const& p : seen) {
+        axis_placement const& it = p[a];
+        of_axis[static_cast<std::size_t>(a)].push_back(static_cast<int>(it.kind) + 4 * it.dim +
+                                                       64 * it.depth +
+                                                       1024 * static_cast<int>(it.op));
+      }
+    for (int a = 0; a < axes; ++a)
+      for (int b = a, c = alike_before(mesh_, a); c >= 0; b = c, c = alike_before(mesh_, c)) {
+        auto &x = of_axis[static_cast<std::size_t>(c)], &y = of_axis[static_cast<std::size_t>(b)];
+        if (y < x) std::swap(x, y);
+      }
+    std::vector<int> look{at(l).element, at(l).choice};
+    for (auto const& axis : of_axis) look.insert(look.end(), axis.begin(), axis.end());
+    return look;
+  }
+
+  model_type& model_;
+  basic_problem<N> const& net_;
+  topology mesh_;
+  chain_solver<N, composition_planner> solver_;
+  placed_moves moves_;
+  scratch<scratch<double>> rest_;
+  std::map<std::pair<int, int>, scratch<scratch<double>>> within_;  ///< per begin and its choice
+  int effort_ = 0;   ///< partial plans that may still be looked at
+  double most_ = 0;  ///< what a partial plan may promise
+  std::vector<partial_plan> all_;
+};
+
+}  // namespace ashlar::search::detail

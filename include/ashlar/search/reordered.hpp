@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A choice of a layer with its shards nested in another order, and its roles on other axes. Rows stay
+// rows, storage included: it is a choice of choices.hpp again, if the axes are alike.
+
+#include <ashlar/search/choices.hpp>
+
+namespace ashlar::search::detail {
+
+/// Axis a gets the roles of axis from[a]; shards nest in the given order of the axes.
+constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_order const& from) {
+  placement const whole = placement::all_broadcast(order.size());
+  auto const nest = [&](placement& p) {
+    p = assemble(order, whole, [&from, before = p](int a) { return before[from[a]]; });
+  };
+  for (placement* p : {&c.x, &c.y, &c.dy, &c.dx}) nest(*p);
+  for (auto& p : c.parameters) {
+    placement const stored = p.store;
+    nest(p.use);
+    nest(p.grad);
+    p.store = ashlar::detail::reduced(p.use);
+    for (auto const a : order)
+      if (stored[from[a]].is_split() && !p.store[a].is_split()) p.store = p.store.with_split(a, 0);
+  }
+  for (auto& s : c.statistics) nest(s.from), nest(s.to);
+  return c;
+}
+
+/// The same with every role where it is.
+constexpr layer_choice reordered(layer_choice const& c, axis_order const& order) {
+  axis_order same;
+  for (int a = 0; a < order.size(); ++a) same.push_back(static_cast<signed char>(a));
+  return reordered(c, order, same);
+}
+
+}  // namespace ashlar::search::detail
