@@ -31,8 +31,9 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
   struct extents {
     std::int64_t m, n, k;
   };
-  for (auto const [m, n, k] :
+  for (auto const& e :
        {extents{1, 1, 1}, {5, 7, 3}, {64, 32, 16}, {33, 48, 129}, {3, 4, 0}, {0, 4, 3}}) {
+    std::int64_t const m = e.m, n = e.n, k = e.k;
     for (int const form : {0, 1, 2, 3}) {
       bool const ta = form % 2 == 1, tb = form / 2 == 1;
       CAPTURE(m);

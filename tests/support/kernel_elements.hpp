@@ -194,7 +194,8 @@ void check_sums(Machine& m) {
   struct shape {
     std::int64_t rows, cols;
   };
-  for (auto const [rows, cols] : {shape{0, 3}, {1, 1}, {5, 0}, {33, 7}, {100, 64}, {7, 1024}}) {
+  for (auto const& s : {shape{0, 3}, {1, 1}, {5, 0}, {33, 7}, {100, 64}, {7, 1024}}) {
+    std::int64_t const rows = s.rows, cols = s.cols;
     for (int const skip : {0, 1}) {
       CAPTURE(rows);
       CAPTURE(cols);

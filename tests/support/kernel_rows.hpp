@@ -34,7 +34,9 @@ template <class T, class Machine>
 void check_softmax(Machine& m) {
   using A = accumulation_t<T>;
   namespace host = ashlar::device::host;
-  for (auto const& [rows, cols, skip] : row_shapes) {
+  for (row_shape const& shape : row_shapes) {
+    std::int64_t const rows = shape.rows, cols = shape.cols;
+    int const skip = shape.skip;
     CAPTURE(rows);
     CAPTURE(cols);
     auto const n = rows * cols;
@@ -91,7 +93,9 @@ template <class T, class Machine>
 void check_cross_entropy(Machine& m) {
   using A = accumulation_t<T>;
   namespace host = ashlar::device::host;
-  for (auto const& [rows, cols, skip] : row_shapes) {
+  for (row_shape const& shape : row_shapes) {
+    std::int64_t const rows = shape.rows, cols = shape.cols;
+    int const skip = shape.skip;
     CAPTURE(rows);
     CAPTURE(cols);
     auto const n = rows * cols;
@@ -157,7 +161,9 @@ template <class T, class Machine>
 void check_layer_norm(Machine& m) {
   using A = accumulation_t<T>;
   namespace host = ashlar::device::host;
-  for (auto const& [rows, cols, skip] : row_shapes) {
+  for (row_shape const& shape : row_shapes) {
+    std::int64_t const rows = shape.rows, cols = shape.cols;
+    int const skip = shape.skip;
     CAPTURE(rows);
     CAPTURE(cols);
     auto const n = rows * cols;
