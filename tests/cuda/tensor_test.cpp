@@ -2,19 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Meshes of GPU ranks: their tensors are made, moved and brought back as those of the host are. Every
-// ordered pair of placements; values against those of a mesh of the same ranks on the host.
+// Tensors of GPU ranks are made, moved and brought back as those of the host are: every ordered pair of
+// placements, random values against those of a mesh of the same ranks on the host.
 
 #include <doctest/doctest.h>
-#include <support/gpu_ranks.hpp>
+#include <support/nccl_shared_device.hpp>
 #include <support/placement_cases.hpp>
 
 #include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/comm/nccl/environment.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar_test {
 namespace {
+
+/// Made when first asked for, by all ranks.
+ashlar::nccl::world const& ranks() {
+  static int argc = 0;
+  static char** argv = nullptr;
+  static ashlar::nccl::environment env(argc, argv);
+  return env.world();
+}
 
 template <class T>
 std::vector<T> numbers(ashlar::shape const& extents) {
@@ -26,7 +35,7 @@ std::vector<T> numbers(ashlar::shape const& extents) {
 
 template <class T>
 void try_pairs(ashlar::topology const& t, ashlar::shape const& extents) {
-  ashlar::nccl::mesh const m(gpu_ranks().world(), t);
+  ashlar::nccl::mesh const m(ranks(), t);
   auto const values = numbers<T>(extents);
   auto const states = all_placements(2, m.axes(), {ashlar::reduction::sum});
   int wrong = 0;
@@ -52,7 +61,7 @@ TEST_CASE("every pair of placements") {
 
 TEST_CASE("random tensors have the host's values") {
   for (auto const& t : topologies(world_size())) {
-    ashlar::nccl::mesh const m(gpu_ranks().world(), t);
+    ashlar::nccl::mesh const m(ranks(), t);
     ashlar::mesh const host(MPI_COMM_WORLD, t);
     for (auto const& p : all_placements(2, m.axes(), {ashlar::reduction::sum})) {
       auto const here = ashlar::to_full(ashlar::normal<float, 2>(m, {9, 14}, p, {.seed = 3}));
@@ -62,15 +71,6 @@ TEST_CASE("random tensors have the host's values") {
         CHECK(here[i] == doctest::Approx(there[i]).epsilon(1e-6));
     }
   }
-}
-
-TEST_CASE("values of the host are summed over the ranks") {
-  ashlar::nccl::mesh const m(gpu_ranks().world(), {{"gpu", world_size()}});
-  std::vector<double> values{1, double(m.rank())};
-  m.all_reduce(std::span<double>(values));
-  CHECK(values[0] == m.ranks());
-  CHECK(values[1] == m.ranks() * (m.ranks() - 1) / 2);
-  m.barrier();
 }
 
 }  // namespace ashlar_test
