@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Segments that are computed again: the same losses and gradients bit by bit, less memory, and as
+// much as the plan says.
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/pooling.hpp>
+#include <ashlar/search/baselines.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+
+/// Loss and gradients of a step under a plan.
+template <class Net, class Data>
+std::pair<double, whole_parameters> step_of(Net const& net, ashlar::mesh const& m,
+                                            search::plan const& plan, Data const& data) {
+  auto model = nn::place<double>(net, m, plan, 3);
+  double const loss = accumulate_step(model, data);
+  return {loss, gradients_of(model)};
+}
+
+/// Of random plans with any number of segments recomputed: as with none, bit by bit.
+template <class Input, class Net, class Batch>
+void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes, int segments) {
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  REQUIRE(problem.segments == segments);
+  auto const data = random_batch<Input>(batch, vocabulary, classes, 1);
+  for (auto const& t : topologies(world_size())) {
+    if (t.axes() > 2) continue;
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    plan_source const plans(problem, t, m.machine());
+    std::mt19937 random(1);
+    for (int i = 0; i < 2; ++i) {
+      auto plan = plans.random(random);
+      plan.recomputed = 0;
+      auto const expected = step_of(net, m, plan, data);
+      for (plan.recomputed = 1; plan.recomputed <= segments; ++plan.recomputed) {
+        CAPTURE(describe(problem, plan));
+        auto const found = step_of(net, m, plan, data);
+        CHECK(found.first == expected.first);
+        CHECK(found.second == expected.second);
+      }
+    }
+  }
+}
+
+/// The most that a rank's arena held in a step, of what the model has in it.
+template <class Model, class Data>
+std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data) {
+  accumulate_step(model, data);
+  m.memory().reset_peak();
+  accumulate_step(model, data);
+  auto peak = static_cast<std::int64_t>(m.memory().peak_bytes());
+  MPI_Allreduce(MPI_IN_PLACE, &peak, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  return peak;
+}
+
+/// What plans say against what is measured, with more and more segments recomputed.
+template <class Input, class Net, class Batch>
+void check_memory(Net const& net, Batch const& batch, int vocabulary, int classes) {
+  auto const problem = any_length(nn::describe<double>(net, batch, 0));  // without an optimizer
+  auto const data = random_batch<Input>(batch, vocabulary, classes, 1);
+  auto const& priced = ashlar::machines::workstation;
+  for (auto const& t : topologies(world_size())) {
+    if (t.axes() > 2) continue;
+    for (auto plan : {search::data_parallel(problem, t, priced), search::zero_3(problem, t, priced),
+                      search::tensor_parallel(problem, t, priced)}) {
+      std::int64_t before = 0;
+      for (plan.recomputed = 0; plan.recomputed <= problem.segments; plan.recomputed += 2) {
+        predict(plan, problem, priced);
+        ashlar::mesh const m(MPI_COMM_WORLD, t);
+        auto model = nn::place<double>(net, m, plan);
+        auto const measured = measured_peak(model, m, data);
+        CAPTURE(describe(problem, plan));
+        CAPTURE(plan.memory);
+        CAPTURE(measured);
+        CHECK(double(measured) <= 1.2 * double(plan.memory));
+        CHECK(double(measured) >= 0.5 * double(plan.memory));
+        if (plan.recomputed > 0 && plan.recomputed < problem.segments) CHECK(measured < before);
+        before = measured;
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a GPT with dropout whose blocks are computed again") {
+  auto const gpt = [](int blocks, std::int64_t features, std::int64_t words) {
+    return nn::chain(nn::embedding(words, features),
+                     nn::repeat(blocks, nn::gpt_block(features, 3, 0.3)),
+                     nn::linear(features, words));
+  };
+  check_equal<std::int32_t>(gpt(3, 6, 11), nn::token_batch{4, 5, 2}, 11, 11, 3);
+  check_memory<std::int32_t>(gpt(5, 24, 60), nn::token_batch{8, 32}, 60, 60);
+}
+
+TEST_CASE("images, and segments by hand, one of them within another") {
+  auto const stage = [](std::int64_t in, std::int64_t out) {
+    return nn::segment(
+        nn::chain(nn::convolution(in, out, 3, {.padding = 1}), nn::relu(), nn::max_pool(2)));
+  };
+  check_equal<double>(nn::chain(nn::segment(nn::chain(stage(2, 4), nn::dropout(0.2))), stage(4, 3),
+                                nn::flatten(), nn::repeat<2>(nn::linear(12, 12)),
+                                nn::linear(12, 5)),
+                      nn::image_batch{4, 2, 8, 8, 2}, 0, 5, 4);
+}
+
+}  // namespace ashlar_test
