@@ -179,7 +179,7 @@ TEST_CASE("a refined plan keeps roles and the order of shards") {
 }
 
 TEST_CASE("topologies over the memory limit are passed over; without another the error says so") {
-  auto const net = block_net(2, {64, 64}, 128);
+  auto const net = block_net(2, {64, 64}, 512);
   auto const t = parse_topology("node=2,gpu=4");
   auto m = ashlar::machines::gpu_cluster;
   auto const free = megatron(net, t, m);
