@@ -24,9 +24,9 @@ template <int N, class Watch>
 class recomputation_search {
  public:
   template <class Filter>
-  constexpr recomputation_search(basic_problem<N> const& net, topology const& t, machine const& m,
+  constexpr recomputation_search(basic_problem<N> const& what, topology const& t, machine const& m,
                                  Filter const& filter, Watch& watch)
-      : net_(net), watch_(watch), model_(net, t, m, filter, pruning::by_time_and_memory) {}
+      : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
 
   /// The cheapest plan of at most so many bytes per rank. Throws ashlar::error if there is none.
   constexpr basic_plan<N> run(std::int64_t limit) {
