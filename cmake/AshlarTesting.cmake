@@ -75,6 +75,12 @@ function(ashlar_test_program target source)
   add_executable(${target} "${source}")
   target_include_directories(${target} PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(${target} PRIVATE ashlar::core ashlar_test_flags)
+  # Searches and chains of layers take the compiler twice as long at -O3 as at -O1, and longer than they
+  # run. Examples and benchmarks, which hold the same code, are compiled at -O3.
+  cmake_path(GET source STEM stem)
+  if(stem MATCHES "^(io|nn|search|train)_")
+    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
+  endif()
   foreach(library ashlar::ashlar ashlar::json doctest::doctest range-v3::range-v3 rapidcheck)
     if(TARGET ${library})
       target_link_libraries(${target} PRIVATE ${library})
