@@ -6,7 +6,7 @@
 //
 // gcc:   -fconstexpr-ops-limit=115000000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=6800000 -ftemplate-depth=1024
-// class templates: 10000
+// class templates: 14000
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/search/optimal.hpp>
