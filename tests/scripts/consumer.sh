@@ -52,7 +52,7 @@ fi
 with_cuda=("-DCONSUMER_CUDA=$cuda" -DASHLAR_CUDA_ARCHITECTURES=90-virtual)
 user installed OFF "-DCMAKE_PREFIX_PATH=$work/prefix"
 if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix" "${with_cuda[@]}"; fi
-user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir" "${with_cuda[@]}"
+user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir" -DCONSUMER_CUDA=OFF
 
 # A build without MPI has the planner and says what is missing.
 cmake -S "$source_dir/tests/consumer/subdirectory" -B "$work/bare" -G Ninja \
