@@ -5,6 +5,7 @@
 
 // What device/host/elements.hpp has, for arrays in the memory of a device, on a stream.
 
+#include <ashlar/device/cuda/error.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/random.hpp>
 #include <ashlar/device/cuda/strided.hpp>
