@@ -55,18 +55,12 @@ struct cross_entropy_gradient_rows {
 template <class T>
 struct cross_entropy_gradient_op {
   using A = accumulation_t<T>;
-  using partial = std::uint32_t;
   cross_entropy_gradient_rows<T> rows;
   A const* maximum;
   A const* sum;
 
-  static ASHLAR_HD partial combine(partial a, partial) { return a; }
   template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
-    return 0;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
     rows.template write<Width>(row, share, maximum[row], sum[row]);
   }
 };

@@ -107,17 +107,13 @@ struct layer_norm_op : layer_norm_gather<T> {
 template <class T>
 struct layer_norm_apply_op {
   using A = accumulation_t<T>;
-  using partial = std::uint32_t;
   layer_norm_op<T> op;
+  A const* mean;
+  A const* rstd;
 
-  static ASHLAR_HD partial combine(partial a, partial) { return a; }
   template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
-    return 0;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
-    op.template write<Width>(row, share, op.mean[row], op.rstd[row]);
+  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
+    op.template write<Width>(row, share, mean[row], rstd[row]);
   }
 };
 
@@ -160,9 +156,8 @@ void layer_norm_apply(Launcher const& launch, T const* x, accumulation_t<T> cons
                       accumulation_t<T> const* rstd, T const* gamma, T const* beta,
                       std::int64_t rows, std::int64_t cols, T* y) {
   using A = accumulation_t<T>;
-  // The moments are only read.
   detail::layer_norm_apply_op<T> const op{
-      {{x, cols}, gamma, beta, A(0), y, const_cast<A*>(mean), const_cast<A*>(rstd)}};
+      {{x, cols}, gamma, beta, A(0), y, nullptr, nullptr}, mean, rstd};
   launch_rows<T>(launch, "layer_norm_apply", op, rows, cols, is_packable(x, gamma, beta, y));
 }
 

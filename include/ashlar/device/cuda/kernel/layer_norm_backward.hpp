@@ -97,18 +97,12 @@ struct layer_norm_backward_op : layer_norm_backward_gather<T> {
 template <class T>
 struct layer_norm_backward_apply_op {
   using A = accumulation_t<T>;
-  using partial = std::uint32_t;
   layer_norm_backward_op<T> op;
   A const* sum_g;
   A const* sum_g_xhat;
 
-  static ASHLAR_HD partial combine(partial a, partial) { return a; }
   template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
-    return 0;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
     op.template write<Width>(row, share, sum_g[row], sum_g_xhat[row]);
   }
 };

@@ -9,6 +9,7 @@
 //   op.gather<Width>(row, columns)          -> Op::partial, of this thread's columns
 //   Op::combine(a, b)                       -> Op::partial
 //   op.apply<Width>(row, columns, total)    on the same columns; may overwrite what gather read
+//   op.apply<Width>(row, columns)           of an op without partial: nothing is gathered or folded
 //
 // `columns` calls f(c) for the first column of each pack of this thread. A row is read again by `apply`
 // from the cache. Blocks have 32 to 256 threads; the fold's order depends on the number of columns and
@@ -37,6 +38,12 @@ struct column_share {
   ASHLAR_HD bool is_first() const { return thread == 0; }
 };
 
+/// Whether an op needs something of the whole row first.
+template <class Op>
+concept folds_rows = requires {
+  typename Op::partial;
+};
+
 template <int Width, class Op>
 struct row_kernel {
   static constexpr int launch_threads = 256;
@@ -46,15 +53,20 @@ struct row_kernel {
 
   template <class Block>
   ASHLAR_HD void operator()(Block const& block) const {
-    using partial = typename Op::partial;
-    auto* const scratch = reinterpret_cast<partial*>(block.shared());
-    typename Block::template per_thread<partial> parts(block);
-    for (std::int64_t row = block.index(); row < rows; row += block.count()) {
-      auto const share = [&](int t) { return column_share<Width>{cols, t, block.threads()}; };
-      block.each_alone([&](int t) { parts[t] = op.template gather<Width>(row, share(t)); });
-      partial const total = block.fold(
-          parts, scratch, [](partial const& a, partial const& b) { return Op::combine(a, b); });
-      block.each_alone([&](int t) { op.template apply<Width>(row, share(t), total); });
+    auto const share = [&](int t) { return column_share<Width>{cols, t, block.threads()}; };
+    if constexpr (folds_rows<Op>) {
+      using partial = typename Op::partial;
+      auto* const scratch = reinterpret_cast<partial*>(block.shared());
+      typename Block::template per_thread<partial> parts(block);
+      for (std::int64_t row = block.index(); row < rows; row += block.count()) {
+        block.each_alone([&](int t) { parts[t] = op.template gather<Width>(row, share(t)); });
+        partial const total = block.fold(
+            parts, scratch, [](partial const& a, partial const& b) { return Op::combine(a, b); });
+        block.each_alone([&](int t) { op.template apply<Width>(row, share(t), total); });
+      }
+    } else {
+      for (std::int64_t row = block.index(); row < rows; row += block.count())
+        block.each_alone([&](int t) { op.template apply<Width>(row, share(t)); });
     }
   }
 };
@@ -66,8 +78,10 @@ void launch_rows(Launcher const& launch, char const* name, Op const& op, std::in
   std::int64_t const blocks = at_most(rows, 65536);
   auto const run = [&](auto const& kernel, std::int64_t units) {
     int const threads = threads_for(units);
-    launch.blocks(name, kernel, blocks, threads,
-                  threads / warp * static_cast<std::int64_t>(sizeof(typename Op::partial)));
+    std::int64_t scratch = 0;
+    if constexpr (folds_rows<Op>)
+      scratch = threads / warp * static_cast<std::int64_t>(sizeof(typename Op::partial));
+    launch.blocks(name, kernel, blocks, threads, scratch);
   };
   if (packable && cols % widest<T> == 0) {
     run(row_kernel<widest<T>, Op>{op, rows, cols}, cols / widest<T>);

@@ -146,18 +146,12 @@ struct softmax_op {
 template <class T>
 struct softmax_apply_op {
   using A = accumulation_t<T>;
-  using partial = std::uint32_t;
   softmax_op<T> op;
   A const* maximum;
   A const* sum;
 
-  static ASHLAR_HD partial combine(partial a, partial) { return a; }
   template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
-    return 0;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
+  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
     op.template apply<Width>(row, share, exp_sum<A>{maximum[row], sum[row]});
   }
 };
@@ -210,17 +204,12 @@ struct softmax_backward_op : row_dot_op<T> {  // of (dy, y)
 template <class T>
 struct softmax_backward_apply_op {
   using A = accumulation_t<T>;
-  using partial = std::uint32_t;
   softmax_backward_op<T> op;
+  A const* dot;
 
-  static ASHLAR_HD partial combine(partial a, partial) { return a; }
   template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t, Share const&) const {
-    return 0;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial) const {
-    op.template apply<Width>(row, share, op.dot[row]);
+  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
+    op.template apply<Width>(row, share, dot[row]);
   }
 };
 
@@ -258,9 +247,7 @@ template <launcher Launcher, class T>
 void softmax_backward_apply(Launcher const& launch, T const* dy, T const* y,
                             accumulation_t<T> const* dot, std::int64_t rows, std::int64_t cols,
                             T* dx) {
-  // dot is only read.
-  detail::softmax_backward_apply_op<T> const op{
-      {{dy, y, cols, const_cast<accumulation_t<T>*>(dot)}, dx}};
+  detail::softmax_backward_apply_op<T> const op{{{dy, y, cols, nullptr}, dx}, dot};
   launch_rows<T>(launch, "softmax_backward_apply", op, rows, cols, is_packable(dy, y, dx));
 }
 
