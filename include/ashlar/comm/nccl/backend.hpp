@@ -73,12 +73,7 @@ class backend {
   /// Throws ashlar::error if the watchdog has stopped the transport, or an exception dropped a transfer.
   template <class Condition>
   void until(Condition ended) const {
-    while (!ended()) {
-      if (auto const transport = transport_.lock()) transport->refuse_if_stopped();
-      order_.refuse_if_abandoned();
-      order_.poll();
-      std::this_thread::yield();
-    }
+    transport_.lock()->wait_until(ended);  // the mesh that waits has it
   }
 
   template <class T>
@@ -101,7 +96,7 @@ class backend {
   sums how_;
   cuda::stream stream_;
   device_memory memory_;
-  mutable progress order_;
+  progress order_;
   std::weak_ptr<communicator> transport_;
 };
 

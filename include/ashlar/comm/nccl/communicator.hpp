@@ -48,6 +48,18 @@ class communicator final : public ashlar::communicator {
   /// Throws ashlar::error if the watchdog has taken the communicators down.
   void refuse_if_stopped() { watchdog_.refuse_if_stopped(); }
 
+  /// Lets transfers go on until the condition holds. Throws ashlar::error as refuse_if_stopped does, or
+  /// if an exception dropped a transfer.
+  template <class Condition>
+  void wait_until(Condition const& ended) {
+    while (!ended()) {
+      watchdog_.refuse_if_stopped();
+      order_.refuse_if_abandoned();
+      order_.poll();
+      std::this_thread::yield();
+    }
+  }
+
   void open(axis_list const& axes) override {
     turns_.announce(axes);
     if (topology_.group_size(axes) > 1) groups_.of(axes);
@@ -93,8 +105,10 @@ class communicator final : public ashlar::communicator {
     }
     ~pending_transfer() override {
       auto& order = owner_->order_;
-      if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped())
-        owner_->wait_until([&] { return advance(); });
+      if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
+          owner_->wait_until([&] { return advance(); });
+        } catch (...) {  // the next transfer says that the mesh is abandoned
+        }
       if (!done_) order.abandon();
       order.remove(*this);
     }
@@ -115,16 +129,6 @@ class communicator final : public ashlar::communicator {
     bool done_ = false;
     exception_watch watch_;
   };
-
-  template <class Condition>
-  void wait_until(Condition const& ended) {
-    while (!ended()) {
-      watchdog_.refuse_if_stopped();
-      order_.refuse_if_abandoned();
-      order_.poll();
-      std::this_thread::yield();
-    }
-  }
 
   /// Gives the device a transfer that has its turn; its number.
   std::uint64_t give(shipment const& s, cuda::stream* follower) {
