@@ -10,6 +10,7 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/model_flops.hpp>
 
 namespace nn = ashlar::nn;
 
@@ -51,6 +52,14 @@ TEST_CASE("GPT-2 and GPT-3") {
   CHECK(count(nn::gpt({}), 1024) == 124'439'808 + 50257 * 768);
   CHECK(count(nn::gpt(nn::gpt_sizes::gpt3), 2048) ==
         96 * (12 * 12288LL * 12288 + 13 * 12288) + (2 * 50257 + 2048 + 2) * 12288LL);
+}
+
+TEST_CASE("operations of a step of GPT-2: six a weight and token, and half of the scores") {
+  auto const problem = nn::describe(nn::gpt({}), nn::token_batch{8, 1024, 3});
+  double const tokens = 3 * 8 * 1024.0;
+  double const weights = 12 * (12 * 768.0 * 768) + 768 * 50257.0;
+  double const scores = 12 * 3 * (2 * 2 * 1024 * 768.0) / 2;
+  CHECK(ashlar::search::model_flops(problem) == doctest::Approx(tokens * (6 * weights + scores)));
 }
 
 TEST_CASE("AutoDDL's Transformers, whose last matrix is the embedding's") {

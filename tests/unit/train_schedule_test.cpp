@@ -59,6 +59,12 @@ TEST_CASE("the progress line says step, loss, norm, speed and share of communica
   out << report;
   CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 tokens/s   "
                      "12.5 % communication");
+  report.unit = "images";
+  report.model_flops_utilization = 0.4126;
+  out.str("");
+  out << report;
+  CHECK(out.str() == "step    12   loss  2.3457   grad norm   0.5000       12346 images/s   "
+                     "12.5 % communication   41.3 % MFU");
 }
 
 }  // namespace ashlar_test

@@ -39,6 +39,9 @@ struct batch_data {
 struct trainer_options {
   double clip = std::numeric_limits<double>::infinity();  ///< largest global gradient norm
   std::function<double(std::int64_t)> schedule = constant_rate{};
+  double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is told
+  double peak_flops = 0;        ///< per second of one rank (machine/peak.hpp)
+  char const* unit = "tokens";  ///< what the progress line calls a row
 };
 
 /// Steps of training of one model; the model must outlive it.
@@ -107,6 +110,10 @@ class trainer {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
     report.communication_share = (mesh.communication_seconds() - communicated) / report.seconds;
+    report.unit = options_.unit;
+    if (options_.step_flops > 0 && options_.peak_flops > 0)
+      report.model_flops_utilization = options_.step_flops /
+                                       (report.seconds * mesh.ranks() * options_.peak_flops);
     return report;
   }
 
