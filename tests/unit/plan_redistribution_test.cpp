@@ -186,3 +186,15 @@ TEST_CASE("the replay refuses plans that are wrong") {
              {ashlar::broadcast(), ashlar::broadcast()}});
   CHECK(ranks.difference(x, {ashlar::broadcast(), ashlar::broadcast()}) != "");
 }
+
+TEST_CASE("blocks on exchanged axes of different extents are one permute") {
+  ashlar::topology const t{{"a", 4}, {"b", 2}};
+  ashlar::placement const from{{ashlar::split(0), ashlar::split(1)}},
+      to{{ashlar::split(1), ashlar::split(0)}};
+  auto const plan = ashlar::plan_redistribution({4096, 4096}, 8, from, to, t, {});
+  REQUIRE(plan.steps.size() == 1);
+  CHECK(plan.steps[0].kind == collective::permute);
+  // Rows by b and columns by a: no rank receives more than its new shard, in 7 messages at most.
+  CHECK(plan.received_bytes(t, {0, 0}) == 8 * (2048 * 1024 - 1024 * 1024));
+  CHECK(plan.received_bytes(t, {3, 0}) == 8 * 2048 * 1024);
+}

@@ -46,6 +46,13 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     visit(step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
+  auto const are_innermost = [&](int a, int b) {  // of two dims
+    auto const last = [&](int axis) {
+      axis_list const owners = p.axes_of(p[axis].dim);
+      return owners[owners.size() - 1] == axis;
+    };
+    return p[a].is_split() && p[b].is_split() && p[a].dim != p[b].dim && last(a) && last(b);
+  };
 
   for (int d = 0; d < rank; ++d) {
     axis_list const owners = p.axes_of(d);
@@ -81,8 +88,8 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       for (int d = 0; d < rank; ++d) emit(collective::slice, {axis}, p.with_split(a, d));
       emit(collective::zero_pad, {axis}, p.with(a, partial(op)));
     }
-    for (int b = a + 1; b < p.axes(); ++b) {  // axes of one extent exchange their roles
-      if (t.extent(a) != t.extent(b) || p[a] == p[b]) continue;
+    for (int b = a + 1; b < p.axes(); ++b) {
+      if (p[a] == p[b] || !exchange_roles(t, a, b, are_innermost(a, b))) continue;
       placement swapped = p;
       swapped.axis[a] = p[b];
       swapped.axis[b] = p[a];

@@ -10,7 +10,7 @@
 //
 //   state    a number in base rank + 2 with a digit per axis, its role
 //   steps    any axes of one role to another one (kind_between), slice and zero_pad one at a time;
-//            two axes of one extent exchange their roles
+//            two axes exchange their roles (exchange_roles)
 //   radius   the search ends where it reaches `from`; what it has not reached is no nearer
 
 #include <ashlar/plan/path_search.hpp>
@@ -108,13 +108,16 @@ class role_distances {
     for (int a = 0; a < topology_.axes(); ++a)
       for (int b = a + 1; b < topology_.axes(); ++b) {
         int const x = state / place_[a] % roles_, y = state / place_[b] % roles_;
-        if (x == y || topology_.extent(a) != topology_.extent(b)) continue;
+        if (x == y || !exchange_roles(topology_, a, b,
+                                      x >= axis_roles::first_split && y >= axis_roles::first_split))
+          continue;
         axis_set const both = 1u << a | 1u << b;
         axis_roles from = to;
         from.having[x] ^= both;
         from.having[y] ^= both;
         open(state + (y - x) * (place_[a] - place_[b]),
-             weight + price_(collective::permute, both, from, to, true));
+             weight + price_(collective::permute, both, from, to,
+                             topology_.extent(a) == topology_.extent(b)));
       }
   }
 

@@ -10,8 +10,8 @@
 //   reduce_scatter  P axes become the innermost splits of a dim
 //   all_reduce      P axes become B
 //   all_to_all      the innermost axes of one dim become the innermost of another
-//   permute         two axes of one extent exchange their roles, or the two innermost axes of one
-//                   dim their order
+//   permute         two axes of one extent, or the innermost axes of two dims, exchange their
+//                   roles, or the two innermost axes of one dim their order
 //   slice           a B axis becomes the innermost split of a dim: each rank keeps its part
 //   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value in one place,
 //                   the reduction's identity in the others
@@ -30,8 +30,14 @@ struct step {
   friend constexpr bool operator==(step const&, step const&) = default;
 };
 
-/// Whether a permute is a plain exchange between pairs of ranks. Only a change of order between
-/// axes of different extents is not: nested balanced splits then cut in other places.
+/// Whether one permute exchanges the roles of two axes. Where their extents differ the group's members
+/// exchange blocks, so each element must be in one place before: both axes split, as innermost ones.
+constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) {
+  return both_split || t.extent(a) == t.extent(b);
+}
+
+/// Whether a permute is a plain exchange between pairs of ranks. Between axes of different extents it
+/// is not: balanced splits then cut in other places.
 constexpr bool is_pairwise(step const& s, topology const& t) {
   return t.extent(s.axes[0]) == t.extent(s.axes[1]);
 }

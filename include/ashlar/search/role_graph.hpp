@@ -82,14 +82,17 @@ class role_graph {
       for (int a = 0; a < axes; ++a)
         for (int b = a + 1; b < axes; ++b) {
           int const x = number / place[a] % roles, y = number / place[b] % roles;
-          if (x == y || t.extent(a) != t.extent(b)) continue;
+          if (x == y || !exchange_roles(t, a, b,
+                                        role_of[x] >= axis_roles::first_split &&
+                                            role_of[y] >= axis_roles::first_split))
+            continue;
           axis_set const both = 1u << a | 1u << b;
           axis_roles to = from;
           to.having[role_of[x]] ^= both;
           to.having[role_of[y]] ^= both;
           int const exchanged = number + (y - x) * (place[a] - place[b]);
           if (state_.data()[exchanged] != state)
-            add(exchanged, price(collective::permute, both, from, to, true));
+            add(exchanged, price(collective::permute, both, from, to, t.extent(a) == t.extent(b)));
         }
     }
     first_.data()[states_] = static_cast<int>(edges_.size());
