@@ -212,7 +212,7 @@ function(ashlar_add_played_cuda_tests)
   ashlar_glob(sources cuda/played *_test.cpp)
   add_library(played_cuda OBJECT EXCLUDE_FROM_ALL
     "${ASHLAR_TEST_DIR}/cuda/played/played_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nccl.cpp"
-    "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp")
+    "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nvtx.cpp")
   target_link_libraries(played_cuda PRIVATE ashlar::cuda ashlar_test_flags)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)

@@ -11,6 +11,7 @@
 //                     (they may still write exactly what they read: x[i] = f(x[i]))
 //   ASHLAR_VECTOR_BYTES   width of the machine's vectors; loops by hand are written for it
 //   ASHLAR_STREAM_STORES  1 where stores around the caches (SSE2 and up) can be written
+//   ASHLAR_HAS_NVTX       1 where the headers of NVTX 3 are, which come with most CUDA toolkits
 //   ASHLAR_POISON(p, n)   with the address sanitizer: whoever touches these n bytes is reported, until
 //   ASHLAR_UNPOISON(p, n) allows it again; nothing without that sanitizer
 //
@@ -48,6 +49,15 @@
 #define ASHLAR_STREAM_STORES 1
 #else
 #define ASHLAR_STREAM_STORES 0
+#endif
+
+#if defined(__has_include)
+#if __has_include(<nvtx3/nvtx3.hpp>)
+#define ASHLAR_HAS_NVTX 1
+#endif
+#endif
+#if !defined(ASHLAR_HAS_NVTX)
+#define ASHLAR_HAS_NVTX 0
 #endif
 
 #if defined(__SANITIZE_ADDRESS__)
