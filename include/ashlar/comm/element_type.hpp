@@ -6,9 +6,8 @@
 // The element types that a communicator can carry, as values: what crosses the one virtual call.
 
 #include <cstdint>
-#include <limits>
 
-#include <ashlar/placement/axis_placement.hpp>
+#include <ashlar/placement/identity.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
 namespace ashlar {
@@ -38,15 +37,5 @@ template <>
 inline constexpr element_type element_type_of<std::int64_t> = element_type::i64;
 template <>
 inline constexpr element_type element_type_of<bfloat16> = element_type::bf16;
-
-/// What a reduction leaves unchanged: 0, the least value, the greatest value.
-template <class T>
-constexpr T identity_of(reduction op) {
-  using limits = std::numeric_limits<T>;
-  if (op == reduction::sum) return T{};
-  if constexpr (limits::has_infinity)
-    return op == reduction::max ? -limits::infinity() : limits::infinity();
-  else return op == reduction::max ? limits::lowest() : limits::max();
-}
 
 }  // namespace ashlar

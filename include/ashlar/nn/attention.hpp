@@ -11,10 +11,10 @@
 // Split by sequences (dim 0) or by heads (dim 2); a head or a sequence is never cut, and uneven
 // numbers of them are legal. Saves the log-sum-exp of each row, not the scores.
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/host/attention.hpp>
 #include <ashlar/device/host/attention_backward.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 

@@ -17,12 +17,12 @@
 #include <algorithm>
 #include <cmath>
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/host/convolution.hpp>
 #include <ashlar/device/host/reduce.hpp>
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/nn/window.hpp>
 #include <ashlar/signature/image.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 

@@ -14,10 +14,10 @@
 
 #include <algorithm>
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/host/cross_entropy.hpp>
 #include <ashlar/device/host/softmax.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 

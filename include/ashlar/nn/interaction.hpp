@@ -11,10 +11,10 @@
 //
 // Rows of the plan: samples, or columns of the vectors (the result is partial).
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/host/interaction.hpp>
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/recommendation.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 

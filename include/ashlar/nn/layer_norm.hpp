@@ -6,10 +6,10 @@
 // Layer norm over the last dim, with gain and bias: y = (x - mean) / sqrt(variance + ε) · gain + bias.
 // The last dim must be whole on every rank; rows may be split. Parameters are replicated in use.
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/host/layer_norm.hpp>
 #include <ashlar/device/host/layer_norm_backward.hpp>
 #include <ashlar/nn/layer.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 

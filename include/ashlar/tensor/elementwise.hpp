@@ -16,12 +16,12 @@
 // Functions see accumulation_t<T>: of bfloat16 tensors they take and return float, and each operator
 // rounds once. gelu and softmax are not of integers.
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/convert.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/softmax.hpp>
 #include <ashlar/signature/elementwise.hpp>
+#include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {

@@ -15,11 +15,11 @@
 
 #include <algorithm>
 
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/device/host/combine.hpp>
 #include <ashlar/device/host/convert.hpp>
 #include <ashlar/device/host/strided_copy.hpp>
 #include <ashlar/signature/elementwise.hpp>
+#include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {

@@ -11,9 +11,9 @@
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
-#include <ashlar/comm/buffer.hpp>
 #include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/device/host/processor.hpp>
+#include <ashlar/support/buffer.hpp>
 
 namespace ashlar {
 namespace mpi {
