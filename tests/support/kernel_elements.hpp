@@ -184,7 +184,7 @@ void check_sums(Machine& m) {
       CAPTURE(n);
       auto const x = values_of<T>(n, 1);
       auto const on_x = m.upload(x, skip);
-      auto workspace = m.template make<double>(ashlar::cuda::sum_of_squares_workspace);
+      auto workspace = m.template make<double>(ashlar::cuda::sum_workspace);
       auto sum = m.template make<double>(1);
       ashlar::cuda::sum_of_squares(m.queue(), on_x.data(), n, workspace.data(), sum.data());
       double const expected = ashlar::device::host::sum_of_squares(wide(x).data(), n);

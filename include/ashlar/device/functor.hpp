@@ -3,13 +3,19 @@
 
 #pragma once
 
-// The activations, each a function object with its value and its derivative, defined once for the
-// host's loops and the device's kernels.
+// What elements are mapped by, defined once for the host's loops and the device's kernels. An activation
+// has its value and its derivative:
 //
 //   relu   max(x, 0), derivative 1 where x > 0 and 0 elsewhere, at 0 too
 //   gelu   x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that GPT-2 uses
 //
-// Linear maps (add, scale, multiply) are lambdas where they are used. NaN stays NaN.
+// and `map` of every processor takes these function objects (A: what computes, accumulation_t of the elements):
+//
+//   value_of<F>, gradient_of<F>   F::value(x), and dy F::derivative(x) of (x, dy)
+//   scaled<A>{a}                  a x
+//   sum_of, difference_of, product_of, scaled_sum<A>{a}   x + y, x - y, x y, x + a y
+//
+// NaN stays NaN.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -48,6 +54,56 @@ struct gelu {
   }
   static constexpr double rate = 0.79788456080286535588;  // sqrt(2 / pi)
   static constexpr double cubic = 0.044715;
+};
+
+template <class F>
+struct value_of {
+  template <class A>
+  [[gnu::always_inline]] ASHLAR_HD A operator()(A x) const {
+    return F::value(x);
+  }
+};
+
+/// The gradient of F at x, for a gradient dy of its value.
+template <class F>
+struct gradient_of {
+  template <class A>
+  [[gnu::always_inline]] ASHLAR_HD A operator()(A x, A dy) const {
+    return dy * F::derivative(x);
+  }
+};
+
+template <class A>
+struct scaled {
+  A factor;
+  ASHLAR_HD A operator()(A x) const { return factor * x; }
+};
+
+struct sum_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x + y;
+  }
+};
+
+struct difference_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x - y;
+  }
+};
+
+struct product_of {
+  template <class A>
+  ASHLAR_HD A operator()(A x, A y) const {
+    return x * y;
+  }
+};
+
+template <class A>
+struct scaled_sum {
+  A factor;
+  ASHLAR_HD A operator()(A x, A y) const { return x + factor * y; }
 };
 
 }  // namespace ashlar::device

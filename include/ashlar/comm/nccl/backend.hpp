@@ -18,8 +18,7 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/nccl/communicator.hpp>
 #include <ashlar/comm/nccl/device_kernels.hpp>
-#include <ashlar/device/cuda/elements.hpp>
-#include <ashlar/device/cuda/processor.hpp>
+#include <ashlar/device/cuda/operations.hpp>
 
 namespace ashlar {
 namespace nccl {
@@ -52,7 +51,8 @@ class backend {
 
   /// Expects: as many ranks in `w` as in `t`.
   backend(nccl::world const& w, topology const& t, sums how)
-      : world_(w), topology_(t), how_(how), memory_(stream_) {}
+      : world_(w), topology_(t), how_(how), memory_(stream_),
+        products_(memory_.pool(), stream_, cuda::gemm_options_from_environment()) {}
   backend(backend const&) = delete;
   backend& operator=(backend const&) = delete;
 
@@ -60,7 +60,7 @@ class backend {
   static int size_of(nccl::world const& w) { return w.size(); }
   static sums default_settings() { return sums_from_environment(); }
 
-  cuda::processor processor() const { return {stream_.get()}; }
+  cuda::processor processor() { return {stream_.get(), &products_}; }
   device_memory& memory() { return memory_; }
   progress& order() { return order_; }
   std::shared_ptr<ashlar::communicator> make_transport() {
@@ -96,6 +96,7 @@ class backend {
   sums how_;
   cuda::stream stream_;
   device_memory memory_;
+  cuda::gemm_engine products_;
   progress order_;
   std::weak_ptr<communicator> transport_;
 };

@@ -6,7 +6,8 @@
 // Matrix products on a device by cuBLASLt, row-major, with the arguments and the meaning of
 // device/host/gemm.hpp; T is float, double or bfloat16 (multiplied and summed in float, rounded once).
 //
-//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C
+//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C; C of A and B's type, or of bfloat16
+//                                matrices in float: gradients are added up so
 //   linear                       y = x w + bias
 //   linear_gelu                  y = gelu(x w + bias), and on request what gelu was taken of
 //   gelu_gradient_product        dx = (dy w^T) gelu'(before)
@@ -18,11 +19,12 @@
 //                                eight, measured on the first call of a shape that overwrites C. What is
 //                                measured may differ from run to run, and then the last bits do
 //
-// An object serves one stream at a time: its workspace is reused. Nothing here waits for the device, but for
-// the tuning.
+// An object serves one stream at a time: its workspace is reused. It takes workspace and library at the first
+// product: a program without products does without. Nothing here waits for the device, but for the tuning.
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <optional>
@@ -49,40 +51,55 @@ struct gemm_options {
   std::int64_t workspace = std::int64_t{32} << 20;  ///< bytes
 };
 
+/// What the environment asks for:
+///
+///   ASHLAR_CUDA_TF32   on: float_products::tf32      off, unset: exact
+///   ASHLAR_CUDA_TUNE   on: tune                      off, unset: the first proposal
+inline gemm_options gemm_options_from_environment() {
+  auto const is_on = [](char const* name) {
+    char const* const text = std::getenv(name);
+    std::string const value = text == nullptr ? "" : text;
+    if (value != "" && value != "on" && value != "off")
+      throw error("gemm", std::string(name) + " is '" + value + "'. Give on or off.");
+    return value == "on";
+  };
+  gemm_options o;
+  if (is_on("ASHLAR_CUDA_TF32")) o.float_mode = float_products::tf32;
+  o.tune = is_on("ASHLAR_CUDA_TUNE");
+  return o;
+}
+
 class gemm_engine {
  public:
   gemm_engine(pool& memory, cudaStream_t stream, gemm_options const& options = {})
-      : options_(options), stream_(stream) {
-    check_blas(cublasLtCreate(handle_.out()), "cublasLtCreate");
-    workspace_ = memory.allocate(options.workspace, stream, "the workspace of matrix products");
-  }
+      : memory_(&memory), options_(options), stream_(stream) {}
   gemm_engine(gemm_engine const&) = delete;
   gemm_engine& operator=(gemm_engine const&) = delete;
   ~gemm_engine() { pool::release(workspace_, stream_); }
 
-  template <class T>
+  template <class T, class C>
   void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
             std::type_identity_t<accumulation_t<T>> alpha, T const* a, std::int64_t lda, T const* b,
-            std::int64_t ldb, std::type_identity_t<accumulation_t<T>> beta, T* c,
+            std::int64_t ldb, std::type_identity_t<accumulation_t<T>> beta, C* c,
             std::int64_t ldc) {
     gemm_batched_strided(transpose_a, transpose_b, 1, m, n, k, alpha, a, lda, 0, b, ldb, 0, beta, c,
                          ldc, 0);
   }
 
   /// gemm for each i in [0, batch) on a + i stride_a, b + i stride_b, c + i stride_c.
-  template <class T>
+  template <class T, class C>
   void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                             std::int64_t n, std::int64_t k,
                             std::type_identity_t<accumulation_t<T>> alpha, T const* a,
                             std::int64_t lda, std::int64_t stride_a, T const* b, std::int64_t ldb,
                             std::int64_t stride_b, std::type_identity_t<accumulation_t<T>> beta,
-                            T* c, std::int64_t ldc, std::int64_t stride_c) {
+                            C* c, std::int64_t ldc, std::int64_t stride_c) {
     if (batch == 0 || m == 0 || n == 0) return;
     if (k == 0) {
       for (std::int64_t i = 0; i < batch; ++i) scale_rows(m, n, beta, c + i * stride_c, ldc);
       return;
     }
-    gemm_request r = request_of<T>(options_.float_mode);
+    gemm_request r = request_of<T, C>(options_.float_mode);
     r.transpose_a = transpose_a;
     r.transpose_b = transpose_b;
     r.accumulates = beta != 0;
@@ -96,7 +113,7 @@ class gemm_engine {
     r.stride_a = stride_a;
     r.stride_b = stride_b;
     r.stride_c = stride_c;
-    if (!run<T>(r, alpha, a, b, beta, c, nullptr, nullptr))
+    if (!run<T, C>(r, alpha, a, b, beta, c, nullptr, nullptr))
       throw error("gemm", "cuBLASLt has no algorithm for " + r.text());
   }
 
@@ -109,7 +126,7 @@ class gemm_engine {
         fused<T>(epilogue::bias, false, m, n, k, x, k, w, n, y, bias, nullptr)) {
       return;
     }
-    gemm<T>(false, false, m, n, k, 1, x, k, w, n, 0, y, n);
+    gemm(false, false, m, n, k, 1, x, k, w, n, 0, y, n);
     if (bias != nullptr) add_bias(stream_, bias, m, n, y);
   }
 
@@ -140,7 +157,7 @@ class gemm_engine {
                  const_cast<T*>(before))) {
       return;
     }
-    gemm<T>(false, true, m, k, n, 1, dy, n, w, n, 0, dx, k);
+    gemm(false, true, m, k, n, 1, dy, n, w, n, 0, dx, k);
     map(stream_, gradient_of<device::gelu>{}, before, static_cast<T const*>(dx), m * k, dx);
   }
 
@@ -167,13 +184,14 @@ class gemm_engine {
     r.lda = lda;
     r.ldb = ldb;
     r.ldc = n;
-    return run<T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
+    return run<T, T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
   }
 
   /// False if cuBLASLt has no algorithm for it.
-  template <class T>
+  template <class T, class C>
   bool run(gemm_request& r, accumulation_t<T> alpha, T const* a, T const* b, accumulation_t<T> beta,
-           T* c, T const* bias, T* aux) {
+           C* c, T const* bias, T* aux) {
+    begin();
     // A row of one may come with rows that lie closer than their length: cuBLASLt refuses these.
     r.lda = std::max(r.lda, r.transpose_a ? r.m : r.k);
     r.ldb = std::max(r.ldb, r.transpose_b ? r.k : r.n);
@@ -255,6 +273,15 @@ class gemm_engine {
                "cublasLtMatmulPreferenceSetAttribute");
   }
 
+  /// Takes the library and the workspace, once.
+  void begin() {
+    if (handle_.get() != nullptr) return;
+    if (workspace_ == nullptr)
+      workspace_ = memory_->allocate(options_.workspace, stream_,
+                                     "the workspace of matrix products");
+    check_blas(cublasLtCreate(handle_.out()), "cublasLtCreate");
+  }
+
   template <class... T>
   static unsigned alignment_of(T const*... pointers) {
     std::uintptr_t const bits = (std::uintptr_t{256} | ... |
@@ -263,7 +290,8 @@ class gemm_engine {
   }
 
   template <class T>
-  void scale_rows(std::int64_t m, std::int64_t n, accumulation_t<T> beta, T* c, std::int64_t ldc) {
+  void scale_rows(std::int64_t m, std::int64_t n, std::type_identity_t<accumulation_t<T>> beta,
+                  T* c, std::int64_t ldc) {
     if (beta == 0) {
       check(cudaMemset2DAsync(c, static_cast<std::size_t>(ldc) * sizeof(T), 0,
                               static_cast<std::size_t>(n) * sizeof(T), static_cast<std::size_t>(m),
@@ -277,6 +305,7 @@ class gemm_engine {
     }
   }
 
+  pool* memory_;
   gemm_options options_;
   cudaStream_t stream_;
   blas_descriptor<cublasLtHandle_t, cublasLtDestroy> handle_;

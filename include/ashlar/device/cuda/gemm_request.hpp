@@ -26,6 +26,7 @@
 
 #include <ashlar/device/cuda/blas_error.hpp>
 #include <ashlar/device/cuda/gemm_layout.hpp>
+#include <ashlar/support/accumulation.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
 namespace ashlar::cuda {
@@ -36,7 +37,8 @@ enum class epilogue { none, bias, gelu_bias, gelu_bias_aux, dgelu };
 enum class float_products { exact, tf32 };
 
 struct gemm_request {
-  cudaDataType_t type;
+  cudaDataType_t type;    ///< of a and b
+  cudaDataType_t result;  ///< of c
   cublasComputeType_t compute;
   cudaDataType_t scale_type;
   epilogue out = epilogue::none;
@@ -59,16 +61,19 @@ struct gemm_request {
   }
 };
 
-/// The types of a product of T: bfloat16 is summed in float.
-template <class T>
+/// The types of a product of T: bfloat16 is summed in float, and left there or rounded to C.
+template <class T, class C = T>
 gemm_request request_of(float_products mode) {
+  static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,
+                "gemm: C has the type of A and B, or the one that they are summed in.");
   if constexpr (std::is_same_v<T, double>) {
-    return {CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
+    return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
   } else if constexpr (std::is_same_v<T, bfloat16>) {
-    return {CUDA_R_16BF, CUBLAS_COMPUTE_32F, CUDA_R_32F};
+    return {CUDA_R_16BF, std::is_same_v<C, T> ? CUDA_R_16BF : CUDA_R_32F, CUBLAS_COMPUTE_32F,
+            CUDA_R_32F};
   } else {
     static_assert(std::is_same_v<T, float>);
-    return {CUDA_R_32F,
+    return {CUDA_R_32F, CUDA_R_32F,
             mode == float_products::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
             CUDA_R_32F};
   }
@@ -118,7 +123,7 @@ struct gemm_descriptors {
     }
     make(first, r.type, layout.first, r.batch, r.stride_b);
     make(second, r.type, layout.second, r.batch, r.stride_a);
-    make(result, r.type, layout.result, r.batch, r.stride_c);
+    make(result, r.result, layout.result, r.batch, r.stride_c);
   }
 
  private:

@@ -11,6 +11,7 @@
 #include <ashlar/device/cuda/launch/layer_norm.cuh>
 #include <ashlar/device/cuda/launch/map.cuh>
 #include <ashlar/device/cuda/launch/random.cuh>
+#include <ashlar/device/cuda/launch/reduce_dim.cuh>
 #include <ashlar/device/cuda/launch/softmax.cuh>
 #include <ashlar/device/cuda/launch/strided.cuh>
 #include <ashlar/device/cuda/launch/sum.cuh>

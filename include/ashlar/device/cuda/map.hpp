@@ -4,7 +4,8 @@
 #pragma once
 
 // Element-wise kernels on a stream (what they do: kernel/map.hpp). T is float, double or bfloat16, f an
-// object of kernel/map_functors.hpp of accumulation_t<T>. Nothing here waits for the device.
+// object of kernel/map_functors.hpp of accumulation_t<T>; of integers scaled, sum_of, difference_of,
+// product_of and relu's value. Nothing here waits for the device.
 
 #include <cstdint>
 #include <type_traits>
@@ -27,6 +28,10 @@ void map(cudaStream_t stream, F const& f, T const* a, T const* b, std::int64_t n
 /// y[r, c] += bias[c] of rows x cols.
 template <class T>
 void add_bias(cudaStream_t stream, T const* bias, std::int64_t rows, std::int64_t cols, T* y);
+
+/// dst[i] = src[i], rounded to nearest: between float, double and bfloat16, and between integers.
+template <class From, class To>
+void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst);
 
 /// dst[i] = src[i], exactly.
 void widen(cudaStream_t stream, bfloat16 const* src, std::int64_t n, float* dst);

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The sum of the squares of an array on a stream, in double and in a fixed order (kernel/sum.hpp).
+// Sums of an array and of its squares on a stream, in double and in a fixed order (kernel/sum.hpp), into
+// device memory. T is float, double or bfloat16; workspace: sum_workspace elements.
 
 #include <cstdint>
 
@@ -13,10 +14,18 @@
 
 namespace ashlar::cuda {
 
-/// *sum = the sum of x[i]^2, 0 <= i < n, in device memory; workspace: sum_of_squares_workspace
-/// elements. T is float, double or bfloat16.
+/// *sum = the sum of x[i]^2, 0 <= i < n.
 template <class T>
 void sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
                     double* sum);
+
+/// *total += the sum of x[i]^2.
+template <class T>
+void add_sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
+                        double* total);
+
+/// *total += the sum of x[i].
+template <class T>
+void add_sum(cudaStream_t stream, T const* x, std::int64_t n, double* workspace, double* total);
 
 }  // namespace ashlar::cuda

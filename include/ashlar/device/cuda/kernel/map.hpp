@@ -8,12 +8,14 @@
 //   map(launch, f, x, n, y)       y[i] = f(x[i])          y may be x
 //   map(launch, f, a, b, n, y)    y[i] = f(a[i], b[i])    y may be a or b
 //   add_bias                      y[r, c] += bias[c]
-//   widen, narrow                 bfloat16 to float, and rounded to nearest
+//   convert                       elements of another type, rounded to nearest
+//   widen, narrow                 bfloat16 to float, and back
 //   fill                          y[i] = value
 //
-// The function objects that exist on a device are those of map_functors.hpp.
+// The function objects that exist on a device are said in map_functors.hpp.
 
 #include <cstdint>
+#include <type_traits>
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/kernel/launcher.hpp>
@@ -121,16 +123,21 @@ void add_bias(Launcher const& launch, T const* bias, std::int64_t rows, std::int
                    cols % widest<T> == 0 && is_packable(bias, y));
 }
 
-template <launcher Launcher>
-void widen(Launcher const& launch, bfloat16 const* src, std::int64_t n, float* dst) {
-  launch_packed<bfloat16>(launch, "widen", detail::conversion<bfloat16, float>{src, dst}, n,
+template <launcher Launcher, class From, class To>
+void convert(Launcher const& launch, From const* src, std::int64_t n, To* dst) {
+  using narrower = std::conditional_t<sizeof(From) < sizeof(To), From, To>;
+  launch_packed<narrower>(launch, "convert", detail::conversion<From, To>{src, dst}, n,
                           is_packable(src) && is_packable(dst));
 }
 
 template <launcher Launcher>
+void widen(Launcher const& launch, bfloat16 const* src, std::int64_t n, float* dst) {
+  convert(launch, src, n, dst);
+}
+
+template <launcher Launcher>
 void narrow(Launcher const& launch, float const* src, std::int64_t n, bfloat16* dst) {
-  launch_packed<bfloat16>(launch, "narrow", detail::conversion<float, bfloat16>{src, dst}, n,
-                          is_packable(src) && is_packable(dst));
+  convert(launch, src, n, dst);
 }
 
 template <launcher Launcher, class T>

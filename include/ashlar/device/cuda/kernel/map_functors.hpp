@@ -3,68 +3,43 @@
 
 #pragma once
 
-// What element-wise kernels exist on a device: nvcc compiles no others. A is the type that computes,
-// accumulation_t of the elements.
-//
-//   value_of<F>, gradient_of<F>   F::value(x), and dy F::derivative(x): F is relu or gelu (functor.hpp)
-//   scaled{a}                     a x
-//   sum_of, difference_of, product_of, scaled_sum{a}   x + y, x - y, x y, x + a y
-//
-// Another one is an object here and a line in map.cuh.
+// What element-wise kernels exist on a device, for elements of every type: nvcc compiles no others. The objects
+// are those of device/functor.hpp. Another one of the library is an object there, a line here and one in
+// launch/map.cuh; a program's own is ASHLAR_CUDA_MAP in a file of its own for nvcc (launch/map.cuh).
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>
 
 namespace ashlar::cuda {
 
+using device::difference_of;
+using device::gradient_of;
+using device::product_of;
+using device::scaled;
+using device::scaled_sum;
+using device::sum_of;
+using device::value_of;
+
+/// Whether `map` with an F has kernels.
 template <class F>
-struct value_of {
-  template <class A>
-  ASHLAR_HD A operator()(A x) const {
-    return F::value(x);
-  }
-};
-
-/// The gradient of F at x, for a gradient dy of its value.
-template <class F>
-struct gradient_of {
-  template <class A>
-  ASHLAR_HD A operator()(A x, A dy) const {
-    return dy * F::derivative(x);
-  }
-};
-
+inline constexpr bool has_map_kernel = false;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::relu>> = true;
+template <>
+inline constexpr bool has_map_kernel<value_of<device::gelu>> = true;
+template <>
+inline constexpr bool has_map_kernel<gradient_of<device::relu>> = true;
+template <>
+inline constexpr bool has_map_kernel<gradient_of<device::gelu>> = true;
+template <>
+inline constexpr bool has_map_kernel<sum_of> = true;
+template <>
+inline constexpr bool has_map_kernel<difference_of> = true;
+template <>
+inline constexpr bool has_map_kernel<product_of> = true;
 template <class A>
-struct scaled {
-  A factor;
-  ASHLAR_HD A operator()(A x) const { return factor * x; }
-};
-
-struct sum_of {
-  template <class A>
-  ASHLAR_HD A operator()(A x, A y) const {
-    return x + y;
-  }
-};
-
-struct difference_of {
-  template <class A>
-  ASHLAR_HD A operator()(A x, A y) const {
-    return x - y;
-  }
-};
-
-struct product_of {
-  template <class A>
-  ASHLAR_HD A operator()(A x, A y) const {
-    return x * y;
-  }
-};
-
+inline constexpr bool has_map_kernel<scaled<A>> = true;
 template <class A>
-struct scaled_sum {
-  A factor;
-  ASHLAR_HD A operator()(A x, A y) const { return x + factor * y; }
-};
+inline constexpr bool has_map_kernel<scaled_sum<A>> = true;
 
 }  // namespace ashlar::cuda

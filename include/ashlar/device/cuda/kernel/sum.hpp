@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The sum of the squares of an array, in double, on a device: gradients' norms. Two passes and no
-// atomics: each block sums up its part, one block sums up the parts. The order depends on the number of
+// The sum of an array or of its squares, in double, on a device: losses and gradients' norms. Two passes and
+// no atomics: each block sums up its part, one block sums up the parts. The order depends on the number of
 // elements and on their alignment.
 
 #include <cstdint>
@@ -16,21 +16,21 @@
 
 namespace ashlar::cuda {
 
-/// Elements (double) of workspace that sum_of_squares needs: the most parts.
-inline constexpr std::int64_t sum_of_squares_workspace = 1024;
+/// Elements (double) of workspace that a sum needs: the most parts.
+inline constexpr std::int64_t sum_workspace = 1024;
 
 namespace detail {
 
 /// Elements that one block of 256 threads sums up: the least that keeps the parts few enough.
 constexpr std::int64_t sum_part(std::int64_t n) {
   std::int64_t const least = 256 * 32;
-  std::int64_t const even = (n + sum_of_squares_workspace - 1) / sum_of_squares_workspace;
+  std::int64_t const even = (n + sum_workspace - 1) / sum_workspace;
   std::int64_t const part = even < least ? least : even;
   return (part + 15) / 16 * 16;  // whole packs
 }
 
-template <class T, int Width>
-struct square_terms {
+template <class T, int Width, bool Squares>
+struct sum_terms {
   T const* x;
 
   ASHLAR_HD double operator()(std::int64_t i) const {
@@ -38,18 +38,13 @@ struct square_terms {
     double sum = 0;
     for (T const value : values.at) {
       auto const v = static_cast<double>(static_cast<accumulation_t<T>>(value));
-      sum += v * v;
+      sum += Squares ? v * v : v;
     }
     return sum;
   }
 };
 
-struct plain_terms {
-  double const* x;
-  ASHLAR_HD double operator()(std::int64_t i) const { return x[i]; }
-};
-
-/// out[block] = the sum of its part's terms; the last elements of the array one by one.
+/// out[block] = the sum of its part's terms, or that added; the last elements of the array one by one.
 template <int Width, class Terms, class Rest>
 struct part_sums {
   static constexpr int launch_threads = 256;
@@ -57,6 +52,7 @@ struct part_sums {
   Rest rest;
   std::int64_t n, part;
   double* out;
+  bool adds;
 
   template <class Block>
   ASHLAR_HD void operator()(Block const& block) const {
@@ -74,10 +70,31 @@ struct part_sums {
     });
     double const total = block.fold(sums, scratch, [](double a, double b) { return a + b; });
     block.each_alone([&](int t) {
-      if (t == 0) out[block.index()] = total;
+      if (t == 0) out[block.index()] = adds ? out[block.index()] + total : total;
     });
   }
 };
+
+template <bool Squares, class Launcher, class T>
+void launch_sum(Launcher const& launch, char const* name, T const* x, std::int64_t n,
+                double* workspace, double* sum, bool adds) {
+  using single = sum_terms<T, 1, Squares>;
+  std::int64_t const part = sum_part(n);
+  std::int64_t const parts = (n + part - 1) / part;
+  std::int64_t const scratch = 256 / warp * std::int64_t{sizeof(double)};
+  if (is_packable(x)) {
+    constexpr int w = widest<T>;
+    using packs = sum_terms<T, w, Squares>;
+    launch.blocks(name, part_sums<w, packs, single>{{x}, {x}, n, part, workspace, false}, parts,
+                  256, scratch);
+  } else {
+    launch.blocks(name, part_sums<1, single, single>{{x}, {x}, n, part, workspace, false}, parts,
+                  256, scratch);
+  }
+  using plain = sum_terms<double, 1, false>;
+  launch.blocks(name, part_sums<1, plain, plain>{{workspace}, {workspace}, parts, parts, sum, adds},
+                1, 256, scratch);
+}
 
 }  // namespace detail
 
@@ -85,25 +102,20 @@ struct part_sums {
 template <launcher Launcher, class T>
 void sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
                     double* sum) {
-  using single = detail::square_terms<T, 1>;
-  std::int64_t const part = detail::sum_part(n);
-  std::int64_t const parts = (n + part - 1) / part;
-  std::int64_t const scratch = 256 / warp * std::int64_t{sizeof(double)};
-  if (is_packable(x)) {
-    constexpr int w = widest<T>;
-    using packs = detail::square_terms<T, w>;
-    launch.blocks("sum_of_squares",
-                  detail::part_sums<w, packs, single>{{x}, {x}, n, part, workspace}, parts, 256,
-                  scratch);
-  } else {
-    launch.blocks("sum_of_squares",
-                  detail::part_sums<1, single, single>{{x}, {x}, n, part, workspace}, parts, 256,
-                  scratch);
-  }
-  using plain = detail::plain_terms;
-  launch.blocks("sum_of_squares",
-                detail::part_sums<1, plain, plain>{{workspace}, {workspace}, parts, parts, sum}, 1,
-                256, scratch);
+  detail::launch_sum<true>(launch, "sum_of_squares", x, n, workspace, sum, false);
+}
+
+/// *total += the sum of x[i]^2.
+template <launcher Launcher, class T>
+void add_sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
+                        double* total) {
+  detail::launch_sum<true>(launch, "add_sum_of_squares", x, n, workspace, total, true);
+}
+
+/// *total += the sum of x[i].
+template <launcher Launcher, class T>
+void add_sum(Launcher const& launch, T const* x, std::int64_t n, double* workspace, double* total) {
+  detail::launch_sum<false>(launch, "add_sum", x, n, workspace, total, true);
 }
 
 }  // namespace ashlar::cuda

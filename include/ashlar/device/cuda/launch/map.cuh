@@ -7,23 +7,19 @@
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/map.hpp>
+#include <ashlar/device/cuda/launch/map_function.cuh>
 #include <ashlar/device/cuda/map.hpp>
 
 namespace ashlar::cuda {
 
-template <class F, class T>
-void map(cudaStream_t stream, F const& f, T const* x, std::int64_t n, T* y) {
-  map(device_launcher(stream), f, x, n, y);
-}
-
-template <class F, class T>
-void map(cudaStream_t stream, F const& f, T const* a, T const* b, std::int64_t n, T* y) {
-  map(device_launcher(stream), f, a, b, n, y);
-}
-
 template <class T>
 void add_bias(cudaStream_t stream, T const* bias, std::int64_t rows, std::int64_t cols, T* y) {
   add_bias(device_launcher(stream), bias, rows, cols, y);
+}
+
+template <class From, class To>
+void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst) {
+  convert(device_launcher(stream), src, n, dst);
 }
 
 void widen(cudaStream_t stream, bfloat16 const* src, std::int64_t n, float* dst) {
@@ -61,6 +57,30 @@ ASHLAR_MAPS(bfloat16, float)
 template void fill<std::int32_t>(cudaStream_t, std::int32_t, std::int64_t, std::int32_t*);
 template void fill<std::int64_t>(cudaStream_t, std::int64_t, std::int64_t, std::int64_t*);
 
+#define ASHLAR_INTEGER_MAPS(T)                                                                     \
+  ASHLAR_UNARY(value_of<device::relu>, T)                                                          \
+  ASHLAR_UNARY(scaled<T>, T)                                                                       \
+  ASHLAR_BINARY(sum_of, T)                                                                         \
+  ASHLAR_BINARY(difference_of, T)                                                                  \
+  ASHLAR_BINARY(product_of, T)
+
+ASHLAR_INTEGER_MAPS(std::int32_t)
+ASHLAR_INTEGER_MAPS(std::int64_t)
+
+#define ASHLAR_CONVERT(From, To)                                                                   \
+  template void convert(cudaStream_t, From const*, std::int64_t, To*);
+
+ASHLAR_CONVERT(float, double)
+ASHLAR_CONVERT(double, float)
+ASHLAR_CONVERT(float, bfloat16)
+ASHLAR_CONVERT(bfloat16, float)
+ASHLAR_CONVERT(double, bfloat16)
+ASHLAR_CONVERT(bfloat16, double)
+ASHLAR_CONVERT(std::int32_t, std::int64_t)
+ASHLAR_CONVERT(std::int64_t, std::int32_t)
+
+#undef ASHLAR_CONVERT
+#undef ASHLAR_INTEGER_MAPS
 #undef ASHLAR_MAPS
 #undef ASHLAR_BINARY
 #undef ASHLAR_UNARY

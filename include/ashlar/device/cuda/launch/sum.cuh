@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The function of sum.hpp for each type, on the device.
+// The functions of sum.hpp for each type, on the device.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/sum.hpp>
@@ -17,8 +17,26 @@ void sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* wor
   sum_of_squares(device_launcher(stream), x, n, workspace, sum);
 }
 
-template void sum_of_squares(cudaStream_t, float const*, std::int64_t, double*, double*);
-template void sum_of_squares(cudaStream_t, double const*, std::int64_t, double*, double*);
-template void sum_of_squares(cudaStream_t, bfloat16 const*, std::int64_t, double*, double*);
+template <class T>
+void add_sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
+                        double* sum) {
+  add_sum_of_squares(device_launcher(stream), x, n, workspace, sum);
+}
+
+template <class T>
+void add_sum(cudaStream_t stream, T const* x, std::int64_t n, double* workspace, double* sum) {
+  add_sum(device_launcher(stream), x, n, workspace, sum);
+}
+
+#define ASHLAR_SUMS(T)                                                                             \
+  template void sum_of_squares(cudaStream_t, T const*, std::int64_t, double*, double*);            \
+  template void add_sum_of_squares(cudaStream_t, T const*, std::int64_t, double*, double*);        \
+  template void add_sum(cudaStream_t, T const*, std::int64_t, double*, double*);
+
+ASHLAR_SUMS(float)
+ASHLAR_SUMS(double)
+ASHLAR_SUMS(bfloat16)
+
+#undef ASHLAR_SUMS
 
 }  // namespace ashlar::cuda

@@ -1,0 +1,22 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Reductions over one dim on a stream (kernel/reduce_dim.hpp). T is what a tensor may hold: float, double,
+// bfloat16, std::int32_t or std::int64_t.
+
+#include <cstdint>
+
+#include <cuda_runtime_api.h>
+
+#include <ashlar/placement/axis_placement.hpp>
+
+namespace ashlar::cuda {
+
+/// y[o, i] = op over k of x[o, k, i] of an array [outer, extent, inner], in accumulation_t<T>, rounded once.
+template <class T>
+void reduce_dim(cudaStream_t stream, reduction op, T const* x, std::int64_t outer,
+                std::int64_t extent, std::int64_t inner, T* y);
+
+}  // namespace ashlar::cuda
