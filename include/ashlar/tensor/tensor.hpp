@@ -23,6 +23,7 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/placement/text.hpp>
+#include <ashlar/support/out_of_memory.hpp>
 #include <ashlar/support/recycled.hpp>
 #include <ashlar/tensor/sentences.hpp>
 
@@ -61,6 +62,22 @@ constexpr bool fits() {
     return check(value_of<Placement>, Rank, Placement::axes) == nullptr;
   else return true;
 }
+
+/// Memory of the shard of a tensor, which is named where there is none.
+template <class Memory>
+void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, placement const& p,
+                     topology const& t) {
+  auto const name = [&] {
+    return "this rank's shard of tensor " + to_string(extents) + " " + to_string(p, t);
+  };
+  try {
+    return memory.allocate(bytes);
+  } catch (out_of_memory const& e) {
+    throw e.asked_by("tensor", name());
+  } catch (std::bad_alloc const&) {
+    throw out_of_memory("tensor", "host memory", static_cast<std::int64_t>(bytes), name());
+  }
+}
 }  // namespace detail
 
 template <class T, int Rank, class Placement = dynamic, class Processor = device::host::processor>
@@ -92,7 +109,7 @@ class tensor {
     auto const bytes = static_cast<std::size_t>(box_.elements()) * sizeof(T);
     auto memory = m.shared_memory();
     data_ = std::shared_ptr<T>(
-        static_cast<T*>(memory->allocate(bytes)),
+        static_cast<T*>(detail::allocate_shard(*memory, bytes, extents, p, m.topology())),
         [memory, bytes](T* p_) { memory->release(p_, bytes); }, recycling_allocator<T>());
   }
 

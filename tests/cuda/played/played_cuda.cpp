@@ -19,8 +19,11 @@
 namespace {
 
 std::atomic<int> streams = 0, events = 0, longest_pause = 0;
+std::atomic<cudaError_t> last_error = cudaSuccess;
+played::machine here;
 std::mutex block_mutex;
 std::map<void*, std::size_t> blocks;
+std::size_t block_bytes = 0;
 
 void give_back(void* p) {
   std::lock_guard const lock(block_mutex);
@@ -28,6 +31,7 @@ void give_back(void* p) {
   if (found == blocks.end()) std::abort();  // freed twice, or never given out
   std::memset(p, 0xdd, found->second);
   ::operator delete(p);
+  block_bytes -= found->second;
   blocks.erase(found);
 }
 
@@ -101,6 +105,9 @@ struct CUmemPoolHandle_st {};
 namespace played {
 void enqueue(cudaStream_t stream, std::function<void()> work) { stream->give(std::move(work)); }
 void pause_up_to(int microseconds) { longest_pause = microseconds; }
+void play_on(machine const& m) { here = m; }
+machine const& played_machine() { return here; }
+void fail_launch(cudaError_t status) { last_error = status; }
 int live_streams() { return streams; }
 int live_events() { return events; }
 int live_blocks() {
@@ -111,15 +118,39 @@ int live_blocks() {
 
 extern "C" {
 
-cudaError_t cudaGetDeviceCount(int* count) { return *count = 1, cudaSuccess; }
+cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 0;
+  if (here.driver < here.runtime / 1000 * 1000) return cudaErrorInsufficientDriver;
+  if (here.devices == 0) return cudaErrorNoDevice;
+  return *count = here.devices, cudaSuccess;
+}
 cudaError_t cudaGetDevice(int* device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-char const* cudaGetErrorName(cudaError_t) { return "cudaErrorPlayed"; }
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int) {
+  if (what == cudaDevAttrComputeCapabilityMajor) *value = here.compute_capability / 10;
+  else if (what == cudaDevAttrComputeCapabilityMinor) *value = here.compute_capability % 10;
+  else *value = 4;  // multiprocessors and the like
+  return cudaSuccess;
+}
+cudaError_t cudaGetLastError(void) { return last_error.exchange(cudaSuccess); }
+char const* cudaGetErrorName(cudaError_t status) {
+  switch (status) {
+    case cudaErrorMemoryAllocation: return "cudaErrorMemoryAllocation";
+    case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
+    case cudaErrorNoDevice: return "cudaErrorNoDevice";
+    case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
+    default: return "cudaErrorPlayed";
+  }
+}
 char const* cudaGetErrorString(cudaError_t) { return "a played error"; }
-cudaError_t cudaDriverGetVersion(int* v) { return *v = CUDART_VERSION, cudaSuccess; }
-cudaError_t cudaRuntimeGetVersion(int* v) { return *v = CUDART_VERSION, cudaSuccess; }
-cudaError_t cudaMemGetInfo(size_t* free, size_t* total) { return *free = *total = 0, cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int* v) { return *v = here.driver, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int* v) { return *v = here.runtime, cudaSuccess; }
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  std::lock_guard const lock(block_mutex);
+  *total = here.memory;
+  *free = here.memory - block_bytes;
+  return cudaSuccess;
+}
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* most) {
   return *least = *most = 0, cudaSuccess;
@@ -166,11 +197,18 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, cudaMemPoolProps const*) {
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return delete pool, cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
+cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
+  std::lock_guard const lock(block_mutex);
+  std::memcpy(value, &block_bytes, sizeof block_bytes);  // nothing is held that is not given out
+  return cudaSuccess;
+}
 cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t) {
+  std::lock_guard const lock(block_mutex);
+  if (bytes > here.memory - block_bytes) return cudaErrorMemoryAllocation;
   *p = ::operator new(bytes);
   std::memset(*p, 0xcc, bytes);
-  std::lock_guard const lock(block_mutex);
   blocks[*p] = bytes;
+  block_bytes += bytes;
   return cudaSuccess;
 }
 cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {

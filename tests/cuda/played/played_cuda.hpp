@@ -12,8 +12,11 @@
 //   a rank     is a thread of the program, with communicators and streams of its own
 //   NCCL       collectives wait on their stream for all members, as on a device: ranks that issue in
 //              different orders wait for each other, until their communicators are aborted
+//   a machine  has as many devices, as much memory and as old a driver as a test says
 
+#include <cstddef>
 #include <functional>
+#include <limits>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -29,6 +32,18 @@ int live_streams();
 int live_events();
 int live_blocks();
 int live_communicators();
+/// What is there: versions as CUDA and NCCL number them, 0 for no driver; bytes of device memory.
+struct machine {
+  int devices = 1;
+  int driver = CUDART_VERSION, runtime = CUDART_VERSION, nccl = NCCL_VERSION_CODE;
+  int compute_capability = 90;
+  std::size_t memory = std::numeric_limits<std::size_t>::max();
+};
+/// From now on, in the whole process; machine{} at first.
+void play_on(machine const& m);
+machine const& played_machine();
+/// The next launch of a kernel that is asked after fails so.
+void fail_launch(cudaError_t status);
 /// Makes the communicators of this process report `status` from now on; ncclSuccess: none.
 void fail_communicators(ncclResult_t status);
 

@@ -31,7 +31,7 @@ class device_memory {
   /// Never null, so that a shard of no elements is one.
   void* allocate(std::size_t bytes) {
     return pool_.allocate(static_cast<std::int64_t>(std::max<std::size_t>(bytes, 1)), stream_,
-                          "a tensor's shard");
+                          "a tensor or a workspace");
   }
   void release(void* block, std::size_t) { cuda::pool::release(block, stream_); }
 

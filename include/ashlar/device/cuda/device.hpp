@@ -6,7 +6,8 @@
 // Which device a process works on. A process has one: rank by rank of a node, by
 // CUDA_VISIBLE_DEVICES or by `select`.
 //
-//   count()    devices that this process may use; an error where there is no driver or none of them
+//   count()    devices that this process may use; an error where there is no driver, one that is too
+//              old, another runtime than the program was built with, or no device
 //   select(i)  makes device i the one of this thread, in [0, count())
 //   describe() its name, memory, number and clocks as what is measured on it is reported with
 
@@ -21,6 +22,7 @@ namespace ashlar::cuda {
 
 /// Devices that this process sees. Throws ashlar::error where there is none.
 inline int count() {
+  if (auto const fault = version_fault(); !fault.empty()) throw error("cuda::count", fault);
   int devices = 0;
   check(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
   return devices;

@@ -5,10 +5,13 @@
 
 // Failures of the CUDA runtime as ashlar::error: the call, CUDA's own text and what to do about it.
 //
-//   no driver, or one older than the runtime   says both versions
-//   no device                                  names CUDA_VISIBLE_DEVICES
-//   out of memory                              what was asked, what is free, how much there is
-//   anything else                              CUDA's name and text of it
+//   no driver, or one older than the runtime    says both versions
+//   a runtime older than the program's headers  says both versions (version_fault, before any call)
+//   no device, or one that others have          names CUDA_VISIBLE_DEVICES, nvidia-smi
+//   kernels of no such device                   its number, for ASHLAR_CUDA_ARCHITECTURES
+//   out of memory                               what was asked, what is free, how much there is
+//   a bad address in a kernel                   compute-sanitizer
+//   anything else                               CUDA's name and text of it
 //
 // A kernel reports its failures with a later call: `check_last` asks right after a launch, which finds
 // a bad launch, not a bad address.
@@ -18,7 +21,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <ashlar/support/error.hpp>
+#include <ashlar/support/out_of_memory.hpp>
 
 namespace ashlar::cuda {
 
@@ -28,31 +31,73 @@ inline std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
+/// Empty, or why programs that were built with such a runtime's headers do not run with what is here: the
+/// runtime library that was loaded, and the driver.
+inline std::string version_fault(int built, int runtime, int driver) {
+  if (driver == 0)
+    return "There is no NVIDIA driver here: install one, or run on ashlar::mpi::environment.";
+  if (runtime < built / 1000 * 1000)
+    return "The CUDA runtime that was loaded is " + version_text(runtime) +
+           ", the program was built with " + version_text(built) +
+           ": put the newer one first in LD_LIBRARY_PATH.";
+  if (driver / 1000 < runtime / 1000)  // within a major version an older driver serves
+    return "The driver knows CUDA up to " + version_text(driver) + ", the program was built with " +
+           version_text(built) + ": update the driver.";
+  return "";
+}
+
+/// version_fault of what is here.
+inline std::string version_fault() {
+  int driver = 0;
+  int runtime = 0;
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  return version_fault(CUDART_VERSION, runtime, driver);
+}
+
+/// "sm_90" of the selected device.
+inline std::string architecture_text() {
+  int device = 0;
+  int major = 0;
+  int minor = 0;
+  bool const is_known = cudaGetDevice(&device) == cudaSuccess &&
+                        cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) ==
+                            cudaSuccess &&
+                        cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) ==
+                            cudaSuccess;
+  return is_known ? "sm_" + std::to_string(10 * major + minor) : "of a number that is not known";
+}
+
 /// What a failed call means and what to do, without the name of the call.
 inline std::string explain(cudaError_t status) {
-  std::string text = std::string(cudaGetErrorName(status)) + " (" + cudaGetErrorString(status) +
-                     ")";
-  if (status == cudaErrorInsufficientDriver || status == cudaErrorNoDevice) {
-    int driver = 0;
-    int runtime = 0;
-    cudaDriverGetVersion(&driver);
-    cudaRuntimeGetVersion(&runtime);
-    if (driver == 0) {
-      text += ". There is no NVIDIA driver here: install one, or run on ashlar::mpi::environment.";
-    } else if (status == cudaErrorInsufficientDriver) {
-      text += ". The driver knows CUDA up to " + version_text(driver) +
-              ", the program was built "
-              "with " +
-              version_text(runtime) + ": update the driver.";
-    } else {
-      text += ". The driver is there, but no device: look at nvidia-smi and CUDA_VISIBLE_DEVICES.";
-    }
-  } else if (status == cudaErrorNoKernelImageForDevice ||
-             status == cudaErrorUnsupportedPtxVersion) {
-    text += ". The kernels were not compiled for this device: add its number to "
-            "ASHLAR_CUDA_ARCHITECTURES.";
+  std::string const name = std::string(cudaGetErrorName(status)) + " (" +
+                           cudaGetErrorString(status) + ")";
+  std::string const text = name + ". ";
+  std::string const fault = version_fault();
+  switch (status) {
+    case cudaErrorInsufficientDriver:
+    case cudaErrorUnsupportedPtxVersion:
+      return text +
+             (fault.empty() ? "The driver is older than the program's CUDA: update it." : fault);
+    case cudaErrorNoDevice:
+      return text + (fault.empty() ? "The driver is there, but no device: look at nvidia-smi and "
+                                     "CUDA_VISIBLE_DEVICES."
+                                   : fault);
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorInvalidDeviceFunction:
+      return text + "The kernels were not compiled for this device, which is " +
+             architecture_text() + ": add its number to ASHLAR_CUDA_ARCHITECTURES.";
+    case cudaErrorSystemDriverMismatch:
+      return text + "The driver was updated while it was in use: restart the machine.";
+    case cudaErrorDevicesUnavailable:
+      return text + "Another process has the device for itself: look at nvidia-smi.";
+    case cudaErrorIllegalAddress:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorLaunchFailure:
+      return text +
+             "An earlier kernel read or wrote where it may not: run under compute-sanitizer.";
+    default: return name;
   }
-  return text;
 }
 
 /// Throws ashlar::error unless the call succeeded; `call` is its name.
@@ -69,21 +114,20 @@ inline void check_last(char const* kernel) {
   if (status != cudaSuccess) throw error(kernel, "the launch failed: " + explain(status));
 }
 
-/// As `check`, for an allocation of so many bytes of a device's memory.
+/// As `check`, for an allocation of so many bytes of a device's memory. `what` it is for; `held`: a
+/// clause of what this process holds itself, perhaps empty. Throws ashlar::out_of_memory.
 inline void check_allocation(cudaError_t status, std::int64_t bytes, char const* call,
-                             std::string const& what = {}) {
+                             std::string const& what = {}, std::string const& held = {}) {
   if (status == cudaSuccess) return;
   if (status != cudaErrorMemoryAllocation) return check(status, call);
   cudaGetLastError();
   std::size_t free = 0;
   std::size_t total = 0;
-  bool const known = cudaMemGetInfo(&free, &total) == cudaSuccess;
-  std::string text = "out of device memory: " + std::to_string(bytes) + " bytes were asked for" +
-                     (what.empty() ? "" : " by " + what);
-  if (known) {
-    text += ", " + std::to_string(free) + " of " + std::to_string(total) + " are free";
-  }
-  throw error(call, text + ". Split over more ranks, or lower the batch.");
+  std::string left;
+  if (cudaMemGetInfo(&free, &total) == cudaSuccess)
+    left = std::to_string(free) + " of " + std::to_string(total) + " are free" +
+           (held.empty() ? "" : ", " + held);
+  throw out_of_memory(call, "device memory", bytes, what, left);
 }
 
 }  // namespace ashlar::cuda

@@ -59,9 +59,14 @@ class pool {
   void* allocate(std::int64_t bytes, cudaStream_t stream, std::string const& what = {}) {
     if (bytes == 0) return nullptr;
     void* memory = nullptr;
-    check_allocation(
-        cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes), pool_, stream), bytes,
-        "cudaMallocFromPoolAsync", what);
+    cudaError_t const status = cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes),
+                                                       pool_, stream);
+    if (status != cudaSuccess) {
+      auto const now = statistics();
+      check_allocation(status, bytes, "cudaMallocFromPoolAsync", what,
+                       std::to_string(now.used) + " are in use by this process and " +
+                           std::to_string(now.reserved - now.used) + " kept by it");
+    }
     return memory;
   }
 
