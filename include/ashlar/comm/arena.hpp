@@ -17,7 +17,6 @@
 // One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -28,6 +27,7 @@
 
 #include <ashlar/comm/shared/pages.hpp>
 #include <ashlar/config.hpp>
+#include <ashlar/support/size_class.hpp>
 
 namespace ashlar {
 
@@ -49,7 +49,7 @@ class arena {
   /// A block of at least `bytes`, aligned to `alignment`, whose contents are whatever they were. Zero
   /// bytes are a block, too. Communicates nothing. Throws std::bad_alloc where heap and region are full.
   void* allocate(std::size_t bytes) {
-    std::size_t const size = rounded(bytes);
+    std::size_t const size = size_class(bytes);
     void* const block = find(size);
     in_use_ += size;
     if (in_use_ > peak_) peak_ = in_use_;
@@ -61,7 +61,7 @@ class arena {
   /// Takes back a block of allocate(bytes), for the same `bytes`: the count finds its list. Communicates
   /// nothing; nobody may still read or write there.
   void release(void* block, std::size_t bytes) {
-    std::size_t const size = rounded(bytes);
+    std::size_t const size = size_class(bytes);
     in_use_ -= size;
     auto& blocks = is_retired_ ? blocks_of_messages() : free_[size];
     blocks.push_back(block);
@@ -85,11 +85,6 @@ class arena {
   void reset_peak() { peak_ = in_use_; }
 
  private:
-  static std::size_t rounded(std::size_t bytes) {
-    if (bytes <= 512) return 512;
-    std::size_t const grain = std::bit_floor(bytes) / 8;
-    return (bytes + grain - 1) / grain * grain;
-  }
 
   void* find(std::size_t size) {
     auto& blocks = free_[size];

@@ -25,7 +25,8 @@
 #include <ashlar/comm/nccl/settings.hpp>
 #include <ashlar/comm/nccl/turns.hpp>
 #include <ashlar/comm/nccl/watchdog.hpp>
-#include <ashlar/device/cuda/array.hpp>
+#include <ashlar/device/cuda/arena.hpp>
+#include <ashlar/support/buffer.hpp>
 #include <ashlar/support/exception_watch.hpp>
 
 namespace ashlar::nccl {
@@ -35,10 +36,10 @@ class communicator final : public ashlar::communicator {
   /// Expects: as many ranks in `w` as in `t`. Everything given by reference outlives this. `compute` is
   /// where the arrays are written and read.
   communicator(world const& w, topology const& t, progress& order, cuda::stream& compute,
-               cuda::pool& memory, transfer_kernels const& kernels,
+               cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
-      : world_(w), topology_(t), order_(order), compute_(compute), memory_(memory),
-        kernels_(kernels), how_(how), own_(true), groups_(w, t), record_(t),
+      : world_(w), topology_(t), order_(order), compute_(compute), kernels_(kernels), how_(how),
+        own_(true), memory_(pool, own_), groups_(w, t), record_(t),
         watchdog_(record_, watch(), w.deadline) {}
 
   ~communicator() override {
@@ -89,7 +90,7 @@ class communicator final : public ashlar::communicator {
     for (int a = 0; a < topology_.axes(); ++a) all.push_back(static_cast<signed char>(a));
     auto const meeting = flat_all_reduce(1, all, topology_, topology_.coordinates_of(world_.rank()),
                                          reduction::max);
-    cuda::array<std::int32_t> word(memory_, 1, own_, "a barrier");
+    buffer<std::int32_t> const word(memory_, 1);
     cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), own_), "cudaMemsetAsync");
     std::uint64_t const number = put(meeting, element_type::i32, word.data(), word.data(), nullptr);
     wait_until([&] { return flight_.has_ended(number); });
@@ -175,10 +176,10 @@ class communicator final : public ashlar::communicator {
   topology topology_;
   progress& order_;
   cuda::stream& compute_;
-  cuda::pool& memory_;
   transfer_kernels kernels_;
   sums how_;
   cuda::stream own_;
+  cuda::arena memory_;  // of transfers, in the order of their stream
   cuda::event compute_reached_;
   groups groups_;
   in_flight flight_;

@@ -8,13 +8,13 @@
 //   element   f32 f64 i32 i64 bf16           reduction   sum max min
 //   NCCL's    Float32 Float64 Int32 Int64 Bfloat16       Sum Max Min
 //
-// Scratch memory comes from the pool in the order of the stream, and goes back when this ends. NCCL before
+// Scratch memory comes from the stream's arena, and goes back when this ends. NCCL before
 // 2.28 has no all-to-all: there it is a group of sends and receives.
 
 #include <ashlar/comm/nccl/handle.hpp>
 #include <ashlar/comm/nccl/issue.hpp>
 #include <ashlar/comm/nccl/kernels.hpp>
-#include <ashlar/device/cuda/pool.hpp>
+#include <ashlar/device/cuda/arena.hpp>
 
 namespace ashlar::nccl {
 
@@ -30,7 +30,7 @@ inline ncclRedOp_t operation_of(reduction op) {
 class library_calls {
  public:
   /// `members`: of the communicator. Everything given outlives this.
-  library_calls(handle& comm, int members, element_type type, cuda::pool& memory,
+  library_calls(handle& comm, int members, element_type type, cuda::arena& memory,
                 cudaStream_t stream, transfer_kernels const& kernels, place where)
       : comm_(comm), members_(members), type_(type), memory_(memory), stream_(stream),
         kernels_(kernels), where_(std::move(where)) {}
@@ -38,8 +38,8 @@ class library_calls {
   library_calls& operator=(library_calls const&) = delete;
   ~library_calls() {
     if (group_.owns_lock()) ncclGroupEnd();  // an exception came between
-    std::span<void* const> const blocks = scratch_;
-    for (void* const block : blocks) cuda::pool::release(block, stream_);
+    std::span<scratch_block const> const blocks = scratch_;
+    for (auto const& block : blocks) memory_.release(block.memory, block.bytes);
   }
 
   void group_start() {
@@ -104,13 +104,18 @@ class library_calls {
   }
 
   std::byte* scratch(std::int64_t n) {
-    void* const block = memory_.allocate(n * size_of(type_), stream_,
-                                         "packing for " + to_string(where_));
-    scratch_.push_back(block);
+    auto const bytes = static_cast<std::size_t>(n * size_of(type_));
+    void* const block = memory_.allocate(bytes, [&] { return "packing for " + to_string(where_); });
+    scratch_.push_back({block, bytes});
     return static_cast<std::byte*>(block);
   }
 
  private:
+  struct scratch_block {
+    void* memory;
+    std::size_t bytes;
+  };
+
   static std::size_t size(std::int64_t n) { return static_cast<std::size_t>(n); }
 
   template <class Call>
@@ -123,12 +128,12 @@ class library_calls {
   handle& comm_;
   [[maybe_unused]] int members_;
   element_type type_;
-  cuda::pool& memory_;
+  cuda::arena& memory_;
   cudaStream_t stream_;
   transfer_kernels const& kernels_;
   place where_;
   std::unique_lock<std::mutex> group_;
-  small_vector<void*, 4> scratch_;
+  small_vector<scratch_block, 4> scratch_;
 };
 
 static_assert(calls<library_calls>);

@@ -5,6 +5,7 @@
 
 // What device/host/elements.hpp has, for arrays in the memory of a device, on a stream.
 
+#include <ashlar/device/cuda/capture.hpp>
 #include <ashlar/device/cuda/error.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/random.hpp>
@@ -26,12 +27,14 @@ inline void copy_bytes(cudaStream_t stream, void const* from, std::int64_t bytes
 /// unless it is pinned.
 template <class T>
 void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
+  refuse_if_capturing(stream, "upload", "it would read the host's memory again at each replay.");
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
                      cudaMemcpyHostToDevice);
 }
 /// target[i] = source[i], 0 <= i < n, into the program's memory; waits for the stream.
 template <class T>
 void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
+  refuse_if_capturing(stream, "download", "values are there only when the device has run.");
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
                      cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");

@@ -11,6 +11,7 @@
 //   kernels of no such device                   its number, for ASHLAR_CUDA_ARCHITECTURES
 //   out of memory                               what was asked, what is free, how much there is
 //   a bad address in a kernel                   compute-sanitizer
+//   a call that a graph cannot have             what a captured part may not do
 //   anything else                               CUDA's name and text of it
 //
 // A kernel reports its failures with a later call: `check_last` asks right after a launch, which finds
@@ -96,6 +97,14 @@ inline std::string explain(cudaError_t status) {
     case cudaErrorLaunchFailure:
       return text +
              "An earlier kernel read or wrote where it may not: run under compute-sanitizer.";
+    case cudaErrorStreamCaptureUnsupported:
+    case cudaErrorStreamCaptureInvalidated:
+    case cudaErrorStreamCaptureUnjoined:
+    case cudaErrorStreamCaptureIsolation:
+    case cudaErrorStreamCaptureImplicit:
+    case cudaErrorCapturedEvent:
+      return text + "A CUDA graph is being captured: what is captured may not wait for the device, "
+                    "move values of the host, or leave work on another stream behind.";
     default: return name;
   }
 }

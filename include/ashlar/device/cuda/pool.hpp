@@ -70,6 +70,19 @@ class pool {
     return memory;
   }
 
+  /// The same, but null where there is no more memory.
+  void* try_allocate(std::int64_t bytes, cudaStream_t stream) {
+    void* memory = nullptr;
+    cudaError_t const status = cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes),
+                                                       pool_, stream);
+    if (status == cudaErrorMemoryAllocation) {
+      cudaGetLastError();
+      return nullptr;
+    }
+    check(status, "cudaMallocFromPoolAsync");
+    return memory;
+  }
+
   /// Gives back what `allocate` returned, after all that the stream was given.
   static void release(void* memory, cudaStream_t stream) noexcept {
     if (memory != nullptr) cudaFreeAsync(memory, stream);

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The sizes in which memory that is kept for reuse is handed out: a block serves every request of its
+// class, so that shapes that differ a little share blocks.
+//
+//   up to `least`   `least`
+//   else            the next eighth of the power of two below: at most an eighth is lost
+
+#include <bit>
+#include <cstddef>
+
+namespace ashlar {
+
+/// Expects: `least` is a power of two, at least 8. Returns the class of `bytes`, a multiple of least / 8.
+constexpr std::size_t size_class(std::size_t bytes, std::size_t least = 512) {
+  if (bytes <= least) return least;
+  std::size_t const grain = std::bit_floor(bytes) / 8;
+  return (bytes + grain - 1) / grain * grain;
+}
+
+static_assert(size_class(0) == 512 && size_class(512) == 512 && size_class(513) == 576);
+static_assert(size_class(1024) == 1024 && size_class(1025) == 1152 && size_class(2047) == 2048);
+
+}  // namespace ashlar
