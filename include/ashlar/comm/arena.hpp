@@ -85,7 +85,6 @@ class arena {
   void reset_peak() { peak_ = in_use_; }
 
  private:
-
   void* find(std::size_t size) {
     auto& blocks = free_[size];
     if (!blocks.empty()) {

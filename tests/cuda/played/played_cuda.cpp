@@ -6,19 +6,15 @@
 #include "played_cuda.hpp"
 
 #include <atomic>
-#include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <random>
-#include <thread>
+
+#include "played_streams.hpp"
 
 namespace {
 
-std::atomic<int> streams = 0, events = 0, longest_pause = 0;
 std::atomic<cudaError_t> last_error = cudaSuccess;
 played::machine here;
 std::mutex block_mutex;
@@ -35,70 +31,7 @@ void give_back(void* p) {
   blocks.erase(found);
 }
 
-/// One recording of an event.
-struct point {
-  std::mutex mutex;
-  std::condition_variable come;
-  bool reached = false;
-
-  void reach() {
-    std::lock_guard const lock(mutex);
-    reached = true;
-    come.notify_all();
-  }
-  void wait() {
-    std::unique_lock lock(mutex);
-    come.wait(lock, [this] { return reached; });
-  }
-  bool is_reached() {
-    std::lock_guard const lock(mutex);
-    return reached;
-  }
-};
-
 }  // namespace
-
-struct CUstream_st {
-  CUstream_st() : thread([this] { run(); }) { ++streams; }
-  ~CUstream_st() {
-    give({});
-    thread.join();
-    --streams;
-  }
-  void give(std::function<void()> work) {
-    std::lock_guard const lock(mutex);
-    queue.push_back(std::move(work));
-    come.notify_all();
-  }
-  void run() {
-    std::minstd_rand random(static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(this) >> 6));
-    while (true) {
-      std::unique_lock lock(mutex);
-      come.wait(lock, [this] { return !queue.empty(); });
-      auto const work = std::move(queue.front());
-      queue.pop_front();
-      lock.unlock();
-      if (!work) return;
-      if (int const most = longest_pause; most > 0)
-        std::this_thread::sleep_for(
-            std::chrono::microseconds(random() % static_cast<unsigned>(most)));
-      work();
-    }
-  }
-  std::mutex mutex;
-  std::condition_variable come;
-  std::deque<std::function<void()>> queue;
-  std::thread thread;
-};
-
-struct CUevent_st {
-  std::mutex mutex;
-  std::shared_ptr<point> last;
-  std::shared_ptr<point> now() {
-    std::lock_guard const lock(mutex);
-    return last;
-  }
-};
 
 struct CUmemPoolHandle_st {};
 
@@ -110,6 +43,9 @@ machine const& played_machine() { return here; }
 void fail_launch(cudaError_t status) { last_error = status; }
 int live_streams() { return streams; }
 int live_events() { return events; }
+int live_graphs() { return graphs; }
+int calls_for_memory() { return memory_calls; }
+int calls_for_work() { return work_given; }
 int live_blocks() {
   std::lock_guard const lock(block_mutex);
   return static_cast<int>(blocks.size());
@@ -160,35 +96,10 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* s, unsigned, int) {
 }
 cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t s) {
-  auto const end = std::make_shared<point>();
-  s->give([end] { end->reach(); });
+  if (s->captured != nullptr) return played::invalidate(s, cudaErrorStreamCaptureUnsupported);
+  auto const end = std::make_shared<played::point>();
+  s->push([end] { end->reach(); });
   end->wait();
-  return cudaSuccess;
-}
-
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t* e, unsigned) {
-  return *e = new CUevent_st, ++events, cudaSuccess;
-}
-cudaError_t cudaEventDestroy(cudaEvent_t e) { return delete e, --events, cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s) {
-  auto const here = std::make_shared<point>();
-  {
-    std::lock_guard const lock(e->mutex);
-    e->last = here;
-  }
-  s->give([here] { here->reach(); });
-  return cudaSuccess;
-}
-cudaError_t cudaEventQuery(cudaEvent_t e) {
-  auto const last = e->now();
-  return last == nullptr || last->is_reached() ? cudaSuccess : cudaErrorNotReady;
-}
-cudaError_t cudaEventSynchronize(cudaEvent_t e) {
-  if (auto const last = e->now()) last->wait();
-  return cudaSuccess;
-}
-cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned) {
-  if (auto const last = e->now()) s->give([last] { last->wait(); });
   return cudaSuccess;
 }
 
@@ -196,13 +107,16 @@ cudaError_t cudaMemPoolCreate(cudaMemPool_t* pool, cudaMemPoolProps const*) {
   return *pool = new CUmemPoolHandle_st, cudaSuccess;
 }
 cudaError_t cudaMemPoolDestroy(cudaMemPool_t pool) { return delete pool, cudaSuccess; }
+cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
   std::lock_guard const lock(block_mutex);
   std::memcpy(value, &block_bytes, sizeof block_bytes);  // nothing is held that is not given out
   return cudaSuccess;
 }
-cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t) {
+cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t s) {
+  ++played::memory_calls;
+  if (s->captured != nullptr) return played::invalidate(s, cudaErrorStreamCaptureUnsupported);
   std::lock_guard const lock(block_mutex);
   if (bytes > here.memory - block_bytes) return cudaErrorMemoryAllocation;
   *p = ::operator new(bytes);
@@ -212,6 +126,8 @@ cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaS
   return cudaSuccess;
 }
 cudaError_t cudaFreeAsync(void* p, cudaStream_t s) {
+  ++played::memory_calls;
+  if (s->captured != nullptr) return played::invalidate(s, cudaErrorStreamCaptureUnsupported);
   s->give([p] { give_back(p); });
   return cudaSuccess;
 }
@@ -221,7 +137,8 @@ cudaError_t cudaMemsetAsync(void* p, int value, size_t bytes, cudaStream_t s) {
 }
 cudaError_t cudaMemcpyAsync(void* to, void const* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t s) {
-  if (kind == cudaMemcpyHostToDevice) {  // of memory that is not pinned: taken at once
+  // Of memory that is not pinned: taken at once, but by a graph at each launch.
+  if (kind == cudaMemcpyHostToDevice && s->captured == nullptr) {
     auto const staged = std::make_shared<std::unique_ptr<char[]>>(new char[bytes]);
     std::memcpy(staged->get(), from, bytes);
     s->give([=] { std::memcpy(to, staged->get(), bytes); });

@@ -8,6 +8,8 @@
 //   a stream   is a thread that runs what it is given in order; with pauses, so that what another stream
 //              should have waited for is seen
 //   an event   is a point in a stream
+//   a graph    is what streams were given while they were captured, and what comes after what in it
+//              (played_streams.hpp)
 //   memory     is the host's, full of garbage when given out and when freed
 //   a rank     is a thread of the program, with communicators and streams of its own
 //   NCCL       collectives wait on their stream for all members, as on a device: ranks that issue in
@@ -31,6 +33,11 @@ void pause_up_to(int microseconds);
 int live_streams();
 int live_events();
 int live_blocks();
+int live_graphs();
+/// Calls so far that ask the driver for memory or give some back; that give a stream something to do, a
+/// graph counted once.
+int calls_for_memory();
+int calls_for_work();
 int live_communicators();
 /// What is there: versions as CUDA and NCCL number them, 0 for no driver; bytes of device memory.
 struct machine {

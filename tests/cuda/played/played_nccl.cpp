@@ -173,7 +173,9 @@ std::map<std::string, std::shared_ptr<shared_state>> by_id;
 struct ncclComm {
   std::shared_ptr<shared_state> all;
   int rank;
-  std::uint64_t called = 0;  // collectives
+  // Collectives that the device has come to: a graph does its own again and again.
+  std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
+      0);
   int splits = 0;
   std::shared_ptr<shared_state> parent = nullptr;  // while it is being split from it
   int split = 0;
@@ -202,8 +204,8 @@ ncclResult_t run_group() {
 
 ncclResult_t collective(ncclComm_t comm, cudaStream_t stream, part const& x) {
   if (x.count == 0 || depth != 0) return ncclInvalidUsage;
-  played::enqueue(stream, [all = comm->all, rank = comm->rank, number = comm->called++, x] {
-    all->meet(number, rank, x);
+  played::enqueue(stream, [all = comm->all, rank = comm->rank, called = comm->called, x] {
+    all->meet((*called)++, rank, x);
   });
   return ncclInProgress;
 }

@@ -65,6 +65,7 @@ inline void all_ranks(int size, std::function<void(ashlar::nccl::world const&)> 
   CHECK(live_blocks() == 0);
   CHECK(live_streams() == 0);
   CHECK(live_events() == 0);
+  CHECK(live_graphs() == 0);
   CHECK(live_communicators() == 0);
 }
 
