@@ -9,6 +9,8 @@
 //   ASHLAR_RESTRICT   a pointer through which, in its scope, alone its object is reached
 //   ASHLAR_VECTORIZE  before a loop: its iterations do not depend on each other through memory
 //                     (they may still write exactly what they read: x[i] = f(x[i]))
+//   ASHLAR_UNROLL     before a loop of a kernel: its iterations are written out, so that arrays of a thread
+//                     are indexed by constants and lie in registers
 //   ASHLAR_VECTOR_BYTES   width of the machine's vectors; loops by hand are written for it
 //   ASHLAR_STREAM_STORES  1 where stores around the caches (SSE2 and up) can be written
 //   ASHLAR_HAS_NVTX       1 where the headers of NVTX 3 are, which come with most CUDA toolkits
@@ -35,6 +37,12 @@
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else
 #define ASHLAR_VECTORIZE
+#endif
+
+#if defined(__CUDACC__)
+#define ASHLAR_UNROLL _Pragma("unroll")
+#else
+#define ASHLAR_UNROLL
 #endif
 
 #if defined(__AVX512F__) && defined(__AVX512BW__)

@@ -11,7 +11,10 @@
 //   that leans on an order, as one with a missing barrier does, gives other values.
 //   shared memory is as large as was asked for, exactly, and begins as NaN
 //   fold takes the order of the device's shuffles
+//   mma and load_matrices place elements by kernel/warp_matrix.hpp, and demand whole rows of 16 bytes
+//   an asynchronous copy makes its target NaN at once and arrives when it is waited for
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -20,6 +23,7 @@
 #include <vector>
 
 #include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/warp_matrix.hpp>
 
 namespace ashlar_test {
 
@@ -76,11 +80,116 @@ class emulated_block {
     return total;
   }
 
+  template <class Get>
+  void mma(Get const& get) const {
+    using namespace ashlar::cuda;
+    for (int first = 0; first < threads_; first += warp) {
+      float a[16][16], b[16][8];
+      for (int lane = 0; lane < warp; ++lane) {
+        mma_operands const o = get(first + lane);
+        for (int i = 0; i < 4; ++i) {
+          auto const at = place_in_a(lane, i);
+          for (int half = 0; half < 2; ++half) a[at.row][at.column + half] = value(o.a[i], half);
+        }
+        for (int i = 0; i < 2; ++i) {
+          auto const at = place_in_b(lane, i);
+          for (int half = 0; half < 2; ++half) b[at.row + half][at.column] = value(o.b[i], half);
+        }
+      }
+      for (int lane = 0; lane < warp; ++lane) {
+        mma_operands const o = get(first + lane);
+        for (int i = 0; i < 4; ++i) {
+          auto const at = place_in_c(lane, i);
+          for (int k = 0; k < 16; ++k) o.c[i] += a[at.row][k] * b[k][at.column];
+        }
+      }
+    }
+  }
+
+  template <bool Transposed, class Get>
+  void load_matrices(Get const& get) const {
+    constexpr int warp = ashlar::cuda::warp;
+    for (int first = 0; first < threads_; first += warp) {
+      std::uint16_t rows[4][8][8];
+      for (int lane = 0; lane < warp; ++lane) {
+        auto const* const row = get(first + lane).row;
+        if ((reinterpret_cast<std::byte const*>(row) - shared_) % 16 != 0)
+          throw std::logic_error("load_matrices: a row that does not begin at 16 bytes");
+        std::memcpy(rows[lane / 8][lane % 8], row, 16);
+      }
+      for (int lane = 0; lane < warp; ++lane) {
+        for (int i = 0; i < 4; ++i) {
+          int const across = lane / 4, along = lane % 4 * 2;
+          std::uint32_t const low = Transposed ? rows[i][along][across] : rows[i][across][along];
+          std::uint32_t const high = Transposed ? rows[i][along + 1][across]
+                                                : rows[i][across][along + 1];
+          get(first + lane).to[i] = low | high << 16;
+        }
+      }
+    }
+  }
+
+  template <class Get, class Combine>
+  void fold_quads(Get const& get, Combine const& combine) const {
+    for (int offset = 1; offset < 4; offset *= 2) {
+      std::vector<float> before;
+      for (int t = 0; t < threads_; ++t) before.push_back(get(t));
+      for (int t = 0; t < threads_; ++t) {
+        get(t) = combine(before[static_cast<std::size_t>(t)],
+                         before[static_cast<std::size_t>(t ^ offset)]);
+      }
+    }
+  }
+
+  template <int Bytes>
+  void copy_async(void* to, void const* from, bool valid) const {
+    if ((static_cast<std::byte*>(to) - shared_) % Bytes != 0 ||
+        reinterpret_cast<std::uintptr_t>(from) % Bytes != 0)
+      throw std::logic_error("copy_async: an address that is no multiple of its bytes");
+    std::memset(to, 0xff, Bytes);
+    copies_.push_back({to, valid ? from : nullptr, Bytes, group_});
+  }
+  void commit_copies() const { ++group_; }
+  template <int Groups>
+  void wait_copies() const {
+    std::vector<copy> later;
+    for (copy const& c : copies_) {
+      if (c.group >= group_ - Groups) {
+        later.push_back(c);
+      } else if (c.from != nullptr) {
+        std::memcpy(c.to, c.from, c.bytes);
+      } else {
+        std::memset(c.to, 0, c.bytes);
+      }
+    }
+    copies_ = later;
+  }
+
+  static float exp2(float x) { return std::exp2(x); }
+  static std::uint32_t pack_bfloat16(float low, float high) {
+    std::uint32_t const upper = ashlar::bfloat16(high).bits();
+    return upper << 16 | ashlar::bfloat16(low).bits();
+  }
+
  private:
+  struct copy {
+    void* to;
+    void const* from;
+    std::size_t bytes;
+    int group;
+  };
+
+  static float value(std::uint32_t word, int half) {
+    return static_cast<float>(
+        ashlar::bfloat16::from_bits(static_cast<std::uint16_t>(word >> half * 16)));
+  }
+
   std::int64_t index_, count_;
   int threads_;
   std::byte* shared_;
   bool backwards_;
+  mutable std::vector<copy> copies_;
+  mutable int group_ = 0;
 };
 
 class emulated_device {

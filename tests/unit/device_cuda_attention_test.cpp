@@ -21,3 +21,48 @@ TEST_CASE("attention_kernels_give_what_the_host_gives") {
   ashlar_test::check_attention<float>(forwards, true);
   ashlar_test::check_attention<ashlar::bfloat16>(backwards, true);
 }
+
+TEST_CASE("each_element_of_a_warps_matrices_has_one_place") {
+  int a[16][16] = {}, b[16][8] = {}, c[16][8] = {};
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int word = 0; word < 4; ++word) {
+      auto const at = ashlar::cuda::place_in_a(lane, word);
+      ++a[at.row][at.column];
+      ++a[at.row][at.column + 1];
+      auto const sum = ashlar::cuda::place_in_c(lane, word);
+      ++c[sum.row][sum.column];
+    }
+    for (int word = 0; word < 2; ++word) {
+      auto const at = ashlar::cuda::place_in_b(lane, word);
+      ++b[at.row][at.column];
+      ++b[at.row + 1][at.column];
+    }
+  }
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 16; ++column) CHECK(a[row][column] == 1);
+    for (int column = 0; column < 8; ++column) {
+      CHECK(b[row][column] == 1);
+      CHECK(c[row][column] == 1);
+    }
+  }
+}
+
+TEST_CASE("loaded_matrices_are_the_operands_of_a_product") {
+  // Four matrices of a 16 x 16 tile, as load_matrices gives them: word i of lane l, of matrix i.
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int word = 0; word < 4; ++word) {
+      auto const first = ashlar::cuda::row_for_a(8 * word + lane / 4);
+      auto const a = ashlar::cuda::place_in_a(lane, word);
+      CHECK(first.row == a.row);
+      CHECK(first.column + lane % 4 * 2 == a.column);
+      // Of two neighbouring b: rows of memory are columns of b, or, transposed, its rows.
+      auto const b = ashlar::cuda::place_in_b(lane, word % 2);
+      auto const column = ashlar::cuda::row_for_b(8 * word + lane / 4);
+      CHECK(column.row == b.column + word / 2 * 8);
+      CHECK(column.column + lane % 4 * 2 == b.row);
+      auto const row = ashlar::cuda::row_for_b_transposed(8 * word + lane % 4 * 2);
+      CHECK(row.row == b.row);
+      CHECK(row.column + lane / 4 == b.column + word / 2 * 8);
+    }
+  }
+}

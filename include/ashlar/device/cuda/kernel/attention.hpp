@@ -14,14 +14,20 @@
 //
 // Causal blocks stop at their own tile of keys: tiles of rows and of keys are equal, so every row sees at
 // least one key of each tile, and m is finite. Tiles: attention_tile.hpp.
+//
+//   bfloat16, head_dim a multiple of 8 up to 128, scale > 0, aligned arrays   tensor cores:
+//                                                                             attention_matrix_forward.hpp
+//   otherwise                                                                 here
 
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>
+#include <type_traits>
 
 #include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/attention_matrix_forward.hpp>
 #include <ashlar/device/cuda/kernel/attention_tile.hpp>
 #include <ashlar/device/math.hpp>
 #include <ashlar/support/error.hpp>
@@ -185,6 +191,15 @@ void attention_forward(Launcher const& launch, T const* qkv, device::attention_e
                        std::optional<double> scale = std::nullopt) {
   using A = accumulation_t<T>;
   A const factor = device::attention_scale<A>(e, scale);
+  if constexpr (std::is_same_v<T, bfloat16>) {
+    if (attention_on_matrices(e, factor, qkv, out)) {
+      return detail::with_matrix_dim(e, [&]<int Dim>() {
+        detail::attention_matrix_forward<Dim> const body{e, factor, qkv, out, log_sum_exp};
+        launch.blocks("attention_forward", body, e.batch * e.heads * body.tiles(),
+                      body.launch_threads, body.shared_bytes());
+      });
+    }
+  }
   detail::with_head_dim<A>(e, [&]<int Dim>() {
     detail::attention_forward_block<T, Dim> const body{e, factor, qkv, out, log_sum_exp};
     launch.blocks("attention_forward", body, e.batch * e.heads * body.tiles(), body.launch_threads,

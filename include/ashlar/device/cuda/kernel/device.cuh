@@ -9,6 +9,7 @@
 //   blocks     at most 2^31 - 1 of them; more than 48 KiB of shared memory is asked for first
 //   fold       shuffles within a warp (v[l] with v[l + 16], + 8, ... + 1), then the warps' results
 //              left to right, by every thread
+//   mma, load_matrices   mma.sync.m16n8k16 and ldmatrix; copy_async: cp.async. All of sm_80 and later
 //
 // Only nvcc reads it. Without __CUDA_ARCH__ the bodies are empty: they are only called on the device.
 
@@ -20,6 +21,7 @@
 
 #include <ashlar/device/cuda/error.hpp>
 #include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/warp_matrix.hpp>
 
 namespace ashlar::cuda {
 
@@ -98,6 +100,95 @@ class device_block {
     __syncthreads();  // scratch is free for the next fold
 #endif
     return total;
+  }
+
+  template <class Get>
+  ASHLAR_HD void mma(Get const& get) const {
+#ifdef __CUDA_ARCH__
+    mma_operands const o = get(static_cast<int>(threadIdx.x));
+    asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(o.c[0]), "+f"(o.c[1]), "+f"(o.c[2]), "+f"(o.c[3])
+        : "r"(o.a[0]), "r"(o.a[1]), "r"(o.a[2]), "r"(o.a[3]), "r"(o.b[0]), "r"(o.b[1]));
+#endif
+  }
+
+  template <bool Transposed, class Get>
+  ASHLAR_HD void load_matrices(Get const& get) const {
+#ifdef __CUDA_ARCH__
+    matrix_load const l = get(static_cast<int>(threadIdx.x));
+    auto const row = static_cast<unsigned>(__cvta_generic_to_shared(l.row));
+    if constexpr (Transposed) {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(l.to[0]), "=r"(l.to[1]), "=r"(l.to[2]), "=r"(l.to[3])
+                   : "r"(row)
+                   : "memory");
+    } else {
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(l.to[0]), "=r"(l.to[1]), "=r"(l.to[2]), "=r"(l.to[3])
+                   : "r"(row)
+                   : "memory");
+    }
+#endif
+  }
+
+  template <class Get, class Combine>
+  ASHLAR_HD void fold_quads(Get const& get, Combine const& combine) const {
+#ifdef __CUDA_ARCH__
+    float& value = get(static_cast<int>(threadIdx.x));
+    value = combine(value, __shfl_xor_sync(~0u, value, 1));
+    value = combine(value, __shfl_xor_sync(~0u, value, 2));
+#endif
+  }
+
+  template <int Bytes>
+  ASHLAR_HD void copy_async(void* to, void const* from, bool valid) const {
+    static_assert(Bytes == 4 || Bytes == 16);
+#ifdef __CUDA_ARCH__
+    auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    auto const source = __cvta_generic_to_global(from);
+    int const bytes = valid ? Bytes : 0;  // the rest is written as zeros
+    if constexpr (Bytes == 16) {
+      asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+                   :
+                   : "r"(target), "l"(source), "r"(bytes)
+                   : "memory");
+    } else {
+      asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
+                   :
+                   : "r"(target), "l"(source), "r"(bytes)
+                   : "memory");
+    }
+#endif
+  }
+  ASHLAR_HD void commit_copies() const {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+  }
+  template <int Groups>
+  ASHLAR_HD void wait_copies() const {
+#ifdef __CUDA_ARCH__
+    asm volatile("cp.async.wait_group %0;" : : "n"(Groups) : "memory");
+    __syncthreads();
+#endif
+  }
+
+  static ASHLAR_HD float exp2(float x) {
+#ifdef __CUDA_ARCH__
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+#else
+    return x;
+#endif
+  }
+  static ASHLAR_HD std::uint32_t pack_bfloat16(float low, float high) {
+    std::uint32_t packed = 0;
+#ifdef __CUDA_ARCH__
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(packed) : "f"(high), "f"(low));
+#endif
+    return packed;
   }
 
  private:

@@ -16,6 +16,15 @@
 //     block.each_alone(f)            the same without a barrier, for what no other thread reads or writes
 //     per_thread<V> v(block)         v[t]: a variable of each thread
 //     block.fold(v, scratch, combine)   all v[t], folded in one order; the same value in every thread
+//   of a warp's matrices (warp_matrix.hpp), called outside of `each` for all threads, get(t) thread t's:
+//     block.mma(get)                    c += a b, get(t) an mma_operands
+//     block.load_matrices<Transposed>(get)   four 8 x 8 matrices of shared memory, get(t) a matrix_load
+//     block.fold_quads(get, combine)    the float get(t) of four neighbours, folded; each has the result
+//   copies of 4 or 16 bytes that go on while the threads compute, in groups:
+//     block.copy_async<Bytes>(to, from, valid)   in `each`: into shared memory; zeros if not valid
+//     block.commit_copies()             what each thread has asked for since the last one is a group
+//     block.wait_copies<Groups>()       until at most so many groups are on their way, then a barrier
+//   and  Block::exp2(x), Block::pack_bfloat16(low, high), the device's own instructions
 //
 // A body has the same control flow in every thread outside of `each`. Shared memory is written and read
 // in different `each`. The launchers are kernel/device.cuh and tests/support/emulated_device.hpp.

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Attention backward of bfloat16 on tensor cores, with the formulas and the launches of
+// attention_backward.hpp:
+//
+//   attention_matrix_keys   a block has keys and their values, and goes over the query rows that see them:
+//                           P^T and dS^T (rows are keys), dV += P^T dO, dK += dS^T Q
+//   attention_matrix_rows   a block has query rows and goes over the keys that they see: dQ += dS K
+//
+// P and dS are made twice (7 products instead of 5), and in exchange no block adds to what another one
+// writes. The next tile is copied into a second buffer while one is worked on: one barrier a tile.
+//
+//   Dim   rows of a block: keys' / queries'   rows of a tile   shared memory
+//   64    128 / 128                           32 / 64          56 KiB / 74 KiB
+//   128   64 / 64                             32 / 32          70 KiB / 69 KiB
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/attention_matrix.hpp>
+
+namespace ashlar::cuda::detail {
+
+/// Strips: of a warp; Others: rows of a tile that the block goes over.
+template <int Dim, int Strips, int Others>
+struct attention_matrix_backward {
+  static constexpr int launch_threads = matrix_threads;
+  static constexpr int strips = Strips;
+  static constexpr int rows = matrix_rows<Strips>;
+  static constexpr int others = Others;
+  static constexpr int pitch = matrix_pitch<Dim>;
+  static_assert(rows % others == 0 && 2 * others <= matrix_threads);
+
+  device::attention_extents e;
+  float scale;
+  bfloat16 const* dout;
+  bfloat16 const* qkv;
+  float const* log_sum_exp;
+  float const* dots;
+  bfloat16* dqkv;
+
+  using scores = matrix_sums<strips, others>;
+  using weights = matrix_weights<strips, others>;
+
+  /// Two arrays of the block's own rows; two buffers of two arrays of other rows, and of numbers of theirs.
+  struct shared_tiles {
+    bfloat16* at;
+
+    ASHLAR_HD explicit shared_tiles(std::byte* shared) : at(reinterpret_cast<bfloat16*>(shared)) {}
+    ASHLAR_HD bfloat16* own(int array) const { return at + array * rows * pitch; }
+    ASHLAR_HD bfloat16* other(int buffer, int array) const {
+      return at + (2 * rows + (2 * buffer + array) * others) * pitch;
+    }
+    ASHLAR_HD float* numbers(int buffer) const {
+      return reinterpret_cast<float*>(other(2, 0)) + buffer * 2 * others;
+    }
+  };
+
+  ASHLAR_HD std::int64_t tiles() const { return (e.sequence + rows - 1) / rows; }
+  static constexpr std::int64_t shared_bytes() {
+    return (2 * rows + 4 * others) * pitch * std::int64_t{sizeof(bfloat16)} +
+           4 * others * std::int64_t{sizeof(float)};
+  }
+};
+
+}  // namespace ashlar::cuda::detail
