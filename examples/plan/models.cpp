@@ -32,7 +32,7 @@ search::problem mlp(options const& o) {
   if (o.widths.size() < 2)
     throw ashlar::error("--widths", "an mlp has 2 widths or more: features in, and classes.");
   search::problem p;
-  p.element_size = sizeof(float);
+  p.element_size = p.accumulation_size = sizeof(float);
   p.micro_batches = o.micro_batches;
   ashlar::shape x{o.batch, o.widths.front()};
   for (std::size_t i = 1; i < o.widths.size(); ++i) {
@@ -94,6 +94,7 @@ search::problem choose_model(options const& o) {
     if (o.model != m.name) continue;
     auto problem = m.describe(o);
     problem.element_size = o.type == "bfloat16" ? 2 : o.type == "double" ? 8 : 4;
+    problem.accumulation_size = o.type == "double" ? 8 : 4;
     problem.optimizer_states = o.optimizer_states;
     return problem;
   }

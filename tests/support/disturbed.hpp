@@ -49,7 +49,8 @@ inline double seconds_on(ashlar::search::problem const& net, ashlar::search::pla
   for (auto const& move : search::schedule(net, chosen, supposed)) {
     double const times = move.phase == search::phase::synchronize ? 1 : net.micro_batches;
     for (auto const& s : move.plan.steps)
-      seconds += times * step_seconds(s, move.plan.extents, net.element_size, chosen.mesh, truth);
+      seconds += times *
+                 step_seconds(s, move.plan.extents, move.plan.element_size, chosen.mesh, truth);
   }
   for (int i = 0; i < net.size(); ++i)
     seconds += net.micro_batches *

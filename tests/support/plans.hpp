@@ -96,13 +96,12 @@ class plan_source {
 };
 
 inline void append_records(std::vector<ashlar::collective_record>& records,
-                           search::scheduled_move const& move, ashlar::mesh const& m,
-                           int element_size) {
+                           search::scheduled_move const& move, ashlar::mesh const& m) {
   for (auto const& s : move.plan.steps)
     if (communicates(s.kind))
-      records.push_back(
-          {s.kind, s.axes,
-           step_traffic(s, move.plan.extents, m.topology(), m.here()).elements * element_size});
+      records.push_back({s.kind, s.axes,
+                         step_traffic(s, move.plan.extents, m.topology(), m.here()).elements *
+                             move.plan.element_size});
 }
 
 /// What a training step shall record on this rank: the schedule, micro-batch by micro-batch, and
@@ -113,11 +112,9 @@ expected_records(search::problem const& net, search::plan const& plan, ashlar::m
   std::vector<ashlar::collective_record> records;
   for (int batch = 0; batch < net.micro_batches; ++batch)
     for (auto const& move : moves)
-      if (move.phase != search::phase::synchronize)
-        append_records(records, move, m, net.element_size);
+      if (move.phase != search::phase::synchronize) append_records(records, move, m);
   for (auto const& move : moves)
-    if (move.phase == search::phase::synchronize)
-      append_records(records, move, m, net.element_size);
+    if (move.phase == search::phase::synchronize) append_records(records, move, m);
 
   ashlar::collective_record totals;
   totals.kind = ashlar::collective::all_reduce;

@@ -50,11 +50,13 @@ TEST_CASE("zero extents name the element and the tensor") {
 TEST_CASE("counts that are none") {
   auto net = mlp(3, 4, 2);
   net.micro_batches = 0;
-  CHECK(has(refused(net), "they are 0, 4 and 2"));
+  CHECK(has(refused(net), "they are 0, 4, 4 and 2"));
   net.micro_batches = 1, net.element_size = 0;
-  CHECK(has(refused(net), "they are 1, 0 and 2"));
+  CHECK(has(refused(net), "they are 1, 0, 4 and 2"));
   net.element_size = 4, net.optimizer_states = -1;
-  CHECK(has(refused(net), "they are 1, 4 and -1"));
+  CHECK(has(refused(net), "they are 1, 4, 4 and -1"));
+  net.element_size = 8, net.optimizer_states = 2;
+  CHECK(has(refused(net), "they are 1, 8, 4 and 2"));
 }
 
 TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together") {

@@ -136,8 +136,8 @@ TEST_CASE("distances of roles are no more than what a redistribution costs") {
       auto const t = parse_topology(mesh);
       ashlar::placement_graph const graph(extents.rank(), t);
       auto const price = graph.price(extents, 4, m);
-      search::role_planner roles(t, m, 4);
-      int const table = roles.table(extents);
+      search::role_planner roles(t, m);
+      int const table = roles.table(extents, 4);
       int wrong = 0, equal = 0;
       for (int from = 0; from < graph.states(); ++from) {
         auto const paths = graph.shortest_from(from, price);

@@ -114,6 +114,45 @@ TEST_CASE("memory is what is kept plus the most that is gathered at a time") {
   CHECK(c.plan.memory == 4 * (18 * 4 + 36 + 6 * 4 + 6 + 12 + 36 + 4 * 12));
 }
 
+/// The bytes of an element of each move of a step, in the order of its schedule.
+std::vector<int> sizes(by_hand const& c) {
+  std::vector<int> list;
+  for (auto const& move : schedule(c.net, c.plan, {})) list.push_back(move.plan.element_size);
+  return list;
+}
+
+TEST_CASE("gradients of parameters and statistics move in the size in which they are summed") {
+  by_hand c;
+  CHECK(sizes(c) == std::vector<int>(14, 4));
+  c.net.element_size = 2;
+  // The lines of the first test: statistics are 5 and 6, gradients of parameters the last two.
+  CHECK(sizes(c) == std::vector<int>{2, 2, 2, 2, 2, 4, 4, 2, 2, 2, 2, 2, 4, 4});
+  c.net.element_size = c.net.accumulation_size = 8;
+  CHECK(sizes(c) == std::vector<int>(14, 8));
+}
+
+TEST_CASE("memory of mixed sizes: masters, gradients and states in one, a copy in the other") {
+  by_hand c;
+  c.net.element_size = 2;
+  predict(c.plan, c.net, {});
+  // As above: 18 and 6 stored, with a copy in 2 bytes; 36 and 6 partial gradients.
+  CHECK(c.plan.memory == 4 * ((18 + 6) * 4 + 36 + 6) + 2 * (18 + 6) + 2 * (12 + 36 + 4 * 12));
+  c.net.optimizer_states = 0;
+  predict(c.plan, c.net, {});
+  CHECK(c.plan.memory == 4 * ((18 + 6) * 2 + 36 + 6) + 2 * (18 + 6) + 2 * (12 + 36 + 4 * 12));
+}
+
+TEST_CASE("hashes tell the size of sums apart, where it is another") {
+  by_hand c;
+  auto const single = hash(c.net);
+  c.net.accumulation_size = 8;
+  CHECK(hash(c.net) != single);
+  c.net.element_size = c.net.accumulation_size = 2;
+  auto const whole = hash(c.net);
+  c.net.accumulation_size = 4;
+  CHECK(hash(c.net) != whole);
+}
+
 TEST_CASE("the data-parallel layout splits every activation by dim 0 and reduces gradients") {
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;

@@ -14,6 +14,7 @@
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/cross_entropy.hpp>
+#include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::nn {
 
@@ -74,6 +75,7 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   constexpr int elements = element_count<Layer>();
   search::basic_problem<(elements < 0 ? search::dynamic_size : elements + 1)> problem;
   problem.element_size = static_cast<int>(sizeof(T));
+  problem.accumulation_size = static_cast<int>(sizeof(accumulation_t<T>));
   problem.micro_batches = micro_batches;
   problem.optimizer_states = optimizer_states;
   for (int d = 0; d < input.rank(); ++d)

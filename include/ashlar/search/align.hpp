@@ -36,7 +36,7 @@ class align {
 
   explicit align(model_type& model)
       : model_(model), net_(model.net()), mesh_(model.paths().mesh()), solver_(model),
-        moves_(mesh_, model.paths().priced_on(), net_.element_size,
+        moves_(mesh_, model.paths().priced_on(),
                tie_weight(net_, mesh_, model.paths().priced_on())),
         rest_(static_cast<std::size_t>(net_.size())) {
     int const last = net_.size() - 1;
@@ -235,19 +235,20 @@ class align {
   bool add(int parent, layer_choice const& before, int i, layer_choice const& c, way const& it,
            int outer) {
     --effort_;
-    double cost =
-        parent < 0
-            ? net_.micro_batches *
-                  moves_.move(net_.spec(0).x, placement::all_broadcast(mesh_.axes()), c.x).weight
-            : at(parent).cost;
+    double cost = parent < 0
+                      ? net_.micro_batches * moves_
+                                                 .move(net_.spec(0).x, net_.element_size,
+                                                       placement::all_broadcast(mesh_.axes()), c.x)
+                                                 .weight
+                      : at(parent).cost;
     double const rest = rest_of(i, it.choice, outer);
     if (model_.kind(i) != element_kind::residual_end) cost += own(i, c);
     if (cost + rest > most_) return false;
     if (parent >= 0) {
       shape const& extents = boundary_extents(net_, i - 1);
-      cost += net_.micro_batches * moves_.move(extents, before.y, c.x).weight;
+      cost += net_.micro_batches * moves_.move(extents, net_.element_size, before.y, c.x).weight;
       if (cost + rest > most_) return false;
-      cost += net_.micro_batches * moves_.move(extents, c.dx, before.dy).weight;
+      cost += net_.micro_batches * moves_.move(extents, net_.element_size, c.dx, before.dy).weight;
     }
     double promise = cost + rest;
     if (promise > most_) return false;
@@ -260,8 +261,9 @@ class align {
   /// A lower bound of a boundary, whatever the orders of shards.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
-    return net_.micro_batches * (moves_.least_seconds(extents, left.y, right.x) +
-                                 moves_.least_seconds(extents, right.dx, left.dy));
+    return net_.micro_batches *
+           (moves_.least_seconds(extents, net_.element_size, left.y, right.x) +
+            moves_.least_seconds(extents, net_.element_size, right.dx, left.dy));
   }
 
   /// Of a residual: of both of its ends.

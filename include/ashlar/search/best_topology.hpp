@@ -117,7 +117,7 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
   bool found = false;
   for (auto const& mesh : detail::two_dimensional_meshes(t)) {
     auto const fine = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
-    planned_moves moves(mesh.fine, m, net.element_size);
+    planned_moves moves(mesh.fine, m);
     auto candidate = assemble_plan(net, moves, net.recomputed,
                                    [&](int i) -> layer_choice const& { return fine[i]; });
     if (leanest.mesh.axes() == 0 || candidate.memory < leanest.memory) leanest = candidate;

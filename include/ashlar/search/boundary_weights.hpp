@@ -15,12 +15,12 @@
 namespace ashlar::search {
 
 /// The matrix of weights: [choice of the left][choice of the right].
-template <class Paths>
+template <int N, class Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
-                                           shape const& extents, int micro_batches, int forward,
-                                           Paths& paths) {
+                                           shape const& extents, basic_problem<N> const& net,
+                                           int forward, Paths& paths) {
   int const n = left.size(), k = right.size();
-  int const table = paths.table(extents);
+  int const table = paths.table(extents, net.element_size);
   // States are numbered alike in all tables of one rank.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
@@ -40,7 +40,7 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
   for (int b = 0; b < k; ++b) back[b] = paths.weight_from(table, dx.data()[b]);
   scratch<double> matrix(static_cast<std::size_t>(n) * static_cast<std::size_t>(k));
   double* out = matrix.data();
-  double const m = micro_batches;
+  double const m = net.micro_batches;
   int const* const sx = x.data();
   for (int a = 0; a < n; ++a) {
     double const* const forth = paths.weight_from(table, y.data()[a]);

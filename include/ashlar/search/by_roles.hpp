@@ -82,7 +82,7 @@ class search_by_roles {
   /// The plan of least predicted seconds, whatever its memory.
   constexpr basic_plan<N> plan() {
     double const good = bound_ * (1 + 1e-10);
-    planned_moves moves(mesh_, machine_, net_.element_size);
+    planned_moves moves(mesh_, machine_);
     auto best = assemble_plan(net_, moves, net_.recomputed, [&](int i) -> layer_choice const& {
       return rows_.choices(i).choices.data()[path_.data()[i]];
     });

@@ -16,6 +16,7 @@
 #include <ashlar/search/boundary_weights.hpp>
 #include <ashlar/search/check_problem.hpp>
 #include <ashlar/search/fill_class.hpp>
+#include <ashlar/search/planner.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
@@ -34,7 +35,7 @@ class chain_model {
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune, recomputation const& again)
-      : net_(net), paths_(t, m, net.element_size, tie_weight(net, t, m)),
+      : net_(net), paths_(t, m, tie_weight(net, t, m)),
         class_of_(static_cast<std::size_t>(net.size())),
         list_of_(static_cast<std::size_t>(net.size()), -1), prune_(prune) {
     check_problem(net, t);
@@ -119,7 +120,7 @@ class chain_model {
   constexpr scratch<double> from_source() {
     choice_class const& c = choices(0);
     scratch<double> start(static_cast<std::size_t>(c.size()));
-    int const table = paths_.table(net_.spec(0).x);
+    int const table = paths_.table(net_.spec(0).x, net_.element_size);
     double const* const way = paths_.weight_from(
         table, paths_.state(table, placement::all_broadcast(paths_.mesh().axes())));
     for (int j = 0; j < c.size(); ++j) start.data()[j] = net_.micro_batches * way[c.x.data()[j]];
@@ -142,7 +143,7 @@ class chain_model {
          b,
          forward,
          extents,
-         boundary_weights(choices(i), choices(i + 1), extents, net_.micro_batches, forward, paths_),
+         boundary_weights(choices(i), choices(i + 1), extents, net_, forward, paths_),
          {}});
     return boundaries_.data()[n].weight.data();
   }

@@ -7,7 +7,8 @@
 //
 //   elements   one or more; residuals end where their begins say
 //   extents    1 or more, of every tensor of every layer
-//   counts     micro-batches and element size 1 or more, optimizer states 0 or more
+//   counts     micro-batches and element size 1 or more, accumulation size no less than that,
+//              optimizer states 0 or more
 //   bytes      of all tensors with gradients and optimizer states below 2^63, and every tensor's
 //              below 2^63 on all ranks together
 //
@@ -31,7 +32,7 @@ namespace detail {
 template <int N>
 constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name, shape const& s,
                             topology const& t, int copies, checked_count& sum) {
-  checked_count bytes = net.element_size;
+  checked_count bytes = net.accumulation_size;
   for (int d = 0; d < s.rank(); ++d) {
     if (s[d] < 1)
       refuse_extents(i, net.spec(i).name, name, s, " has an empty dim. Every extent is 1 or more.");
@@ -50,13 +51,17 @@ template <int N>
 constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
   if (net.size() == 0)
     detail::refuse_problem("the chain has no layers. Describe a net of one or more.");
-  if (net.micro_batches < 1 || net.element_size < 1 || net.optimizer_states < 0)
-    detail::refuse_problem("micro-batches and element size are 1 or more, optimizer states 0 or "
-                           "more; they are " +
+  if (net.micro_batches < 1 || net.element_size < 1 || net.accumulation_size < net.element_size ||
+      net.optimizer_states < 0)
+    detail::refuse_problem("micro-batches and element size are 1 or more, accumulation size is no "
+                           "less than element size, optimizer states 0 or more; they are " +
                            std::to_string(net.micro_batches) + ", " +
-                           std::to_string(net.element_size) + " and " +
+                           std::to_string(net.element_size) + ", " +
+                           std::to_string(net.accumulation_size) + " and " +
                            std::to_string(net.optimizer_states) + ".");
   checked_count sum;
+  int const parameter_copies = 4 + net.optimizer_states +
+                               (net.accumulation_size == net.element_size ? 0 : 1);
   for (int i = 0; i < net.size(); ++i) {
     layer_spec const& spec = net.spec(i);
     bool const begin = net[i].kind == element_kind::residual_begin;
@@ -70,7 +75,7 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
     detail::check_tensor(net, i, "x", spec.x, t, 2, sum);
     detail::check_tensor(net, i, "y", spec.y, t, 2, sum);
     for (auto const& p : spec.parameters)
-      detail::check_tensor(net, i, p.name.text, p.extents, t, 4 + net.optimizer_states, sum);
+      detail::check_tensor(net, i, p.name.text, p.extents, t, parameter_copies, sum);
     for (auto const& s : spec.statistics) detail::check_tensor(net, i, "a statistic", s, t, 1, sum);
     double const saved = spec.saved_values * net.element_size;
     if (!(saved >= 0 && saved < 0x1p62))

@@ -57,13 +57,22 @@ struct element_cost {
   double weight = 0;         ///< of both, with tie breaks
 };
 
-/// The planner's tables of a layer's parameters.
-using parameter_tables = inplace_vector<int, max_parameters>;
+/// The planner's tables of a layer's parameter and of its gradient.
+struct parameter_table {
+  int value = 0, gradient = 0;
+};
+using parameter_tables = inplace_vector<parameter_table, max_parameters>;
 
-template <class Paths>
-constexpr parameter_tables tables_of(layer_spec const& spec, Paths& paths) {
+template <int N, class Paths>
+constexpr parameter_tables tables_of(basic_problem<N> const& net, layer_spec const& spec,
+                                     Paths& paths) {
+  int const value = element_size(net, moved::parameter);
+  int const gradient = element_size(net, moved::parameter, phase::synchronize);
   parameter_tables tables;
-  for (auto const& p : spec.parameters) tables.push_back(paths.table(p.extents));
+  for (auto const& p : spec.parameters) {
+    int const of_value = paths.table(p.extents, value);
+    tables.push_back({of_value, gradient == value ? of_value : paths.table(p.extents, gradient)});
+  }
   return tables;
 }
 
@@ -82,15 +91,15 @@ constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& sp
   cost.weight = cost.work + cost.communication;
   for (int k = 0; k < tables.count; ++k) {
     parameter_choice const& p = c.parameters.items[k];
-    auto const gather = paths.move(tables.items[k], p.store, p.use);
-    auto const synchronize = paths.move(tables.items[k], p.grad, p.store);
+    auto const gather = paths.move(tables.items[k].value, p.store, p.use);
+    auto const synchronize = paths.move(tables.items[k].gradient, p.grad, p.store);
     double const times = batches * (forward + (spec.parameters.items[k].in_backward ? 1 : 0));
     cost.communication += times * gather.seconds + synchronize.seconds;
     cost.weight += times * gather.weight + synchronize.weight;
   }
   for (int k = 0; k < spec.statistics.size(); ++k) {
-    auto const move = paths.move(spec.statistics.items[k], c.statistics.items[k].from,
-                                 c.statistics.items[k].to);
+    auto const move = paths.move(spec.statistics.items[k], element_size(net, moved::statistic),
+                                 c.statistics.items[k].from, c.statistics.items[k].to);
     cost.communication += forward * batches * move.seconds;
     cost.weight += forward * batches * move.weight;
   }
@@ -101,7 +110,7 @@ template <int N, class Paths>
 constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
                                layer_choice const& c, Paths& paths,
                                forward_runs runs = forward_runs::once) {
-  return cost_of(net, spec, c, paths, tables_of(spec, paths), runs);
+  return cost_of(net, spec, c, paths, tables_of(net, spec, paths), runs);
 }
 
 }  // namespace ashlar::search

@@ -20,9 +20,11 @@ namespace ashlar::search {
 
 /// Per choice of a class whether it is not dropped. `c` has its numbers, of all choices; of its
 /// choices themselves nothing is asked.
-template <class Paths>
-constexpr scratch<char> undominated(choice_class const& c, Paths& paths, int micro_batches) {
-  int const x_table = paths.table(c.x_extents), y_table = paths.table(c.y_extents);
+template <int N, class Paths>
+constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
+                                    basic_problem<N> const& net) {
+  int const x_table = paths.table(c.x_extents, net.element_size),
+            y_table = paths.table(c.y_extents, net.element_size);
   std::size_t const size = c.weight.size();
   int const n = static_cast<int>(size);
   scratch<char> alive_list(size);
@@ -38,7 +40,7 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths, int mic
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
   // Ways forward that are gone twice count twice, and those back with them: that drops less.
-  double const times = micro_batches * (c.end >= 0 ? 2 : 1) *
+  double const times = net.micro_batches * (c.end >= 0 ? 2 : 1) *
                        (c.runs == forward_runs::once ? 1 : 2);
   if constexpr (Paths::orders != shard_orders::all) {
     // Many choices: the cheapest come first, and are all that can drop those after them.

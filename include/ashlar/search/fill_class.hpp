@@ -23,7 +23,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   layer_spec const& spec = net.layer(c.layer);
   int const n = static_cast<int>(all.size());
   layer_choice const* const choice = all.data();
-  auto const tables = tables_of(spec, paths);
+  auto const tables = tables_of(net, spec, paths);
   c.weight = scratch<double>(all.size());
   c.memory = scratch<element_memory>(all.size());
   for (int j = 0; j < n; ++j) {
@@ -38,7 +38,8 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
                                                                       : saved_part::nothing)
                                      .kept;
   }
-  int const x = paths.table(c.x_extents), y = paths.table(c.y_extents);
+  int const x = paths.table(c.x_extents, net.element_size),
+            y = paths.table(c.y_extents, net.element_size);
   auto const states = [&](int table, placement layer_choice::*which) {
     scratch<int> list(all.size());
     for (int j = 0; j < n; ++j) list.data()[j] = paths.state(table, choice[j].*which);
@@ -54,7 +55,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     c.choices = all;
     return;
   }
-  auto const keep = undominated(c, paths, net.micro_batches);
+  auto const keep = undominated(c, paths, net);
   c.keep_numbers(keep);
   c.choices.reserve(c.weight.size());
   for (int j = 0; j < n; ++j)

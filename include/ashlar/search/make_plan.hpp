@@ -41,12 +41,13 @@ constexpr basic_plan<N> assemble_plan(basic_problem<N> const& net, Paths& paths,
     communication += own.communication;
     if (before == nullptr) {
       auto const whole = placement::all_broadcast(paths.mesh().axes());
-      communication += batches * paths.move(spec.x, whole, c.x).seconds;
+      communication += batches * paths.move(spec.x, net.element_size, whole, c.x).seconds;
     } else {
       shape const& extents = boundary_extents(net, i - 1);
       int const forward = runs == forward_runs::twice ? 2 : 1;
-      communication += batches * (forward * paths.move(extents, before->y, c.x).seconds +
-                                  paths.move(extents, c.dx, before->dy).seconds);
+      communication += batches *
+                       (forward * paths.move(extents, net.element_size, before->y, c.x).seconds +
+                        paths.move(extents, net.element_size, c.dx, before->dy).seconds);
     }
     before = &c;
   }

@@ -6,12 +6,13 @@
 // Bytes that the fullest rank holds under a plan. |p| is the largest shard of a placement:
 //
 //   memory     = Σ elements kept, at the fullest moment + max over elements of gathered
-//   kept       = saved  +  Σ parameters (2 + optimizer_states) · |store|
-//                                       + |grad| where grad is not store
+//   kept       = saved  +  Σ parameters (2 + optimizer_states) · |store| · a  +  |store| · e if e is not a
+//                                       + |grad| · a where grad is not store
 //   gathered   = |x| + |y| + |dx| + |dy|  +  Σ parameters |use| where use is not store
 //                                         +  the halos of x and dx, if there are any (halo.hpp)
 //
-// times the element size. (2: the value and its gradient. Where the gradient is not left as it is
+// all but parameters times e, which is element_size; a: accumulation_size (element_size.hpp).
+// (2: the value and its gradient; the copy of e bytes is what is gathered. Where the gradient is not left as it is
 // stored, it is summed over the micro-batches in place, so both exist.) Activations of one
 // micro-batch are alive at a time, so their number does not matter. What is saved of an element:
 //
@@ -24,6 +25,7 @@
 // buffers of collectives are not counted (tests/mpi/nn_recompute_test.cpp measures both).
 
 #include <ashlar/layout/layout.hpp>
+#include <ashlar/search/element_size.hpp>
 #include <ashlar/search/halo.hpp>
 #include <ashlar/search/work.hpp>
 
@@ -69,9 +71,9 @@ constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const
     parameter_choice const& p = c.parameters.items[k];
     shape const& extents = spec.parameters.items[k].extents;
     std::int64_t const store = max_local_elements(extents, t, p.store);
-    bytes.kept += (2 + net.optimizer_states) * store * net.element_size;
+    bytes.kept += stored_size(net) * store;
     if (!(p.grad == p.store))
-      bytes.kept += max_local_elements(extents, t, p.grad) * net.element_size;
+      bytes.kept += max_local_elements(extents, t, p.grad) * net.accumulation_size;
     if (!(p.use == p.store))
       bytes.gathered += max_local_elements(extents, t, p.use) * net.element_size;
   }

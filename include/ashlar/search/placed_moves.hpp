@@ -20,27 +20,26 @@ namespace ashlar::search {
 /// The interface of planned_moves.
 class placed_moves : public planned_moves {
  public:
-  placed_moves(topology const& t, machine const& m, int element_size, double tie = 0)
-      : planned_moves(t, m, element_size, tie), element_size_(element_size) {}
+  placed_moves(topology const& t, machine const& m, double tie = 0) : planned_moves(t, m, tie) {}
 
   cost move(int table, placement from, placement to) {
     if (from == to) return {};
     exchange(from, to);
     return planned_moves::move(table, from, to);
   }
-  cost move(shape const& extents, placement const& from, placement const& to) {
-    return from == to ? cost{} : move(table(extents), from, to);
+  cost move(shape const& extents, int element_size, placement const& from, placement const& to) {
+    return from == to ? cost{} : move(table(extents, element_size), from, to);
   }
 
   /// No move between placements of these roles, shards nested in any order, takes less.
-  double least_seconds(shape const& extents, placement from, placement to) {
+  double least_seconds(shape const& extents, int element_size, placement from, placement to) {
     exchange(from, to);
     for (placement* p : {&from, &to})
       for (auto& a : p->axis) a.depth = 0;
-    auto const id = static_cast<std::size_t>(table(extents));
+    auto const id = static_cast<std::size_t>(table(extents, element_size));
     if (prices_.size() <= id) prices_.resize(id + 1);
     if (!prices_[id])
-      prices_[id] = std::make_unique<step_prices>(extents, element_size_, mesh(), priced_on());
+      prices_[id] = std::make_unique<step_prices>(extents, element_size, mesh(), priced_on());
     auto const [it, fresh] = least_.try_emplace({id, code_of(from), code_of(to)}, 0.0);
     if (fresh) {
       role_distances distances(mesh(), extents.rank(), *prices_[id]);
@@ -69,7 +68,6 @@ class placed_moves : public planned_moves {
       }
   }
 
-  int element_size_;
   std::vector<std::unique_ptr<step_prices>> prices_;  ///< per table
   std::map<std::array<std::uint64_t, 3>, double> least_;
 };

@@ -54,7 +54,7 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
-/// The hash of a problem's names, extents, structure and element size; a plan carries that of its problem.
+/// The hash of a problem's names, extents, structure and element sizes; a plan carries that of its problem.
 template <int Capacity>
 constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   std::uint64_t h = 1469598103934665603ull;  // FNV-1a
@@ -69,6 +69,7 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   };
   mix(static_cast<std::uint64_t>(p.size()));
   mix(static_cast<std::uint64_t>(p.element_size));
+  if (p.accumulation_size != p.element_size) mix(static_cast<std::uint64_t>(p.accumulation_size));
   if (p.segments > 0) mix(static_cast<std::uint64_t>(p.segments));
   for (int i = 0; i < p.size(); ++i) {
     auto const& spec = p.spec(i);

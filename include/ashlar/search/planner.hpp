@@ -3,7 +3,8 @@
 
 #pragma once
 
-// What redistributions cost, tabulated: one graph per rank of tensor, one price list per extents,
+// What redistributions cost, tabulated: one graph per rank of tensor, one price list per extents and size of
+// elements,
 // one shortest-path tree per source, each made when it is first asked for and then shared by all
 // layers. Steps, seconds and ties are those of plan_redistribution.
 //
@@ -29,25 +30,25 @@ class planner {
  public:
   static constexpr shard_orders orders = shard_orders::all;  ///< what choices differ in
 
-  constexpr planner(topology const& t, machine const& m, int element_size, double tie = 0)
-      : topology_(t), machine_(m), element_size_(element_size), tie_(tie) {}
+  constexpr planner(topology const& t, machine const& m, double tie = 0)
+      : topology_(t), machine_(m), tie_(tie) {}
 
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
-  constexpr int element_size() const { return element_size_; }
 
-  /// The index of the table of tensors of these extents whose P axes stand for `op`.
-  constexpr int table(shape const& extents, reduction op = reduction::sum) {
+  /// The index of the table of tensors of these extents and bytes per element whose P axes stand
+  /// for `op`.
+  constexpr int table(shape const& extents, int element_size, reduction op = reduction::sum) {
     int const n = static_cast<int>(tables_.size());
     for (int i = 0; i < n; ++i) {
       extents_table const& it = tables_.data()[i];
-      if (it.op == op && it.extents == extents) return i;
+      if (it.op == op && it.element_size == element_size && it.extents == extents) return i;
     }
     int const g = graph(extents.rank(), op);
     placement_graph const& of_rank = graphs_.data()[g];
     auto const states = static_cast<std::size_t>(of_rank.states());
-    tables_.push_back(
-        {extents, op, g, of_rank.price(extents, element_size_, machine_), scratch<row>(states)});
+    tables_.push_back({extents, element_size, op, g, of_rank.price(extents, element_size, machine_),
+                       scratch<row>(states)});
     return n;
   }
 
@@ -72,15 +73,16 @@ class planner {
   };
 
   /// The cost of one redistribution.
-  constexpr cost move(shape const& extents, placement const& from, placement const& to) {
+  constexpr cost move(shape const& extents, int element_size, placement const& from,
+                      placement const& to) {
     if (from == to) return {};
     if (untabulated(from, to)) {
-      auto const path = plan_redistribution(extents, element_size_, from, to, topology_, machine_);
+      auto const path = plan_redistribution(extents, element_size, from, to, topology_, machine_);
       int collectives = 0;
       for (auto const& s : path.steps) collectives += communicates(s.kind);
       return {path.seconds, path.seconds + tie_ * collectives};
     }
-    int const t = table(extents, from.has_partial() ? from.op() : to.op());
+    int const t = table(extents, element_size, from.has_partial() ? from.op() : to.op());
     row const& r = tree(t, state(t, from));
     auto const target = static_cast<std::size_t>(state(t, to));
     return {r.seconds[target], r.weight[target]};
@@ -89,16 +91,11 @@ class planner {
   /// The same for a tensor of that table: of sums, on the mesh at hand.
   constexpr cost move(int table, placement const& from, placement const& to) {
     if (from == to) return {};
-    if (topology_.axes() > tabulated_axes) return move(tables_.data()[table].extents, from, to);
+    if (topology_.axes() > tabulated_axes)
+      return move(tables_.data()[table].extents, tables_.data()[table].element_size, from, to);
     row const& r = tree(table, state(table, from));
     auto const target = state(table, to);
     return {r.seconds.data()[target], r.weight.data()[target]};
-  }
-
-  /// The plan of one redistribution, equal to that of plan_redistribution.
-  constexpr redistribution_plan plan(shape const& extents, placement const& from,
-                                     placement const& to) {
-    return plan_redistribution(extents, element_size_, from, to, topology_, machine_);
   }
 
  private:
@@ -109,6 +106,7 @@ class planner {
   };
   struct extents_table {
     shape extents;
+    int element_size;
     reduction op;
     int graph;
     scratch<double> price;  ///< of each edge
@@ -163,7 +161,6 @@ class planner {
 
   topology topology_;
   machine machine_;
-  int element_size_;
   double tie_;
   std::vector<placement_graph> graphs_;
   std::vector<state_index> index_;

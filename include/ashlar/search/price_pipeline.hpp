@@ -33,7 +33,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
                              std::vector<int> const& limits, int axis, int micro_batches,
                              machine const& m) {
   topology const& t = chosen.mesh;
-  planner paths(t, m, net.element_size);
+  planner paths(t, m);
   int const stages = static_cast<int>(limits.size()) - 1;
   pipeline_plan result;
   result.axis = axis;
@@ -81,7 +81,8 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
       [&](phase when, int element, moved what, int, shape const& extents, placement const& from,
           placement const& to) {
         auto& stage = stage_at(element);
-        double const seconds = from == to ? 0 : paths.move(extents, from, to).seconds;
+        double const seconds =
+            from == to ? 0 : paths.move(extents, element_size(net, what, when), from, to).seconds;
         (when == phase::synchronize ? stage.synchronize : stage.seconds) += seconds;
         if (when == phase::forward) stage.forward += seconds;
         if (what == moved::activation && element == stage.first && element > 0)

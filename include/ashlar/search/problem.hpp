@@ -58,9 +58,10 @@ template <int Capacity = dynamic_size>
 struct basic_problem {
   sequence<layer_spec, Capacity> layers;
   sequence<element, Capacity> elements;
-  int element_size = 4;      ///< bytes of activations and parameters
-  int micro_batches = 1;     ///< per step; gradients are synchronized once
-  int optimizer_states = 2;  ///< values kept per parameter beside it and its gradient
+  int element_size = 4;       ///< bytes of activations and parameters in use (element_size.hpp)
+  int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
+  int micro_batches = 1;      ///< per step; gradients are synchronized once
+  int optimizer_states = 2;   ///< values kept per parameter beside it and its gradient
   int segments = 0;
   int recomputed = 0;  ///< so many segments, the first; a search below a memory limit takes more
 
@@ -119,6 +120,7 @@ problem any_length(basic_problem<N> const& fixed) {
   net.layers.assign(fixed.layers.begin(), fixed.layers.end());
   net.elements.assign(fixed.elements.begin(), fixed.elements.end());
   net.element_size = fixed.element_size;
+  net.accumulation_size = fixed.accumulation_size;
   net.micro_batches = fixed.micro_batches;
   net.optimizer_states = fixed.optimizer_states;
   net.segments = fixed.segments;

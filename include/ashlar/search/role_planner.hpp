@@ -30,13 +30,11 @@ class basic_role_planner {
  public:
   static constexpr shard_orders orders = Orders;  ///< what choices differ in
 
-  constexpr basic_role_planner(topology const& t, machine const& m, int element_size,
-                               double tie = 0)
-      : topology_(t), machine_(m), element_size_(element_size), tie_(tie) {}
+  constexpr basic_role_planner(topology const& t, machine const& m, double tie = 0)
+      : topology_(t), machine_(m), tie_(tie) {}
 
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
-  constexpr int element_size() const { return element_size_; }
 
   /// Tells that choices split these dims (bit d is dim d) of tensors of these extents. To be called
   /// for all tensors before the first table is asked for. Of `activations`, states are numbered
@@ -87,12 +85,16 @@ class basic_role_planner {
     }
   }
 
-  /// The index of the table of tensors of these extents, whatever their P axes stand for.
-  constexpr int table(shape const& extents) {
+  /// The index of the table of tensors of these extents and bytes per element, whatever their P axes
+  /// stand for.
+  constexpr int table(shape const& extents, int element_size) {
     int const n = static_cast<int>(tables_.size());
     for (int i = 0; i < n; ++i)
-      if (tables_.data()[i].graph.extents() == extents) return i;
-    tables_.push_back({role_graph(extents, dims_of(extents), element_size_, topology_, machine_,
+      if (tables_.data()[i].element_size == element_size &&
+          tables_.data()[i].graph.extents() == extents)
+        return i;
+    tables_.push_back({element_size,
+                       role_graph(extents, dims_of(extents), element_size, topology_, machine_,
                                   tie_, Orders == shard_orders::compositions),
                        {}});
     return n;
@@ -120,10 +122,11 @@ class basic_role_planner {
     double const w = weight_from(table, state(table, from))[state(table, to)];
     return {w, w};
   }
-  constexpr cost move(shape const& extents, placement const& from, placement const& to) {
+  constexpr cost move(shape const& extents, int element_size, placement const& from,
+                      placement const& to) {
     if (from == to) return {};
     if (from.has_partial() && to.has_partial() && from.op() != to.op()) return {};
-    return move(table(extents), from, to);
+    return move(table(extents, element_size), from, to);
   }
 
  private:
@@ -133,6 +136,7 @@ class basic_role_planner {
     bool activation;
   };
   struct extents_table {
+    int element_size;
     role_graph graph;
     scratch<double> weight;  ///< [source][target]; empty until asked for
   };
@@ -164,7 +168,6 @@ class basic_role_planner {
 
   topology topology_;
   machine machine_;
-  int element_size_;
   double tie_;
   std::vector<tensor_use> used_;
   std::vector<extents_table> tables_;

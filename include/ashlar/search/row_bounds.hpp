@@ -155,7 +155,8 @@ class row_bounds {
   /// Per choice of element i in `all`: the least weight of what comes before, and of the way to it.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
-    int const table = model_.paths().table(boundary_extents(model_.net(), i - 1));
+    int const table = model_.paths().table(boundary_extents(model_.net(), i - 1),
+                                           model_.net().element_size);
     auto const y = states(table, left, &layer_choice::y),
                dy = states(table, left, &layer_choice::dy);
     auto const x = states(table, c, &layer_choice::x), dx = states(table, c, &layer_choice::dx);
@@ -177,7 +178,8 @@ class row_bounds {
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const& c = all_.choices(i);
     choice_class const& right = model_.choices(i + 1);
-    int const table = model_.paths().table(boundary_extents(model_.net(), i));
+    int const table = model_.paths().table(boundary_extents(model_.net(), i),
+                                           model_.net().element_size);
     auto const y = states(table, c, &layer_choice::y), dy = states(table, c, &layer_choice::dy);
     auto const x = states(table, right, &layer_choice::x),
                dx = states(table, right, &layer_choice::dx);

@@ -21,13 +21,11 @@
 
 #include <vector>
 
+#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/search/element_size.hpp>
 #include <ashlar/search/plan.hpp>
-#include <ashlar/search/planner.hpp>
 
 namespace ashlar::search {
-
-enum class phase : signed char { forward, recompute, backward, synchronize };
-enum class moved : signed char { activation, gradient, parameter, statistic };
 
 /// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
 struct scheduled_move {
@@ -98,12 +96,12 @@ template <int N>
 constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
                                                basic_plan<N> const& chosen, machine const& m) {
   std::vector<scheduled_move> moves;
-  planner paths(chosen.mesh, m, net.element_size);
   detail::for_each_move(net, chosen,
                         [&](phase when, int element, moved what, int index, shape const& extents,
                             placement const& from, placement const& to) {
                           if (from == to) return;
-                          auto path = paths.plan(extents, from, to);
+                          auto path = plan_redistribution(extents, element_size(net, what, when),
+                                                          from, to, chosen.mesh, m);
                           bool const again = when == phase::recompute ||
                                              (when == phase::backward && what == moved::parameter);
                           if (again && path.is_local()) return;

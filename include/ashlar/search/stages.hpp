@@ -94,6 +94,7 @@ template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last, int alive) {
   basic_problem<N> stage;
   stage.element_size = net.element_size;
+  stage.accumulation_size = net.accumulation_size;
   stage.micro_batches = net.micro_batches;
   stage.optimizer_states = net.optimizer_states;
   for (int i = first; i < last; ++i) {
