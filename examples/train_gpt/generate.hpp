@@ -24,6 +24,7 @@ std::string generate(Model& model, std::string prompt, int count, double tempera
   using T = typename Model::value_type;
   auto const sequences = static_cast<std::size_t>(model.input_extents()[0]);
   auto const length = static_cast<std::size_t>(model.input_extents()[1]);
+  constexpr std::size_t bytes = 256;  // the vocabulary may have more
   std::mt19937_64 random(seed);
   std::string text = std::move(prompt);
   std::vector<std::int32_t> ids(sequences * length);
@@ -33,16 +34,15 @@ std::string generate(Model& model, std::string prompt, int count, double tempera
     std::fill(ids.begin(), ids.end(), 0);
     for (std::size_t k = 0; k < seen; ++k) ids[k] = static_cast<unsigned char>(text[start + k]);
     std::vector<T> const logits = model.predict(ids);
-    std::size_t const classes = logits.size() / (sequences * length);
-    T const* const row = logits.data() + (seen - 1) * classes;
-    double const peak = static_cast<double>(*std::max_element(row, row + classes));
-    std::vector<double> weight(classes);
+    T const* const row = logits.data() + (seen - 1) * logits.size() / (sequences * length);
+    auto const highest = static_cast<double>(*std::max_element(row, row + bytes));
+    std::vector<double> weight(bytes);
     double sum = 0;
-    for (std::size_t c = 0; c < classes; ++c)
-      sum += weight[c] = std::exp((static_cast<double>(row[c]) - peak) / temperature);
+    for (std::size_t c = 0; c < bytes; ++c)
+      sum += weight[c] = std::exp((static_cast<double>(row[c]) - highest) / temperature);
     double draw = sum * static_cast<double>(random() >> 11) * 0x1.0p-53;
     std::size_t c = 0;
-    while (c + 1 < classes && draw >= weight[c]) draw -= weight[c++];
+    while (c + 1 < bytes && draw >= weight[c]) draw -= weight[c++];
     text += static_cast<char>(c);
   }
   return text;

@@ -5,53 +5,84 @@
 
 #include <CLI/CLI.hpp>
 
-namespace example {
+#include "cuda.hpp"
 
-options parse_options(int argc, char** argv, bool speaks, std::optional<int>& exit_code) {
-  options o;
-  CLI::App app("Trains a byte-level GPT on a mesh of MPI ranks.");
-  auto const number = [&](char const* name, int& value, int least, char const* help) {
-    app.add_option(name, value, help)->check(CLI::Range(least, 1 << 30))->capture_default_str();
-  };
-  number("--layers", o.layers, 1, "transformer blocks");
-  number("--d-model", o.d_model, 1, "features of a token");
-  number("--heads", o.heads, 1, "attention heads; must divide --d-model");
-  number("--context", o.context, 1, "bytes in a sequence");
-  number("--batch", o.batch, 1, "sequences in a micro-batch, all ranks together");
-  number("--micro-batches", o.micro_batches, 1, "micro-batches in a step (gradient accumulation)");
-  number("--steps", o.steps, 1, "training steps");
-  number("--warmup", o.warmup, 0, "steps of linear warm-up");
-  number("--every", o.every, 1, "steps between progress lines");
-  number("--sample", o.sample, 0, "bytes of text to generate at the end");
+namespace example {
+namespace {
+
+/// What --model gpt2 stands for, where the command line does not say otherwise: GPT-2's smallest, but that
+/// its last matrix is its own and its vocabulary, of which bytes are the first 256, is a multiple of 128.
+void take_gpt2(CLI::App const& app, options& o) {
+  struct {
+    char const* name;
+    int& value;
+    int gpt2;
+  } const numbers[] = {{"--layers", o.layers, 12},
+                       {"--d-model", o.d_model, 768},
+                       {"--heads", o.heads, 12},
+                       {"--context", o.context, 1024},
+                       {"--vocabulary", o.vocabulary, 50304}};
+  for (auto const& n : numbers)
+    if (app.count(n.name) == 0) n.value = n.gpt2;
+}
+
+/// Combinations that no program of this build runs.
+void check_device(options const& o) {
+  if (o.device == "cpu" && o.precision != "float")
+    throw CLI::ValidationError("--precision", o.precision +
+                                                  " is for --device cuda. Ranks on host memory "
+                                                  "train in float.");
+  if (o.device == "cuda" && !has_cuda())
+    throw CLI::ValidationError(
+        "--device",
+        "this train_gpt was built without CUDA. Configure with -DASHLAR_ENABLE_CUDA=ON, "
+        "which says whether nvcc, CUDA's libraries or NCCL is missing, and build again.");
+}
+
+}  // namespace
+
+std::optional<farewell> parse_options(int argc, char** argv, options& o) {
+  CLI::App app("Trains a byte-level GPT on a mesh of MPI ranks or of GPUs.");
+  app.add_option("--device", o.device, "cpu: ranks on host memory; cuda: a GPU for each rank")
+      ->check(CLI::IsMember({"cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--precision", o.precision,
+                 "of products: float, tf32 or bf16 (bf16: activations too; parameters stay float)")
+      ->check(CLI::IsMember({"float", "tf32", "bf16"}))
+      ->capture_default_str();
+  app.add_option("--model", o.model,
+                 "what is not said otherwise: small, as shown here, or gpt2, as GPT-2's smallest: "
+                 "12 layers, d-model 768, 12 heads, context 1024, vocabulary 50304")
+      ->check(CLI::IsMember({"small", "gpt2"}))
+      ->capture_default_str();
+  add_number(app, "--layers", o.layers, 1, "transformer blocks");
+  add_number(app, "--d-model", o.d_model, 1, "features of a token");
+  add_number(app, "--heads", o.heads, 1, "attention heads; must divide --d-model");
+  add_number(app, "--context", o.context, 1, "bytes in a sequence");
+  add_number(app, "--vocabulary", o.vocabulary, 256, "rows of the embedding; bytes use 256");
+  add_number(app, "--micro-batches", o.micro_batches, 1,
+             "micro-batches in a step (gradient accumulation)");
+  add_number(app, "--sample", o.sample, 0, "bytes of text to generate at the end");
+  add_training_options(app, o);
   auto const real = [&](char const* name, double& value, CLI::Validator const& valid,
                         char const* help) {
     app.add_option(name, value, help)->check(valid)->capture_default_str();
   };
-  real("--lr", o.lr, CLI::NonNegativeNumber, "peak learning rate");
   real("--clip", o.clip, CLI::Range(1e-6, 1e6), "largest global gradient norm");
   real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber, "of weights and tables");
   real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "probability");
   real("--temperature", o.temperature, CLI::Range(0.01, 100.0), "of the sample");
-  app.add_option("--seed", o.seed, "of parameters, data and dropout")->capture_default_str();
+  app.add_option("--peak-flops", o.peak_flops,
+                 "of a rank, per second: what MFU is a share of (default: the GPU's data sheet, or "
+                 "the flops of a --machine)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--text", o.text, "file to learn from (default: the project's own sources)");
   app.add_option("--prompt", o.prompt, "what the sample continues")->capture_default_str();
-  app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
-  app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
-      ->capture_default_str();
-  app.add_option("--save-layout", o.save_layout, "write the plan to this file");
-  app.add_option(
-      "--machine", o.machine,
-      "machine that plans are priced with: a file (bench/calibrate) or h200_server, ...");
-  app.add_option("--memory-limit", o.memory_limit,
-                 "bytes per rank, such as 512MB: restricts --layout auto");
-  app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");
-  try {
-    app.parse(argc, argv);
-  } catch (CLI::ParseError const& e) {
-    if (speaks) app.exit(e);
-    exit_code = e.get_exit_code() == 0 ? 0 : 2;
-  }
-  return o;
+  app.final_callback([&] {
+    if (o.model == "gpt2") take_gpt2(app, o);
+    check_device(o);
+  });
+  return read_options(app, argc, argv);
 }
 
 }  // namespace example

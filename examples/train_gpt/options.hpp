@@ -2,26 +2,35 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What train_gpt can be told on its command line.
+//
+//   --device   --precision   activations   products on       parameters
+//   cpu        float         float         all bits          float
+//   cuda       float         float         all bits          float
+//   cuda       tf32          float         11 bits of each   float
+//   cuda       bf16          bfloat16      bfloat16          float, and a bfloat16 copy in use
 
 #pragma once
 
-#include <cstdint>
-#include <optional>
-#include <string>
+#include <ashlar/machine/peak.hpp>
+
+#include "../support/training_options.hpp"
 
 namespace example {
 
-struct options {
-  std::string text, prompt = "/// The ", mesh, layout = "auto", save_layout, memory_limit, machine;
-  int layers = 2, d_model = 128, heads = 4, context = 128, batch = 8, micro_batches = 1;
-  int steps = 100, warmup = 10, every = 10, sample = 0;
-  double lr = 1e-3, clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7;
-  std::uint64_t seed = 1;
-  bool exact_log = false;
+struct options : training_options {
+  std::string device = "cpu", precision = "float", model = "small", text, prompt = "/// The ";
+  int layers = 2, d_model = 128, heads = 4, context = 128, vocabulary = 256, micro_batches = 1;
+  int sample = 0;
+  double clip = 1.0, dropout = 0.0, weight_decay = 0.01, temperature = 0.7, peak_flops = 0;
+
+  ashlar::arithmetic arithmetic() const {
+    return precision == "bf16"   ? ashlar::arithmetic::bfloat16
+           : precision == "tf32" ? ashlar::arithmetic::tf32
+                                 : ashlar::arithmetic::float32;
+  }
 };
 
-/// Reads the command line. Fills `exit_code` instead if the program has nothing more to do: help was
-/// asked for, or an option is wrong. Only a program that `speaks` prints.
-options parse_options(int argc, char** argv, bool speaks, std::optional<int>& exit_code);
+/// Reads the command line; a farewell if the program has nothing more to do.
+std::optional<farewell> parse_options(int argc, char** argv, options& o);
 
 }  // namespace example

@@ -7,14 +7,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
-
-#include <mpi.h>
 
 #include <ashlar/support/error.hpp>
 #include <ashlar/train/trainer.hpp>
@@ -45,19 +45,26 @@ inline std::string project_text(std::filesystem::path const& root) {
   return text;
 }
 
-/// The text on every rank. `path` empty: the project's own. Collective over the world.
-inline std::string load_text(std::string const& path, std::filesystem::path const& project) {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+/// The text on every rank. `path` empty: the project's own. Collective over the mesh, of any processor: the
+/// bytes go round as sums to which rank 0 alone adds something.
+template <class Mesh>
+std::string load_text(Mesh const& mesh, std::string const& path,
+                      std::filesystem::path const& project) {
   std::string text;
-  if (rank == 0) text = path.empty() ? project_text(project) : read_file(path);
-  unsigned long long size = text.size();
-  MPI_Bcast(&size, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
-  text.resize(size);
-  constexpr unsigned long long piece = 1ull << 30;
-  for (unsigned long long done = 0; done < size; done += piece)
-    MPI_Bcast(text.data() + done, static_cast<int>(std::min(piece, size - done)), MPI_BYTE, 0,
-              MPI_COMM_WORLD);
+  if (mesh.rank() == 0) text = path.empty() ? project_text(project) : read_file(path);
+  auto size = static_cast<std::int64_t>(text.size());
+  mesh.all_reduce(std::span(&size, 1));
+  text.resize(static_cast<std::size_t>(size));
+  std::vector<std::int64_t> words(std::size_t{1} << 17);
+  std::size_t const piece = words.size() * sizeof(std::int64_t);
+  for (std::size_t done = 0; done < text.size(); done += piece) {
+    std::size_t const bytes = std::min(piece, text.size() - done);
+    std::fill(words.begin(), words.end(), 0);
+    std::memcpy(words.data(), text.data() + done, bytes);
+    mesh.all_reduce(
+        std::span(words).first((bytes + sizeof(std::int64_t) - 1) / sizeof(std::int64_t)));
+    std::memcpy(text.data() + done, words.data(), bytes);
+  }
   return text;
 }
 

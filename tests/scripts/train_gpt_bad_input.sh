@@ -54,4 +54,13 @@ refused "is no size" --memory-limit many
 refused "the loss is" "${net[@]}" --lr 1e30 --steps 50 --warmup 0
 refused "--steps" --steps 0
 refused "--no-such-option" --no-such-option
+refused "bf16 is for --device cuda" --precision bf16
+refused "tf32 is for --device cuda" --device cpu --precision tf32
+refused "--device" --device gpu
+refused "--vocabulary" --vocabulary 255
+if ldd "$program" | grep -q libnccl; then
+  [ -e /dev/nvidiactl ] || refused "There is no NVIDIA driver here" --device cuda
+else
+  refused "built without CUDA. Configure with -DASHLAR_ENABLE_CUDA=ON" --device cuda
+fi
 exit "$failed"

@@ -39,5 +39,5 @@ refused() {  # sentence, then options
   fi
 }
 refused "--image" --image 31
-refused "--layout" --layout best
+refused "best cannot be read" --layout best
 refused "has 3 ranks but the program runs on 2" --mesh gpu=3

@@ -77,6 +77,9 @@ class gemm_engine {
   gemm_engine& operator=(gemm_engine const&) = delete;
   ~gemm_engine() { pool::release(workspace_, stream_); }
 
+  /// From now on.
+  void multiply_floats_as(float_products mode) { options_.float_mode = mode; }
+
   template <class T, class C>
   void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
             std::type_identity_t<accumulation_t<T>> alpha, T const* a, std::int64_t lda, T const* b,

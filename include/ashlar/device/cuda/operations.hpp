@@ -16,6 +16,7 @@
 //   map gemm gemm_batched_strided linear_forward add_column_sums convert reduce_dim    any net
 //   layer_norm_backward   attention_forward _backward   embedding_backward              layers
 //   add_sum add_sum_of_squares adam_w_update sgd_update                                 steps
+//   range                                                                               profiles
 //
 // T is what values are stored as, A = accumulation_t<T> what gradients of parameters, sums and what is kept
 // of rows are. `memory` lends workspaces in the order of the stream. Nothing here waits for the device.
@@ -30,6 +31,7 @@
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/gemm.hpp>
 #include <ashlar/device/cuda/layer_norm.hpp>
+#include <ashlar/device/cuda/nvtx.hpp>
 #include <ashlar/device/cuda/processor.hpp>
 #include <ashlar/device/cuda/reduce_dim.hpp>
 #include <ashlar/device/cuda/softmax.hpp>

@@ -12,6 +12,7 @@
 //   layer_norm_forward _backward   attention_forward _backward   dropout                blocks
 //   embedding_forward _backward    add_positions _backward                              ids
 //   add_sum add_sum_of_squares adam_w_update sgd_update                                 steps
+//   range                                                                               profiles
 //
 // T is what values are stored as, A = accumulation_t<T> what gradients of parameters, sums and what is
 // kept of rows are. `memory` lends workspaces for the length of a call.
@@ -30,6 +31,7 @@
 #include <ashlar/device/host/layer_norm.hpp>
 #include <ashlar/device/host/layer_norm_backward.hpp>
 #include <ashlar/device/host/optimizer.hpp>
+#include <ashlar/device/host/range.hpp>
 #include <ashlar/placement/identity.hpp>
 #include <ashlar/support/buffer.hpp>
 

@@ -7,6 +7,7 @@
 
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
+#include <ashlar/mesh/text.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
@@ -16,9 +17,12 @@ namespace search = ashlar::search;
 
 namespace example {
 
-ashlar::machine choose_machine(options const& o) {
-  auto machine = o.machine.empty() ? ashlar::machines::workstation
-                                   : ashlar::io::machine_from(o.machine);
+ashlar::topology choose_mesh(training_options const& o, int ranks) {
+  return ashlar::parse_topology(o.mesh.empty() ? "gpu=" + std::to_string(ranks) : o.mesh);
+}
+
+ashlar::machine choose_machine(training_options const& o, ashlar::machine const& usual) {
+  auto machine = o.machine.empty() ? usual : ashlar::io::machine_from(o.machine);
   if (o.memory_limit.empty()) return machine;
   auto const bytes = ashlar::parse_bytes(o.memory_limit);
   if (!bytes || *bytes == 0)
@@ -29,7 +33,7 @@ ashlar::machine choose_machine(options const& o) {
   return machine;
 }
 
-search::plan choose_layout(options const& o, search::problem const& problem,
+search::plan choose_layout(training_options const& o, search::problem const& problem,
                            ashlar::topology const& mesh, ashlar::machine const& machine) {
   if (o.layout == "auto") return search::optimal(problem, mesh, machine);
   auto unlimited = machine;  // a memory limit is for the search
@@ -39,7 +43,7 @@ search::plan choose_layout(options const& o, search::problem const& problem,
   return ashlar::io::load_plan(o.layout, problem, mesh, machine);
 }
 
-std::string report_layout(options const& o, search::problem const& problem,
+std::string report_layout(training_options const& o, search::problem const& problem,
                           search::plan const& plan, ashlar::machine const& machine) {
   if (!o.save_layout.empty()) ashlar::io::save_plan(o.save_layout, problem, plan);
   std::ostringstream text;

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The steps of a training program, with its progress lines.
+
+#pragma once
+
+#include <cstdio>
+#include <iostream>
+
+#include "training_options.hpp"
+
+namespace example {
+
+/// Trains on data(step) for each step. Every rank calls it; only the one that `speaks` prints.
+template <class Trainer, class Data>
+void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
+  for (int step = 0; step < o.steps; ++step) {
+    auto const report = trainer.step(data(step));
+    if (!speaks) continue;
+    if (o.exact_log) std::printf("loss[%d] = %.9g\n", step, report.loss);
+    else if (step % o.every == 0 || step + 1 == o.steps) std::cout << report << std::endl;
+  }
+}
+
+}  // namespace example

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include "training_options.hpp"
+
+#include <iostream>
+#include <sstream>
+
+#include <CLI/CLI.hpp>
+
+namespace example {
+
+void add_number(CLI::App& app, char const* name, int& value, int least, char const* help) {
+  app.add_option(name, value, help)->check(CLI::Range(least, 1 << 30))->capture_default_str();
+}
+
+void add_training_options(CLI::App& app, training_options& o) {
+  add_number(app, "--batch", o.batch, 1, "samples in a micro-batch, all ranks together");
+  add_number(app, "--steps", o.steps, 1, "training steps");
+  add_number(app, "--warmup", o.warmup, 0, "steps of linear warm-up");
+  add_number(app, "--every", o.every, 1, "steps between progress lines");
+  app.add_option("--lr", o.lr, "peak learning rate")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--seed", o.seed, "of parameters, data and dropout")->capture_default_str();
+  app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
+  app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
+      ->capture_default_str();
+  app.add_option("--save-layout", o.save_layout, "write the plan to this file");
+  app.add_option(
+      "--machine", o.machine,
+      "machine that plans are priced with: a file (bench/calibrate) or h200_server, ...");
+  app.add_option("--memory-limit", o.memory_limit,
+                 "bytes per rank, such as 512MB: restricts --layout auto");
+  app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");
+}
+
+int farewell::say(bool speaks) const {
+  if (speaks) {
+    std::cout << output << std::flush;
+    std::cerr << error << std::flush;
+  }
+  return exit_code;
+}
+
+std::optional<farewell> read_options(CLI::App& app, int argc, char** argv) {
+  try {
+    app.parse(argc, argv);
+  } catch (CLI::ParseError const& e) {
+    std::ostringstream output, error;
+    app.exit(e, output, error);
+    return farewell{e.get_exit_code() == 0 ? 0 : 2, output.str(), error.str()};
+  }
+  return {};
+}
+
+}  // namespace example

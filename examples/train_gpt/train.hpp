@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// train_gpt itself, for any mesh and type of activations: the same lines on the host and on GPUs.
+
+#pragma once
+
+#include <ashlar/ashlar.hpp>
+#include <ashlar/search/model_flops.hpp>
+
+#include "../support/layout.hpp"
+#include "../support/training_loop.hpp"
+#include "generate.hpp"
+#include "options.hpp"
+#include "text.hpp"
+
+namespace example {
+
+/// The flops that MFU is a share of, of one rank; 0: none is told.
+struct peak {
+  double flops = 0;
+  std::string source;
+};
+
+/// The net of the options, from bytes to logits.
+inline auto gpt(options const& o) {
+  namespace nn = ashlar::nn;
+  return nn::chain(nn::embedding(o.vocabulary, o.d_model),
+                   nn::repeat(o.layers, nn::gpt_block(o.d_model, o.heads, o.dropout)),
+                   nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
+}
+
+/// Trains on `mesh`, with activations of T. Every rank calls it; rank 0 prints.
+template <class T, class Mesh>
+void train(options const& o, Mesh const& mesh, peak const& limit) {
+  namespace nn = ashlar::nn;
+  bool const speaks = mesh.rank() == 0;
+  if (o.prompt.empty()) throw ashlar::error("--prompt", "a sample needs a first byte to continue.");
+  byte_batches const data(load_text(mesh, o.text, ASHLAR_PROJECT_DIR),
+                          std::int64_t{o.batch} * o.micro_batches, o.context, o.seed);
+
+  auto const net = gpt(o);
+  auto const problem = nn::describe<T>(net, nn::token_batch{o.batch, o.context, o.micro_batches});
+  auto const plan = choose_layout(o, problem, mesh.topology(), mesh.machine());
+  auto model = nn::place<T>(net, mesh, plan, o.seed);
+  auto const layout = report_layout(o, problem, plan, mesh.machine());
+  if (speaks) {
+    std::cout << "GPT with " << nn::parameter_count(problem) << " parameters: " << o.layers
+              << " layers, d-model " << o.d_model << ", " << o.heads << " heads, context "
+              << o.context << "; batch " << o.batch << " x " << o.micro_batches << "; text of "
+              << data.size() << " bytes\nlayout " << o.layout << "; " << o.precision << " on "
+              << mesh.ranks() << " x " << o.device;
+    if (limit.flops > 0)
+      std::cout << "; MFU of " << limit.flops * 1e-12 << " TF/s a rank (" << limit.source << ")";
+    std::cout << "\n\n" << layout << std::endl;
+  }
+
+  ashlar::train::trainer trainer(model,
+                                 ashlar::train::adam_w{.lr = o.lr, .weight_decay = o.weight_decay},
+                                 {.clip = o.clip,
+                                  .schedule = ashlar::train::warmup_cosine{o.warmup, o.steps, 0.1},
+                                  .step_flops = ashlar::search::model_flops(problem),
+                                  .peak_flops = limit.flops});
+  train_steps(trainer, o, speaks, data);
+
+  if (o.sample == 0) return;
+  auto const text = generate(model, o.prompt, o.sample, o.temperature, o.seed);
+  if (speaks) std::cout << "\n---- a sample of what it learned ----\n" << text << '\n';
+}
+
+}  // namespace example
