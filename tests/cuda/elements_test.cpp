@@ -21,6 +21,7 @@ using namespace ashlar::cuda;
 }  // namespace ashlar_test
 
 #include "support/kernel_elements.hpp"
+#include "support/kernel_embedding.hpp"
 
 using ashlar::bfloat16;
 using ashlar_test::device_arrays;
@@ -31,6 +32,7 @@ TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, double,
   ashlar_test::check_random<T>(device);
   ashlar_test::check_sums<T>(device);
   ashlar_test::check_embedding<T>(device);
+  ashlar_test::check_embedding_of_many<T>(device);
 }
 
 TEST_CASE("updates_and_conversions_give_what_the_host_gives") {

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/device/cuda/kernel/columns.hpp>
-#include <ashlar/device/cuda/kernel/embedding.hpp>
+#include <ashlar/device/cuda/kernel/embedding_backward.hpp>
 #include <ashlar/device/cuda/kernel/map.hpp>
 #include <ashlar/device/cuda/kernel/random.hpp>
 #include <ashlar/device/cuda/kernel/sum.hpp>
@@ -20,6 +20,7 @@ using namespace ashlar::cuda;
 }  // namespace ashlar_test
 
 #include "support/kernel_elements.hpp"
+#include "support/kernel_embedding.hpp"
 
 using ashlar_test::emulated_arrays;
 
@@ -30,6 +31,7 @@ TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, ashlar:
     ashlar_test::check_random<T>(device);
     ashlar_test::check_sums<T>(device);
     ashlar_test::check_embedding<T>(device);
+    ashlar_test::check_embedding_of_many<T>(device);
   }
 }
 

@@ -11,7 +11,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <ashlar/device/cuda/kernel/embedding.hpp>
+#include <ashlar/device/cuda/kernel/embedding_backward.hpp>
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::cuda {

@@ -7,14 +7,11 @@
 // shard of `rows` rows from first_row on; an id of another shard gives a zero row and no gradient.
 //
 //   embedding_forward, add_positions     a thread takes a pack of a token's columns
-//   embedding_backward                   1  a thread for each row looks through all ids and links the
-//                                           tokens that have it, in order: head[row], next[token]
-//                                        2  a thread for a pack of a row's columns follows them and adds
 //   add_positions_backward               a thread for a pack of a position's columns
+//   embedding_backward                   embedding_backward.hpp
 //
 // No atomics: tokens are added in rising order, as the host does, so that the bits are the same every
-// time. The look-up is rows x tokens comparisons (4e8 for GPT-2's vocabulary and 8192 tokens), of ids
-// that a whole warp reads at once. Gradients of tables are accumulation_t<T>.
+// time. Gradients of tables are accumulation_t<T>.
 
 #include <cstdint>
 
@@ -48,31 +45,7 @@ struct embedding_each {
   }
 };
 
-struct link_tokens {
-  std::int32_t const* ids;
-  std::int64_t tokens, first_row;
-  std::int32_t* head;  // of each row: its first token, -1 if it has none
-  std::int32_t* next;  // of each token: the next one of its row, -1 after the last
-
-  ASHLAR_HD void operator()(std::int64_t row) const {
-    std::int32_t last = -1;
-    std::int64_t const id = row + first_row;
-    head[row] = -1;
-    for (std::int64_t t = 0; t < tokens; ++t) {
-      if (ids[t] != id) continue;
-      auto const token = static_cast<std::int32_t>(t);
-      if (last < 0) {
-        head[row] = token;
-      } else {
-        next[last] = token;
-      }
-      next[token] = -1;
-      last = token;
-    }
-  }
-};
-
-/// target[0 .. Width) += what visit(add) calls add with.
+/// target[0 .. Width) += the packs that it is called with.
 template <int Width, class T>
 struct addition {
   using A = accumulation_t<T>;
@@ -80,30 +53,10 @@ struct addition {
   pack<A, Width> sums;
 
   ASHLAR_HD explicit addition(A* at) : target(at), sums(load<Width>(at)) {}
-  ASHLAR_HD void operator()(T const* from) {
-    auto const values = load<Width>(from);
+  ASHLAR_HD void operator()(pack<T, Width> const& values) {
     for (int k = 0; k < Width; ++k) sums.at[k] += static_cast<A>(values.at[k]);
   }
   ASHLAR_HD void finish() const { store<Width>(target, sums); }
-};
-
-template <int Width, class T>
-struct embedding_backward_each {
-  T const* dy;
-  std::int32_t const* head;
-  std::int32_t const* next;
-  std::int64_t cols;
-  accumulation_t<T>* dtable;
-
-  ASHLAR_HD void operator()(std::int64_t i) const {
-    division const place(i, cols / Width);
-    std::int32_t token = head[place.quotient];
-    if (token < 0) return;
-    std::int64_t const c = place.remainder * Width;
-    addition<Width, T> add(dtable + place.quotient * cols + c);
-    for (; token >= 0; token = next[token]) add(dy + token * cols + c);
-    add.finish();
-  }
 };
 
 template <int Width, class T>
@@ -140,7 +93,7 @@ struct positions_backward_each {
     if (t < 0) t += sequence;
     if (t >= tokens) return;
     addition<Width, T> add(dpositions + place.quotient * cols + c);
-    for (; t < tokens; t += sequence) add(dy + t * cols + c);
+    for (; t < tokens; t += sequence) add(load<Width>(dy + t * cols + c));
     add.finish();
   }
 };
@@ -160,31 +113,6 @@ void embedding_forward(Launcher const& launch, T const* table, std::int64_t firs
     launch.for_each("embedding_forward",
                     detail::embedding_each<1, T>{table, first_row, rows, cols, ids, y},
                     tokens * cols);
-  }
-}
-
-/// Elements (std::int32_t) of workspace that embedding_backward needs.
-constexpr std::int64_t embedding_backward_workspace(std::int64_t rows, std::int64_t tokens) {
-  return rows + tokens;
-}
-
-template <launcher Launcher, class T>
-void embedding_backward(Launcher const& launch, T const* dy, std::int32_t const* ids,
-                        std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
-                        std::int64_t cols, std::int32_t* workspace, accumulation_t<T>* dtable) {
-  constexpr int w = widest<T>;
-  std::int32_t* const head = workspace;
-  std::int32_t* const next = workspace + rows;
-  launch.for_each("embedding_backward", detail::link_tokens{ids, tokens, first_row, head, next},
-                  rows);
-  if (cols % w == 0 && is_packable(dy) && is_packable(dtable)) {
-    launch.for_each("embedding_backward",
-                    detail::embedding_backward_each<w, T>{dy, head, next, cols, dtable},
-                    rows * (cols / w));
-  } else {
-    launch.for_each("embedding_backward",
-                    detail::embedding_backward_each<1, T>{dy, head, next, cols, dtable},
-                    rows * cols);
   }
 }
 

@@ -7,7 +7,7 @@
 
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/kernel/device.cuh>
-#include <ashlar/device/cuda/kernel/embedding.hpp>
+#include <ashlar/device/cuda/kernel/embedding_backward.hpp>
 
 namespace ashlar::cuda {
 

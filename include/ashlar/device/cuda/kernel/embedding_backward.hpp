@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The gradient of a table whose rows were read by ids (embedding.hpp), on a device:
+//
+//   1  the tokens in the order of their rows (token_sort.hpp)
+//   2  a thread for a pack of a token's columns; where the token is the first one of its row, it adds all of
+//      that row's tokens, in rising order, as the host does: the same bits every time, no atomics
+//
+// Rows that no token has are not touched; ids of another shard come last and add nothing.
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/embedding.hpp>
+#include <ashlar/device/cuda/kernel/launcher.hpp>
+#include <ashlar/device/cuda/kernel/pack.hpp>
+#include <ashlar/device/cuda/kernel/token_sort.hpp>
+
+namespace ashlar::cuda {
+
+namespace detail {
+
+template <int Width, class T>
+struct embedding_backward_each {
+  static constexpr int ahead = 4;  // gradients that a thread reads before it adds them
+  T const* dy;
+  sorted_tokens sorted;
+  std::int64_t tokens, rows, cols;
+  accumulation_t<T>* dtable;
+
+  ASHLAR_HD void operator()(std::int64_t i) const {
+    division const place(i, cols / Width);
+    std::int64_t at = place.quotient;
+    std::int32_t const row = sorted.keys[at];
+    if (row >= rows || (at > 0 && sorted.keys[at - 1] == row)) return;
+    std::int64_t const c = place.remainder * Width;
+    addition<Width, T> add(dtable + row * cols + c);
+    for (; at + ahead <= tokens && sorted.keys[at + ahead - 1] == row; at += ahead) {
+      pack<T, Width> values[ahead];
+      for (int k = 0; k < ahead; ++k)
+        values[k] = load<Width>(dy + sorted.tokens[at + k] * cols + c);
+      for (int k = 0; k < ahead; ++k) add(values[k]);
+    }
+    for (; at < tokens && sorted.keys[at] == row; ++at)
+      add(load<Width>(dy + sorted.tokens[at] * cols + c));
+    add.finish();
+  }
+};
+
+}  // namespace detail
+
+/// Elements (std::int32_t) of workspace that embedding_backward needs.
+constexpr std::int64_t embedding_backward_workspace(std::int64_t rows, std::int64_t tokens) {
+  return detail::token_sort_workspace(rows, tokens);
+}
+
+template <launcher Launcher, class T>
+void embedding_backward(Launcher const& launch, T const* dy, std::int32_t const* ids,
+                        std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
+                        std::int64_t cols, std::int32_t* workspace, accumulation_t<T>* dtable) {
+  if (tokens == 0 || rows == 0 || cols == 0) return;
+  constexpr int w = widest<T>;
+  auto const sorted = detail::sort_tokens(launch, "embedding_backward", ids, tokens, first_row,
+                                          rows, workspace);
+  if (cols % w == 0 && is_packable(dy) && is_packable(dtable)) {
+    launch.for_each("embedding_backward",
+                    detail::embedding_backward_each<w, T>{dy, sorted, tokens, rows, cols, dtable},
+                    tokens * (cols / w));
+  } else {
+    launch.for_each("embedding_backward",
+                    detail::embedding_backward_each<1, T>{dy, sorted, tokens, rows, cols, dtable},
+                    tokens * cols);
+  }
+}
+
+}  // namespace ashlar::cuda
