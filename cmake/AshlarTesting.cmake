@@ -210,9 +210,15 @@ endfunction()
 # it calls are the program's own.
 function(ashlar_add_played_cuda_tests)
   ashlar_glob(sources cuda/played *_test.cpp)
+  list(APPEND sources "${ASHLAR_TEST_DIR}/cuda/gemm_test.cpp")  # the played products are products
   add_library(played_cuda OBJECT EXCLUDE_FROM_ALL
     "${ASHLAR_TEST_DIR}/cuda/played/played_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nccl.cpp"
-    "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nvtx.cpp")
+    "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_blas.cpp"
+    "${ASHLAR_TEST_DIR}/cuda/played/played_nvtx.cpp")
+  # The launcher of played/device stands where nvcc's is. All kernels in one file: quick to compile first.
+  target_include_directories(played_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/played/device")
+  set_source_files_properties("${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp"
+    PROPERTIES COMPILE_OPTIONS -O1)
   target_link_libraries(played_cuda PRIVATE ashlar::cuda ashlar_test_flags)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
