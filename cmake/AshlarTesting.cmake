@@ -7,7 +7,7 @@
 #   tests/unit/*_test.cpp       doctest, one process            label unit
 #   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
 #   tests/cuda/*_test.cpp       doctest on a device, one process or several ranks; label cuda;
-#                               skipped (exit 77) where there is no device
+#                               skipped (exit 77) where there is no device; also *.sh
 #   tests/cuda/played/*_test.cpp   one process with a CUDA and an NCCL that are played on the host
 #   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
 #   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
@@ -176,6 +176,13 @@ function(ashlar_add_cuda_tests)
     set(oversubscribe --oversubscribe)
   endif()
   add_custom_target(cuda_tests)
+  ashlar_glob(scripts cuda *.sh)
+  foreach(script IN LISTS scripts)
+    ashlar_add_script_test(cuda "${script}")
+  endforeach()
+  if(TARGET train_gpt)
+    add_dependencies(cuda_tests train_gpt)
+  endif()
   add_library(cuda_device OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/cuda_device.cpp")
   target_link_libraries(cuda_device PRIVATE ashlar::cuda ashlar_test_flags)
   ashlar_glob(sources cuda *_test.cpp)
@@ -288,18 +295,24 @@ function(ashlar_add_test_programs)
   endforeach()
 endfunction()
 
+# ashlar_add_script_test(<label> <script>)
+function(ashlar_add_script_test label script)
+  cmake_path(GET script STEM name)
+  set(test ${label}/${name})
+  add_test(NAME ${test} COMMAND bash "${script}")
+  ashlar_test_properties(${test} ${label})
+  # Scripts start many jobs, each of several ranks.
+  math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+  set_tests_properties(${test} PROPERTIES
+    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS 2)
+  set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
+    "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}"
+    "ASHLAR_MPIEXEC=${MPIEXEC_EXECUTABLE}" "ASHLAR_TEST_MAX_RANKS=${ashlar_most_ranks}")
+endfunction()
+
 function(ashlar_add_script_tests)
   ashlar_glob(scripts scripts *.sh)
   foreach(script IN LISTS scripts)
-    cmake_path(GET script STEM name)
-    add_test(NAME script/${name} COMMAND bash "${script}")
-    ashlar_test_properties(script/${name} script)
-    # Scripts start many jobs, each of several ranks.
-    math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
-    set_tests_properties(script/${name} PROPERTIES
-      SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS 2)
-    set_property(TEST script/${name} APPEND PROPERTY ENVIRONMENT
-      "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}"
-      "ASHLAR_MPIEXEC=${MPIEXEC_EXECUTABLE}" "ASHLAR_TEST_MAX_RANKS=${ashlar_most_ranks}")
+    ashlar_add_script_test(script "${script}")
   endforeach()
 endfunction()

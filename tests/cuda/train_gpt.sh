@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# train_gpt on GPU ranks: the losses of 50 steps agree with those of the host, within 1e-3 in float and more in
+# products of fewer bits; on 1, 2 and 4 ranks, which share a GPU where there are fewer. And bad input.
+set -euo pipefail
+
+program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"
+[ -x "$program" ] || { echo "skipped: no train_gpt was built"; exit 77; }
+nvidia-smi -L >/dev/null 2>&1 || { echo "skipped: no CUDA device here (nvidia-smi)"; exit 77; }
+gpus="$(nvidia-smi -L | grep -c '^GPU')"
+mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+steps=50
+training=(--layers 2 --d-model 64 --heads 4 --context 32 --batch 8 --text "$ASHLAR_SOURCE_DIR/LICENSE"
+  --steps "$steps" --exact-log)
+
+# As tests/support/nccl_shared_device.hpp, for ranks that are more than GPUs.
+# shellcheck disable=SC2016
+shared='export NCCL_HOSTID="process $$" NCCL_NET=Socket NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=lo \
+  NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1 NCCL_NVLS_ENABLE=0 NCCL_MNNVL_ENABLE=0 NCCL_RAS_ENABLE=0 \
+  NCCL_MAX_NCHANNELS=1 ASHLAR_NCCL_TIMEOUT=60; exec "$@"'
+
+# losses <ranks> <file> <options>...
+losses() {
+  local ranks="$1" file="$2" run=()
+  shift 2
+  if [ "$ranks" -gt "$gpus" ]; then run=(bash -c "$shared" rank); fi
+  "$mpiexec" -n "$ranks" "${run[@]}" "$program" "${training[@]}" "$@" | grep '^loss' >"$file"
+  [ "$(wc -l <"$file")" -eq "$steps" ] || { echo "$ranks ranks, $*: not $steps losses"; exit 1; }
+}
+
+# compare <ranks> <tolerance> <options>...
+compare() {
+  local ranks="$1" tolerance="$2"
+  shift 2
+  losses "$ranks" "$work/losses" --device cuda "$@"
+  paste "$work/reference" "$work/losses" | awk -v what="$ranks ranks, $*" -v most="$tolerance" '
+    {d = ($6 - $3) / $3; if (d < 0) d = -d; if (d > worst) worst = d}
+    END {printf "%-55s largest relative difference %.1e\n", what, worst; exit !(worst < most)}'
+}
+
+losses 1 "$work/reference" --device cpu
+for ranks in 1 2 4; do
+  for layout in data tensor auto; do compare "$ranks" 1e-3 --layout "$layout"; done
+done
+losses 1 "$work/reference" --device cpu --dropout 0.1
+compare 2 1e-3 --dropout 0.1
+losses 1 "$work/reference" --device cpu
+for ranks in 1 2; do
+  compare "$ranks" 1e-2 --precision tf32
+  compare "$ranks" 2e-2 --precision bf16
+done
+
+# One GPU more than there are.
+status=0
+timeout 120 "$mpiexec" -n $((gpus + 1)) "$program" --device cuda >"$work/out" 2>&1 || status=$?
+if [ "$status" -eq 0 ] || [ "$status" -eq 124 ] || ! grep -q "Start as many ranks on a node" "$work/out"; then
+  echo "more ranks than GPUs (exit $status):"
+  cat "$work/out"
+  exit 1
+fi
+grep "Start as many ranks on a node" "$work/out"
