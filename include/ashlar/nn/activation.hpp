@@ -7,7 +7,6 @@
 // (device/functor.hpp). A non-linear map never acts on a partial tensor.
 
 #include <ashlar/device/functor.hpp>
-#include <ashlar/device/host/map.hpp>
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 
@@ -15,24 +14,22 @@ namespace ashlar::nn {
 
 template <class T, int XRank, class Functor, class At>
 class placed_activation {
-  using input = tensor_for<T, XRank, decltype(std::declval<At>().x())>;
+  using input = input_of<T, XRank, At>;
 
  public:
   explicit placed_activation(At const& at) : at_(at) {}
 
   auto forward(input const& x, pass const& p) {
     auto y = empty<T, XRank>(x.mesh(), x.extents(), at_.y());
-    device::host::map(static_cast<T const*>(x.data()), x.local_elements(), y.data(),
-                      [](T v) { return Functor::value(v); });
+    map(x.mesh().processor(), device::value_of<Functor>{}, x.data(), x.local_elements(), y.data());
     if (p.saves()) x_ = x;
     return y;
   }
   template <distributed DY>
   auto backward(DY const& dy) {
     auto dx = empty<T, XRank>(dy.mesh(), dy.extents(), at_.dx());
-    device::host::map(static_cast<T const*>(x_.data()), static_cast<T const*>(dy.data()),
-                      x_.local_elements(), dx.data(),
-                      [](T v, T g) { return Functor::derivative(v) * g; });
+    map(dy.mesh().processor(), device::gradient_of<Functor>{}, x_.data(), dy.data(),
+        x_.local_elements(), dx.data());
     x_ = {};
     return dx;
   }
@@ -64,8 +61,8 @@ class activation {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const&, At const& at, stream_counter&) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const&, shape const&, At const& at, stream_counter&) const {
     return placed_activation<T, XRank, Functor, At>(at);
   }
 };

@@ -11,10 +11,9 @@
 // Split by sequences (dim 0) or by heads (dim 2); a head or a sequence is never cut, and uneven
 // numbers of them are legal. Saves the log-sum-exp of each row, not the scores.
 
-#include <ashlar/device/host/attention.hpp>
-#include <ashlar/device/host/attention_backward.hpp>
+#include <ashlar/device/attention_extents.hpp>
+#include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
-#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 
@@ -22,8 +21,8 @@ enum class attention_mask : signed char { causal, none };
 
 template <class T, class At>
 class placed_attention {
-  using input = tensor_for<T, 4, decltype(std::declval<At>().x())>;
-  using output = tensor_for<T, 4, decltype(std::declval<At>().y())>;
+  using input = input_of<T, 4, At>;
+  using output = output_of<T, 4, At>;
 
  public:
   placed_attention(At const& at, attention_mask mask) : at_(at), mask_(mask) {}
@@ -32,13 +31,13 @@ class placed_attention {
     auto const e = extents(x);
     output y(x.mesh(), {x.extents()[0], x.extents()[1], x.extents()[2], e.head_dim},
              as_value(at_.y()));
-    log_sum_exp_.resize(static_cast<std::size_t>(e.batch * e.heads * e.sequence));
-    buffer<T> workspace(x.mesh().memory(), device::host::attention_forward_workspace(e));
-    device::host::attention_forward(static_cast<T const*>(x.data()), e, workspace.data(), y.data(),
-                                    log_sum_exp_.data());
+    kept<accumulation_t<T>> log_sum_exp(x.mesh(), e.batch * e.heads * e.sequence);
+    attention_forward(x.mesh().processor(), x.mesh().memory(), x.data(), e, y.data(),
+                      log_sum_exp.data());
     if (p.saves()) {
       x_ = x;
       y_ = y;
+      log_sum_exp_ = std::move(log_sum_exp);
     }
     return y;
   }
@@ -47,13 +46,11 @@ class placed_attention {
   auto backward(DY const& dy) {
     auto const e = extents(x_);
     auto dx = empty<T, 4>(dy.mesh(), x_.extents(), at_.dx());
-    buffer<T> workspace(dy.mesh().memory(), device::host::attention_backward_workspace(e));
-    device::host::attention_backward(
-        static_cast<T const*>(dy.data()), static_cast<T const*>(x_.data()),
-        static_cast<T const*>(y_.data()), static_cast<T const*>(log_sum_exp_.data()), e,
-        workspace.data(), dx.data());
+    attention_backward(dy.mesh().processor(), dy.mesh().memory(), dy.data(), x_.data(), y_.data(),
+                       log_sum_exp_.data(), e, dx.data());
     x_ = {};
     y_ = {};
+    log_sum_exp_ = {};
     return dx;
   }
 
@@ -61,7 +58,7 @@ class placed_attention {
   void for_each_parameter(F) {}
 
  private:
-  device::host::attention_extents extents(input const& x) const {
+  device::attention_extents extents(input const& x) const {
     return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3,
             mask_ == attention_mask::causal};
   }
@@ -70,7 +67,7 @@ class placed_attention {
   attention_mask mask_;
   input x_;
   output y_;
-  std::vector<T> log_sum_exp_;
+  kept<accumulation_t<T>> log_sum_exp_;
 };
 
 /// [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]. Communicates nothing of its own.
@@ -103,8 +100,8 @@ class attention_core {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const&, At const& at, stream_counter&) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const&, shape const&, At const& at, stream_counter&) const {
     static_assert(XRank == 4,
                   "nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].");
     return placed_attention<T, At>(at, mask_);

@@ -34,6 +34,10 @@ class placed_chain {
   auto backward(DY dy) {
     return backward_from<static_cast<int>(sizeof...(Parts)) - 1>(std::move(dy));
   }
+  template <class Values>
+  void check_input(Values values) const {
+    if constexpr (sizeof...(Parts) > 0) std::get<0>(parts_).check_input(values);
+  }
   template <class F>
   void for_each_parameter(F f) {
     std::apply([&](auto&... part) { (part.for_each_parameter(f), ...); }, parts_);
@@ -125,15 +129,15 @@ class chain {
     return x;
   }
 
-  template <class T, int XRank, class Cursor>
-  auto place_part(mesh const& m, shape const& x, Cursor const& cursor,
+  template <class T, int XRank, class Mesh, class Cursor>
+  auto place_part(Mesh const& m, shape const& x, Cursor const& cursor,
                   stream_counter& streams) const {
     return place_from<T, XRank, 0>(m, x, cursor, streams, std::tuple<>{});
   }
 
  private:
-  template <class T, int XRank, int I, class Cursor, class... Placed>
-  auto place_from(mesh const& m, shape const& x, Cursor const& cursor, stream_counter& streams,
+  template <class T, int XRank, int I, class Mesh, class Cursor, class... Placed>
+  auto place_from(Mesh const& m, shape const& x, Cursor const& cursor, stream_counter& streams,
                   std::tuple<Placed...> done) const {
     if constexpr (I == static_cast<int>(sizeof...(Layers))) {
       return placed_chain<Placed...>(std::move(done));
@@ -172,6 +176,10 @@ class placed_repeat {
     for (std::size_t i = copies_.size() - 1; i-- > 0;) dx = copies_[i].backward(std::move(dx));
     return dx;
   }
+  template <class Values>
+  void check_input(Values values) const {
+    copies_.front().check_input(values);
+  }
   template <class F>
   void for_each_parameter(F f) {
     for (auto& copy : copies_) copy.for_each_parameter(f);
@@ -207,8 +215,8 @@ class repeated {
   }
   constexpr shape output_extents(shape const& x) const { return x; }
 
-  template <class T, int XRank, class Cursor>
-  auto place_part(mesh const& m, shape const& x, Cursor cursor, stream_counter& streams) const {
+  template <class T, int XRank, class Mesh, class Cursor>
+  auto place_part(Mesh const& m, shape const& x, Cursor cursor, stream_counter& streams) const {
     static_assert(!Cursor::is_static,
                   "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                   "repeat<n>(block).");

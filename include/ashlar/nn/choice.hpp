@@ -13,14 +13,21 @@
 //
 // A cursor walks the plan while a net is placed: choice() of the current element, then advance.
 // recomputed() is that of the plan.
+//
+// Both say what the net computes on, processor_type, and so which tensors a layer takes: input_of<T,
+// Rank, At> is x, output_of<T, Rank, At> is y.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/search/plan.hpp>
+#include <ashlar/tensor/tensor.hpp>
 
 namespace ashlar::nn {
 
+template <class Processor = device::host::processor>
 class run_time_choice {
  public:
+  using processor_type = Processor;
+
   explicit run_time_choice(search::layer_choice const& choice) : choice_(choice) {}
   placement x() const { return choice_.x; }
   placement y() const { return choice_.y; }
@@ -51,8 +58,10 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-template <auto const& Plan, int Index>
+template <auto const& Plan, int Index, class Processor = device::host::processor>
 struct compile_time_choice {
+  using processor_type = Processor;
+
   static constexpr auto x() { return tag_of<Plan[Index].x>{}; }
   static constexpr auto y() { return tag_of<Plan[Index].y>{}; }
   static constexpr auto dy() { return tag_of<Plan[Index].dy>{}; }
@@ -80,12 +89,15 @@ struct compile_time_choice {
 };
 
 /// Walks a plan that is a value.
+template <class Processor = device::host::processor>
 struct run_time_cursor {
-  search::plan const* plan;
-  int index = 0;
+  using processor_type = Processor;
   static constexpr bool is_static = false;
 
-  run_time_choice choice() const { return run_time_choice((*plan)[index]); }
+  search::plan const* plan;
+  int index = 0;
+
+  run_time_choice<Processor> choice() const { return run_time_choice<Processor>((*plan)[index]); }
   int recomputed() const { return plan->recomputed; }
   template <int Count>
   run_time_cursor advance() const {
@@ -95,18 +107,26 @@ struct run_time_cursor {
 };
 
 /// Walks a plan that the compiler knows.
-template <auto const& Plan, int Index = 0>
+template <auto const& Plan, int Index = 0, class Processor = device::host::processor>
 struct compile_time_cursor {
+  using processor_type = Processor;
   static constexpr bool is_static = true;
   static constexpr int index = Index;
 
-  static constexpr compile_time_choice<Plan, Index> choice() { return {}; }
+  static constexpr compile_time_choice<Plan, Index, Processor> choice() { return {}; }
   static constexpr int recomputed() { return Plan.recomputed; }
   template <int Count>
-  static constexpr compile_time_cursor<Plan, Index + Count> advance() {
+  static constexpr compile_time_cursor<Plan, Index + Count, Processor> advance() {
     return {};
   }
 };
+
+/// What a layer takes and what it makes, at a choice.
+template <class T, int Rank, class At>
+using input_of = tensor_for<T, Rank, decltype(std::declval<At>().x()), typename At::processor_type>;
+template <class T, int Rank, class At>
+using output_of = tensor_for<T, Rank, decltype(std::declval<At>().y()),
+                             typename At::processor_type>;
 
 /// Names a constexpr plan for nn::place: nn::place<float>(net, mesh, nn::constant<plan>).
 template <auto const& Plan>

@@ -12,12 +12,9 @@
 // sums of exponentials and the targets' logits in one all-reduce. These two statistics are part of
 // the plan and priced like every other move.
 
-#include <algorithm>
-
-#include <ashlar/device/host/cross_entropy.hpp>
-#include <ashlar/device/host/softmax.hpp>
+#include <ashlar/device/host/operations.hpp>
+#include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
-#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 
@@ -28,20 +25,33 @@ struct loss_share {
 
 template <class T, int XRank, class At>
 class placed_cross_entropy {
-  using input = tensor_for<T, XRank, decltype(std::declval<At>().x())>;
+  using A = accumulation_t<T>;
+  using processor = typename At::processor_type;
+  using input = input_of<T, XRank, At>;
+  using rows_of = tensor_for<A, XRank - 1, decltype(std::declval<At>().template statistic_to<0>()),
+                             processor>;
 
  public:
-  explicit placed_cross_entropy(At const& at) : at_(at) {}
+  placed_cross_entropy(At const& at, std::int64_t classes) : at_(at), classes_(classes) {}
 
-  /// `targets` lie whole on every rank; `scale` multiplies the gradient (1 / rows of the step).
-  /// Throws ashlar::error on every rank if a target is not below the number of classes.
+  /// Throws ashlar::error if a target is not below the number of classes.
+  void check_targets(std::span<std::int32_t const> targets) const {
+    for (auto const target : targets)
+      if (target >= classes_)
+        throw error("nn::softmax_cross_entropy", "target " + std::to_string(target) +
+                                                     " is none of the " + std::to_string(classes_) +
+                                                     " classes.");
+  }
+
+  /// Adds this rank's share of the summed loss to *total, in the processor's memory. `targets` lie
+  /// whole on every rank; `scale` multiplies the gradient (1 / rows of the step).
   template <distributed Logits, distributed Targets>
-  loss_share forward(Logits const& logits, Targets const& targets, double scale) {
-    check_targets(targets.local(), logits.extents()[XRank - 1]);
+  void forward(Logits const& logits, Targets const& targets, double scale, double* total) {
     x_ = redistribute(logits, at_.x());
     targets_ = redistribute(targets.as_dynamic(), rows_placement());
     scale_ = scale;
     auto const& m = x_.mesh();
+    auto const& on = m.processor();
     shape rows_extents, pair_extents;
     for (int d = 0; d + 1 < XRank; ++d) {
       rows_extents.extent.push_back(x_.extents()[d]);
@@ -51,64 +61,47 @@ class placed_cross_entropy {
     std::int64_t const columns = x_.local_size(XRank - 1);
     std::int64_t rows = 1;
     for (int d = 0; d + 1 < XRank; ++d) rows *= x_.local_size(d);
-    T const* const logit = x_.data();
-    std::int32_t const* const target = targets_.data();
-    std::int64_t const first = x_.local_box()[XRank - 1].begin;
 
-    auto local_maximum = empty<T, XRank - 1>(m, rows_extents, at_.template statistic_from<0>());
-    if (columns > 0) device::host::row_max(logit, rows, columns, local_maximum.data());
-    else std::fill_n(local_maximum.data(), rows, identity_of<T>(reduction::max));
-    auto const maximum = redistribute(local_maximum, at_.template statistic_to<0>());
+    auto local_maximum = empty<A, XRank - 1>(m, rows_extents, at_.template statistic_from<0>());
+    row_max(on, x_.data(), rows, columns, local_maximum.data());
+    maximum_ = redistribute(local_maximum, at_.template statistic_to<0>());
 
-    auto local_pair = empty<T, XRank>(m, pair_extents, at_.template statistic_from<1>());
-    buffer<T> columns_of(m.memory(), 2 * rows);  // sums, then target logits
-    T* const sum = columns_of.data();
-    T* const own = sum + rows;
-    device::host::cross_entropy_exp_sum(logit, static_cast<T const*>(maximum.data()), rows, columns,
-                                        sum);
-    device::host::cross_entropy_target_logit(logit, target, rows, columns, first, own);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      local_pair.data()[2 * r] = sum[r];
-      local_pair.data()[2 * r + 1] = own[r];
-    }
+    auto local_pair = empty<A, XRank>(m, pair_extents, at_.template statistic_from<1>());
+    buffer<A> columns_of(m.memory(), 2 * rows);  // sums, then target logits
+    A* const sum = columns_of.data();
+    A* const own = sum + rows;
+    row_exp_sum(on, x_.data(), maximum_.data(), rows, columns, sum);
+    cross_entropy_target_logit(on, x_.data(), targets_.data(), rows, columns,
+                               x_.local_box()[XRank - 1].begin, own);
+    copy_rows(on, rows, sum, 1, local_pair.data(), 2);
+    copy_rows(on, rows, own, 1, local_pair.data() + 1, 2);
     auto const pair = redistribute(local_pair, at_.template statistic_to<1>());
-    maximum_.assign(maximum.data(), maximum.data() + rows);
-    sum_.resize(static_cast<std::size_t>(rows));
-    for (std::int64_t r = 0; r < rows; ++r) {
-      sum_[static_cast<std::size_t>(r)] = pair.data()[2 * r];
-      own[r] = pair.data()[2 * r + 1];
-    }
-
-    buffer<T> losses(m.memory(), rows);
-    device::host::cross_entropy_loss(static_cast<T const*>(maximum_.data()),
-                                     static_cast<T const*>(sum_.data()), static_cast<T const*>(own),
-                                     target, rows, losses.data());
-    loss_share share;
-    if (is_representative(as_value(at_.y()), m.here()))
-      for (std::int64_t r = 0; r < rows; ++r) share.sum += static_cast<double>(losses.data()[r]);
-    return share;
+    sum_ = kept<A>(m, rows);
+    copy_rows(on, rows, pair.data(), 2, sum_.data(), 1);
+    copy_rows(on, rows, pair.data() + 1, 2, own, 1);
+    if (!is_representative(as_value(at_.y()), m.here())) return;
+    buffer<A> losses(m.memory(), rows);
+    cross_entropy_loss(on, maximum_.data(), sum_.data(), own, targets_.data(), rows, losses.data());
+    add_sum(on, m.memory(), losses.data(), rows, total);
   }
 
   /// The gradient of the logits, times the scale of forward().
   auto backward() {
     auto dx = empty<T, XRank>(x_.mesh(), x_.extents(), at_.dx());
-    std::int64_t const columns = x_.local_size(XRank - 1);
-    device::host::cross_entropy_gradient(
-        static_cast<T const*>(x_.data()), static_cast<std::int32_t const*>(targets_.data()),
-        static_cast<T const*>(maximum_.data()), static_cast<T const*>(sum_.data()),
-        static_cast<std::int64_t>(sum_.size()), columns, x_.local_box()[XRank - 1].begin, T(scale_),
-        dx.data());
+    cross_entropy_gradient(x_.mesh().processor(), x_.data(), targets_.data(), maximum_.data(),
+                           sum_.data(), sum_.size(), x_.local_size(XRank - 1),
+                           x_.local_box()[XRank - 1].begin, A(scale_), dx.data());
     x_ = {};
+    maximum_ = {};
+    sum_ = {};
     return dx;
   }
 
  private:
-  static void check_targets(std::span<std::int32_t const> targets, std::int64_t classes) {
-    for (auto const target : targets)
-      if (target >= classes)
-        throw error("nn::softmax_cross_entropy", "target " + std::to_string(target) +
-                                                     " is none of the " + std::to_string(classes) +
-                                                     " classes.");
+  /// One value a row, `from` and `to` elements apart.
+  static void copy_rows(processor const& on, std::int64_t rows, A const* source, std::int64_t from,
+                        A* target, std::int64_t to) {
+    copy_strided(on, 1, &rows, source, &from, target, &to);
   }
 
   /// Where the targets of the local rows are: as the logits, the class dim aside.
@@ -120,9 +113,11 @@ class placed_cross_entropy {
   }
 
   At at_;
+  std::int64_t classes_;
   input x_;
-  tensor<std::int32_t, XRank - 1, dynamic> targets_;
-  std::vector<T> maximum_, sum_;
+  tensor<std::int32_t, XRank - 1, dynamic, processor> targets_;
+  rows_of maximum_;
+  kept<A> sum_;
   double scale_ = 1;
 };
 
@@ -153,8 +148,8 @@ class softmax_cross_entropy {
   }
 
   template <class T, int XRank, class At>
-  auto place(At const& at) const {
-    return placed_cross_entropy<T, XRank, At>(at);
+  auto place(At const& at, std::int64_t classes) const {
+    return placed_cross_entropy<T, XRank, At>(at, classes);
   }
 };
 

@@ -7,14 +7,24 @@
 // otherwise. The mask is a function of (seed, layer, pass number, global index), so it is the same
 // on every mesh and placement, and the backward pass makes it again instead of storing it.
 
-#include <ashlar/device/host/dropout.hpp>
 #include <ashlar/nn/layer.hpp>
+
+namespace ashlar::detail {
+
+/// The processor's dropout: in nn that is the name of the layer.
+template <class Processor, class T>
+void drop(Processor const& on, T const* x, std::int64_t count, double p, std::uint64_t seed,
+          std::uint64_t number, std::int64_t first, T* y) {
+  dropout(on, x, count, p, seed, number, first, y);
+}
+
+}  // namespace ashlar::detail
 
 namespace ashlar::nn {
 
 template <class T, int XRank, class At>
 class placed_dropout {
-  using input = tensor_for<T, XRank, decltype(std::declval<At>().x())>;
+  using input = input_of<T, XRank, At>;
 
  public:
   placed_dropout(At const& at, double p, std::uint64_t layer) : at_(at), p_(p), layer_(layer) {}
@@ -37,17 +47,19 @@ class placed_dropout {
  private:
   template <class From, class To>
   void apply(From const& from, To& to) const {
+    auto const& on = from.mesh().processor();
+    T const* const begin = from.data();
     if (!pass_.training || p_ == 0) {
-      std::copy_n(from.data(), from.local_elements(), to.data());
+      copy_elements(on, begin, from.local_elements(), to.data());
       return;
     }
     std::uint64_t const stream = (layer_ << 40) + static_cast<std::uint64_t>(
                                                       pass_.number);  // no two masks share one
     ashlar::detail::for_each_global_run(
-        from.extents(), from.local_box(), from.data(),
+        from.extents(), from.local_box(), begin,
         [&](std::int64_t first, std::int64_t count, T const* source) {
-          device::host::dropout_forward(source, count, p_, pass_.seed, stream, first,
-                                        to.data() + (source - from.data()));
+          ashlar::detail::drop(on, source, count, p_, pass_.seed, stream, first,
+                               to.data() + (source - begin));
         });
   }
 
@@ -76,8 +88,8 @@ class dropout {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const&, At const& at, stream_counter& streams) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const&, shape const&, At const& at, stream_counter& streams) const {
     return placed_dropout<T, XRank, At>(at, p_, 1 + streams.next++);
   }
 

@@ -11,7 +11,6 @@
 // The table may be split by columns (features) or by rows (vocabulary: ids that are elsewhere give
 // zero and the result is partial); ids by sequences or places. Ids outside the vocabulary are an error.
 
-#include <ashlar/device/host/embedding.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
@@ -21,7 +20,7 @@ inline constexpr no_positions_tag no_positions{};
 
 template <class T, class At>
 class placed_embedding {
-  using input = tensor_for<std::int32_t, 2, decltype(std::declval<At>().x())>;
+  using input = input_of<std::int32_t, 2, At>;
   using table_type = parameter_of<T, 2, 0, At>;
   using positions_type = parameter_of<T, 2, 1, At>;
 
@@ -30,12 +29,10 @@ class placed_embedding {
                    std::optional<positions_type> positions)
       : at_(at), features_(features), table_(std::move(table)), positions_(std::move(positions)) {}
 
-  /// Throws ashlar::error if an id is outside the vocabulary. The input of a model is whole on every
-  /// rank, so each of them throws.
-  template <distributed Ids>
-  void check(Ids const& ids) const {
+  /// Throws ashlar::error if an id is outside the vocabulary.
+  void check(std::span<std::int32_t const> ids) const {
     auto const vocabulary = table_.value().extents()[0];
-    for (auto const id : ids.local())
+    for (auto const id : ids)
       if (id < 0 || id >= vocabulary)
         throw error("nn::embedding", "token " + std::to_string(id) +
                                          " is outside the vocabulary of " +
@@ -47,14 +44,13 @@ class placed_embedding {
     auto y = empty<T, 3>(ids.mesh(), shape{ids.extents()[0], ids.extents()[1], features_}, at_.y());
     auto const& rows = table.local_box()[0];
     std::int64_t const columns = y.local_size(2), tokens = ids.local_elements();
-    device::host::embedding_forward(static_cast<T const*>(table.data()), rows.begin, rows.size,
-                                    columns, static_cast<std::int32_t const*>(ids.data()), tokens,
-                                    y.data());
+    auto const& on = ids.mesh().processor();
+    embedding_forward(on, table.data(), rows.begin, rows.size, columns, ids.data(), tokens,
+                      y.data());
     if (positions_) {
       auto const positions = positions_->use();
       if (tokens > 0)
-        device::host::add_positions(static_cast<T const*>(positions.data()), ids.local_size(1),
-                                    columns, 0, tokens, y.data());
+        add_positions(on, positions.data(), ids.local_size(1), columns, 0, tokens, y.data());
     }
     if (p.saves()) ids_ = ids;
     return y;
@@ -66,12 +62,12 @@ class placed_embedding {
     auto& table = table_.pending();
     auto const& rows = table.local_box()[0];
     std::int64_t const columns = dy.local_size(2), tokens = ids_.local_elements();
-    device::host::embedding_backward(static_cast<T const*>(dy.data()),
-                                     static_cast<std::int32_t const*>(ids_.data()), tokens,
-                                     rows.begin, rows.size, columns, table.data());
+    auto const& on = dy.mesh().processor();
+    embedding_backward(on, dy.mesh().memory(), dy.data(), ids_.data(), tokens, rows.begin,
+                       rows.size, columns, table.data());
     if (positions_ && tokens > 0)
-      device::host::add_positions_backward(static_cast<T const*>(dy.data()), ids_.local_size(1),
-                                           columns, 0, tokens, positions_->pending().data());
+      add_positions_backward(on, dy.data(), ids_.local_size(1), columns, 0, tokens,
+                             positions_->pending().data());
     return std::move(ids_);
   }
 
@@ -117,8 +113,8 @@ class embedding {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
     static_assert(XRank == 2, "nn::embedding: the input must be [batch, seq].");
     constexpr double deviation = 0.02;  // GPT-2's
     auto table = random_parameter<T, 2, 0>("table", m, {vocabulary_, features_}, at, deviation,

@@ -28,12 +28,10 @@ class placed_embedding_tables {
   placed_embedding_tables(At const& at, shape const& y, values_type values)
       : at_(at), y_extents_(y), values_(std::move(values)) {}
 
-  /// Throws ashlar::error if an id is in no row. The input of a model is whole on every rank, so each
-  /// of them throws.
-  template <distributed Ids>
-  void check(Ids const& ids) const {
+  /// Throws ashlar::error if an id is in no row.
+  void check(std::span<std::int32_t const> ids) const {
     auto const rows = values_.value().extents()[1];
-    for (auto const id : ids.local())
+    for (auto const id : ids)
       if (id < 0 || id >= rows)
         throw error("nn::embedding_tables", "id " + std::to_string(id) + " is outside the " +
                                                 std::to_string(rows) + " rows of a table.");

@@ -11,8 +11,6 @@
 //   chain(.., flatten(), linear(512 * 7 * 7, 4096))      whole, or split by images
 //   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         besides split by channels, rows or columns
 
-#include <algorithm>
-
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/image.hpp>
 
@@ -20,7 +18,7 @@ namespace ashlar::nn {
 
 template <class T, int XRank, class At>
 class placed_flatten {
-  using input = tensor_for<T, XRank, decltype(std::declval<At>().x())>;
+  using input = input_of<T, XRank, At>;
 
  public:
   placed_flatten(At const& at, shape const& x, shape const& y)
@@ -28,13 +26,13 @@ class placed_flatten {
 
   auto forward(input const& x, pass const&) {
     auto y = empty<T, 2>(x.mesh(), y_extents_, at_.y());
-    std::copy_n(x.data(), x.local_elements(), y.data());
+    copy_elements(x.mesh().processor(), x.data(), x.local_elements(), y.data());
     return y;
   }
   template <distributed DY>
   auto backward(DY const& dy) {
     auto dx = empty<T, XRank>(dy.mesh(), x_extents_, at_.dx());
-    std::copy_n(dy.data(), dy.local_elements(), dx.data());
+    copy_elements(dy.mesh().processor(), dy.data(), dy.local_elements(), dx.data());
     return dx;
   }
   template <class F>
@@ -64,8 +62,8 @@ class flatten {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const& x, At const& at, stream_counter&) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const&, shape const& x, At const& at, stream_counter&) const {
     return placed_flatten<T, XRank, At>(at, x, spec(x).y);
   }
 };

@@ -44,12 +44,16 @@ class leaf {
 
   template <distributed X>
   auto forward(X const& x, pass const& p) {
-    if constexpr (requires { placed_.check(x); }) placed_.check(x);  // where all ranks see it
     return placed_.forward(redistribute(x, at_.x()), p);
   }
   template <distributed DY>
   auto backward(DY const& dy) {
     return placed_.backward(redistribute(dy, at_.dy()));
+  }
+  /// Refuses values that the net's input must not have, if this layer is its first.
+  template <class Values>
+  void check_input(Values values) const {
+    if constexpr (requires { placed_.check(values); }) placed_.check(values);
   }
   template <class F>
   void for_each_parameter(F f) {
@@ -119,12 +123,19 @@ constexpr shape output_extents(Layer const& layer, shape const& x) {
   else return layer.output_extents(x);
 }
 
-template <class T, int XRank, class Layer, class Cursor>
-auto place_part(Layer const& layer, mesh const& m, shape const& x, Cursor const& cursor,
-                stream_counter& streams) {
+template <class T, int XRank, class Layer, class Cursor, class Processor>
+auto place_part(Layer const& layer, basic_mesh<Processor> const& m, shape const& x,
+                Cursor const& cursor, stream_counter& streams) {
   if constexpr (blueprint<Layer>) {
     auto const at = cursor.choice();
-    return leaf(layer.template place<T, XRank>(m, x, at, streams), at);
+    constexpr bool computes_there = Processor::is_host || requires {
+      layer.template place<T, XRank>(m, x, at, streams);
+    };
+    static_assert(computes_there,
+                  "nn::place: this layer computes on the host only. Place the net on an "
+                  "ashlar::mesh, or give the layer a place() for any basic_mesh (nn/layer.hpp).");
+    if constexpr (computes_there)
+      return leaf(layer.template place<T, XRank>(m, x, at, streams), at);
   } else {
     return layer.template place_part<T, XRank>(m, x, cursor, streams);
   }

@@ -6,18 +6,17 @@
 // Layer norm over the last dim, with gain and bias: y = (x - mean) / sqrt(variance + ε) · gain + bias.
 // The last dim must be whole on every rank; rows may be split. Parameters are replicated in use.
 
-#include <ashlar/device/host/layer_norm.hpp>
-#include <ashlar/device/host/layer_norm_backward.hpp>
+#include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
-#include <ashlar/support/buffer.hpp>
 
 namespace ashlar::nn {
 
 template <class T, int XRank, class At>
 class placed_layer_norm {
-  using input = tensor_for<T, XRank, decltype(std::declval<At>().x())>;
+  using input = input_of<T, XRank, At>;
   using gain_type = parameter_of<T, 1, 0, At>;
   using bias_type = parameter_of<T, 1, 1, At>;
+  using A = accumulation_t<T>;
   static constexpr double epsilon = 1e-5;
 
  public:
@@ -30,13 +29,14 @@ class placed_layer_norm {
     auto y = empty<T, XRank>(x.mesh(), x.extents(), at_.y());
     std::int64_t const columns = x.extents()[XRank - 1];
     std::int64_t const rows = columns == 0 ? 0 : x.local_elements() / columns;
-    mean_.resize(static_cast<std::size_t>(rows));
-    rstd_.resize(static_cast<std::size_t>(rows));
-    device::host::layer_norm_forward(static_cast<T const*>(x.data()),
-                                     static_cast<T const*>(gain.data()),
-                                     static_cast<T const*>(bias.data()), rows, columns, T(epsilon),
-                                     y.data(), mean_.data(), rstd_.data());
-    if (p.saves()) x_ = x;
+    kept<A> mean(x.mesh(), rows), rstd(x.mesh(), rows);
+    layer_norm_forward(x.mesh().processor(), x.data(), gain.data(), bias.data(), rows, columns,
+                       A(epsilon), y.data(), mean.data(), rstd.data());
+    if (p.saves()) {
+      x_ = x;
+      mean_ = std::move(mean);
+      rstd_ = std::move(rstd);
+    }
     return y;
   }
 
@@ -44,12 +44,13 @@ class placed_layer_norm {
   auto backward(DY const& dy) {
     auto const gain = gain_.use();
     auto dx = empty<T, XRank>(dy.mesh(), dy.extents(), at_.dx());
-    device::host::layer_norm_backward(
-        static_cast<T const*>(dy.data()), static_cast<T const*>(x_.data()),
-        static_cast<T const*>(mean_.data()), static_cast<T const*>(rstd_.data()),
-        static_cast<T const*>(gain.data()), static_cast<std::int64_t>(mean_.size()),
-        dy.extents()[XRank - 1], dx.data(), gain_.pending().data(), bias_.pending().data());
+    layer_norm_backward(dy.mesh().processor(), dy.mesh().memory(), dy.data(), x_.data(),
+                        mean_.data(), rstd_.data(), gain.data(), mean_.size(),
+                        dy.extents()[XRank - 1], dx.data(), gain_.pending().data(),
+                        bias_.pending().data());
     x_ = {};
+    mean_ = {};
+    rstd_ = {};
     return dx;
   }
 
@@ -64,7 +65,7 @@ class placed_layer_norm {
   gain_type gain_;
   bias_type bias_;
   input x_;
-  std::vector<T> mean_, rstd_;
+  kept<A> mean_, rstd_;
 };
 
 /// x [.., features] -> y of the same extents. Communicates nothing of its own: rows are whole.
@@ -90,8 +91,8 @@ class layer_norm {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const& m, shape const&, At const& at, stream_counter&) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const& m, shape const&, At const& at, stream_counter&) const {
     return placed_layer_norm<T, XRank, At>(
         at, constant_parameter<T, 1, 0>("gain", m, {features_}, at, T(1)),
         constant_parameter<T, 1, 1>("bias", m, {features_}, at, T(0)));

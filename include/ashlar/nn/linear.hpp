@@ -12,11 +12,8 @@
 // Rows of the plan: contraction signatures joined forward and backward (signature/training_row.hpp).
 // Initialization: normal deviates of variance 1 / in, as GPT-2 scales them; bias zero.
 
-#include <algorithm>
 #include <cmath>
 
-#include <ashlar/device/host/gemm.hpp>
-#include <ashlar/device/host/map.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
@@ -25,7 +22,7 @@ template <class T, int XRank, int In, int Out, class At>
 class placed_linear {
   static constexpr int lead = XRank - In;
   static constexpr int y_dims = lead + Out;
-  using input = tensor_for<T, XRank, decltype(std::declval<At>().x())>;
+  using input = input_of<T, XRank, At>;
   using weight = parameter_of<T, In + Out, 0, At>;
   using bias_type = parameter_of<T, Out, 1, At>;
 
@@ -38,12 +35,12 @@ class placed_linear {
     auto y = empty<T, y_dims>(x.mesh(), y_extents_, at_.y());
     std::int64_t const k = product(x, lead, XRank), n = product(y, lead, y_dims);
     std::int64_t const m = product(y, 0, lead);
-    if (bias_) {
-      auto const b = bias_->use();
-      for (std::int64_t i = 0; i < m; ++i) std::copy_n(b.data(), n, y.data() + i * n);
-    }
-    device::host::gemm(false, false, m, n, k, T(1), x.data(), k, w.data(), n, T(bias_ ? 1 : 0),
-                       y.data(), n);
+    auto const& on = x.mesh().processor();
+    auto const multiply = [&](T const* bias) {
+      linear_forward(on, m, n, k, x.data(), w.data(), bias, y.data());
+    };
+    if (bias_) multiply(bias_->use().data());
+    else multiply(nullptr);
     if (p.saves()) x_ = x;
     return y;
   }
@@ -54,13 +51,11 @@ class placed_linear {
     auto dx = empty<T, XRank>(dy.mesh(), x_.extents(), at_.dx());
     std::int64_t const m = product(dy, 0, lead), n = product(dy, lead, y_dims);
     std::int64_t const k = product(x_, lead, XRank);
-    auto& dw = weight_.pending();
-    device::host::gemm(true, false, k, n, m, T(1), x_.data(), k, dy.data(), n, T(1), dw.data(), n);
-    if (bias_) {
-      T* const db = bias_->pending().data();
-      for (std::int64_t i = 0; i < m; ++i) device::host::add_inplace(dy.data() + i * n, n, db);
-    }
-    device::host::gemm(false, true, m, k, n, T(1), dy.data(), n, w.data(), n, T(0), dx.data(), k);
+    auto const& on = dy.mesh().processor();
+    gemm(on, true, false, k, n, m, 1, x_.data(), k, dy.data(), n, 1, weight_.pending().data(), n);
+    if (bias_)
+      add_column_sums(on, dy.mesh().memory(), dy.data(), m, n, bias_->pending().data());
+    gemm(on, false, true, m, k, n, 1, dy.data(), n, w.data(), n, 0, dx.data(), k);
     x_ = {};
     return dx;
   }
@@ -141,8 +136,8 @@ class linear {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
+  template <class T, int XRank, class At, class Mesh>
+  auto place(Mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
     static_assert(XRank > In, "nn::linear: the input has no dims beside those the layer takes.");
     double const deviation = 1 / std::sqrt(static_cast<double>(in_.elements()));
     auto w = random_parameter<T, In + Out, 0>("weight", m, weight_extents(), at, deviation,

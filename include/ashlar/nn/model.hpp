@@ -9,7 +9,7 @@
 //   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
 //
 // Every redistribution that the model makes is in search::schedule(problem, plan), in that order.
-// Inputs are [batch, seq] token ids where the net begins with an embedding, images [batch, channels,
+// The mesh is any basic_mesh: what the net computes on follows from it. Inputs are [batch, seq] token ids where the net begins with an embedding, images [batch, channels,
 // height, width] where it begins with convolution or pooling, else [rows, features]. Targets are one
 // per row of the logits: they have the extents of the net's output but its last dim.
 
@@ -24,19 +24,22 @@
 
 namespace ashlar::nn {
 
-template <class T, class Input, int InputRank, int TargetRank, class Placed, class Loss>
+template <class T, class Processor, class Input, int InputRank, int TargetRank, class Placed,
+          class Loss>
 class model {
  public:
   using value_type = T;
+  using mesh_type = basic_mesh<Processor>;
+  /// What its users hold in the host's memory: token ids, or numbers.
   using input_type = Input;
 
   /// `extents`, `targets`: of the inputs and targets of one micro-batch.
-  model(ashlar::mesh const& m, shape const& extents, shape const& targets, int micro_batches,
+  model(mesh_type const& m, shape const& extents, shape const& targets, int micro_batches,
         std::uint64_t seed, Placed placed, Loss loss)
       : mesh_(m), extents_(extents), targets_(targets), micro_batches_(micro_batches), seed_(seed),
         placed_(std::move(placed)), loss_(std::move(loss)) {}
 
-  ashlar::mesh const& mesh() const { return mesh_; }
+  mesh_type const& mesh() const { return mesh_; }
   shape const& input_extents() const { return extents_; }
   int micro_batches() const { return micro_batches_; }
   /// Rows of one micro-batch: as many targets.
@@ -44,16 +47,20 @@ class model {
 
   /// Forward and backward on one micro-batch; gradients add up in the parameters.
   /// `inputs` and `targets`: the whole micro-batch, row-major, the same on every rank; targets < 0
-  /// are ignored. `number`: of the pass, for dropout. Returns this rank's share of the summed loss.
-  /// Gradients are those of the mean over the rows of a step.
-  /// Communicates: the schedule's forward and backward moves.
+  /// are ignored. `number`: of the pass, for dropout. This rank's share of the summed loss is added to
+  /// *total, in the memory of the mesh: a device is not waited for. Gradients are those of the mean
+  /// over the rows of a step. Communicates: the schedule's forward and backward moves.
+  /// Throws ashlar::error on every rank, before anything moves, for ids and targets that there are not.
+  void accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
+                  std::int64_t number, double* total) {
+    double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
+    run(inputs, targets, pass{true, seed_, number}, scale, total);
+    placed_.backward(loss_.backward());
+  }
+  /// The same, and returns this rank's share: waits for a device.
   loss_share accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
                         std::int64_t number) {
-    double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    auto const share = loss_.forward(placed_.forward(input(inputs), pass{true, seed_, number}),
-                                     target(targets), scale);
-    placed_.backward(loss_.backward());
-    return share;
+    return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
   /// The output of the net for a batch, whole on every rank, without training.
@@ -63,7 +70,8 @@ class model {
 
   /// This rank's share of the summed loss of a batch, without training.
   loss_share evaluate(std::span<Input const> inputs, std::span<std::int32_t const> targets) {
-    return loss_.forward(placed_.forward(input(inputs), pass{false, seed_, 0}), target(targets), 1);
+    return read(
+        [&](double* total) { run(inputs, targets, pass{false, seed_, 0}, 1, total); });
   }
 
   /// Makes the gradients of all parameters whole (as stored). Communicates: the schedule's
@@ -88,14 +96,36 @@ class model {
   }
 
  private:
+  void run(std::span<Input const> inputs, std::span<std::int32_t const> targets, pass const& p,
+           double scale, double* total) {
+    loss_.check_targets(targets);
+    loss_.forward(placed_.forward(input(inputs), p), target(targets), scale, total);
+  }
+  template <class Run>
+  loss_share read(Run add_to) {
+    kept<double> const total(mesh_, 1);
+    fill(mesh_.processor(), 0.0, 1, total.data());
+    add_to(total.data());
+    loss_share share;
+    download(mesh_.processor(), static_cast<double const*>(total.data()), 1, &share.sum);
+    return share;
+  }
+  /// The whole input on every rank, in the type that the net computes with.
   auto input(std::span<Input const> values) const {
-    return from_full<InputRank>(mesh_, extents_, placement::all_broadcast(mesh_.axes()), values);
+    placed_.check_input(values);
+    auto const everywhere = placement::all_broadcast(mesh_.axes());
+    if constexpr (std::is_same_v<Input, T> || std::is_integral_v<Input>) {
+      return from_full<InputRank>(mesh_, extents_, everywhere, values);
+    } else {
+      std::vector<T> const rounded(values.begin(), values.end());
+      return from_full<InputRank>(mesh_, extents_, everywhere, std::span<T const>(rounded));
+    }
   }
   auto target(std::span<std::int32_t const> values) const {
     return from_full<TargetRank>(mesh_, targets_, placement::all_broadcast(mesh_.axes()), values);
   }
 
-  ashlar::mesh mesh_;
+  mesh_type mesh_;
   shape extents_, targets_;
   int micro_batches_;
   std::uint64_t seed_;
@@ -105,26 +135,30 @@ class model {
 
 namespace detail {
 
-template <class T, class Layer, class Plan, class Cursor, class LossCursor>
-auto place_with(Layer const& net, mesh const& m, Plan const& plan, Cursor const& cursor,
-                LossCursor const& loss_cursor, std::uint64_t seed) {
-  static_assert(std::is_floating_point_v<T>,
+template <class T, class Processor, class Layer, class Plan, class Cursor, class LossCursor>
+auto place_with(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan,
+                Cursor const& cursor, LossCursor const& loss_cursor, std::uint64_t seed) {
+  static_assert(std::is_floating_point_v<T> || !Processor::is_host,
                 "nn::place: models are of float or double. Place the net as nn::place<float>(...); "
                 "bfloat16 and integers are types of tensors, not of layers.");
-  using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, T>;
+  static_assert(!std::is_integral_v<T>,
+                "nn::place: models are of float, double or bfloat16. Place the net as "
+                "nn::place<float>(...); integers are types of tensors, not of layers.");
+  using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, accumulation_t<T>>;
   constexpr int x_rank = input_rank<Layer>();
   constexpr int y_rank = Layer::template y_rank<x_rank>;
   stream_counter streams{seed};
   auto placed = nn::place_part<T, x_rank>(net, m, plan.input, cursor, streams);
-  auto loss = softmax_cross_entropy().template place<T, y_rank>(loss_cursor.choice());
   shape targets = nn::output_extents(net, plan.input);
+  auto loss = softmax_cross_entropy().template place<T, y_rank>(loss_cursor.choice(),
+                                                                targets[y_rank - 1]);
   targets.extent.pop_back();
-  return model<T, input, x_rank, y_rank - 1, decltype(placed), decltype(loss)>(
+  return model<T, Processor, input, x_rank, y_rank - 1, decltype(placed), decltype(loss)>(
       m, plan.input, targets, plan.micro_batches, seed, std::move(placed), std::move(loss));
 }
 
-template <class T, class Layer, class Plan>
-void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
+template <class T, class Layer, class Processor, class Plan>
+void check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan) {
   if (!(plan.mesh == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
@@ -174,27 +208,31 @@ void check_plan(Layer const& net, mesh const& m, Plan const& plan) {
 /// depend on the plan. Communicates: one all-reduce of 16 bytes, to make sure that all ranks have the
 /// same plan.
 /// Throws ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
-template <class T, class Layer>
-auto place(Layer const& net, mesh const& m, search::plan const& plan, std::uint64_t seed = 0) {
+template <class T, class Layer, class Processor>
+auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
+           std::uint64_t seed = 0) {
   detail::check_plan<T>(net, m, plan);
-  run_time_cursor const cursor{&plan, 0};
+  run_time_cursor<Processor> const cursor{&plan, 0};
   return detail::place_with<T>(net, m, plan, cursor, cursor.advance(plan.size() - 1), seed);
 }
 
 /// Places `net` by a plan that the compiler knows: every tensor of the model is typed.
-template <class T, class Layer, auto const& Plan>
-auto place(Layer const& net, mesh const& m, constant_plan<Plan>, std::uint64_t seed = 0) {
+template <class T, class Layer, class Processor, auto const& Plan>
+auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>,
+           std::uint64_t seed = 0) {
   static_assert(element_count<Layer>() > 0,
                 "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                 "repeat<n>(block).");
   detail::check_plan<T>(net, m, Plan);
-  return detail::place_with<T>(net, m, Plan, compile_time_cursor<Plan>{},
-                               compile_time_cursor<Plan, element_count<Layer>()>{}, seed);
+  return detail::place_with<T>(net, m, Plan, compile_time_cursor<Plan, 0, Processor>{},
+                               compile_time_cursor<Plan, element_count<Layer>(), Processor>{},
+                               seed);
 }
 
 /// A plan with a capacity known to the compiler, used as a run-time value.
-template <class T, class Layer, int Capacity>
-requires(Capacity != search::dynamic_size) auto place(Layer const& net, mesh const& m,
+template <class T, class Layer, class Processor, int Capacity>
+requires(Capacity != search::dynamic_size) auto place(Layer const& net,
+                                                      basic_mesh<Processor> const& m,
                                                       search::basic_plan<Capacity> const& fixed,
                                                       std::uint64_t seed = 0) {
   search::plan plan;
@@ -208,8 +246,8 @@ requires(Capacity != search::dynamic_size) auto place(Layer const& net, mesh con
 }
 
 /// A plan in pipeline stages: these do not run yet, so all but one stage are refused.
-template <class T, class Layer>
-auto place(Layer const& net, mesh const& m, search::pipeline_plan const& p,
+template <class T, class Layer, class Processor>
+auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {
   if (p.stages.size() > 1)
     throw error("nn::place", "the plan has " + std::to_string(p.stages.size()) +

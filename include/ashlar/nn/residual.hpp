@@ -26,6 +26,10 @@ class placed_residual {
     auto const skipped = redistribute(dy, at_.dy());
     return skipped + redistribute(inner_.backward(skipped), at_.dx());
   }
+  template <class Values>
+  void check_input(Values values) const {
+    inner_.check_input(values);
+  }
   template <class F>
   void for_each_parameter(F f) {
     inner_.for_each_parameter(f);
@@ -71,8 +75,8 @@ class residual {
   }
   constexpr shape output_extents(shape const& x) const { return x; }
 
-  template <class T, int XRank, class Cursor>
-  auto place_part(mesh const& m, shape const& x, Cursor const& cursor,
+  template <class T, int XRank, class Mesh, class Cursor>
+  auto place_part(Mesh const& m, shape const& x, Cursor const& cursor,
                   stream_counter& streams) const {
     auto const at = cursor.choice();
     return placed_residual(

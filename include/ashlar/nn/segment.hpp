@@ -43,6 +43,10 @@ class placed_segment {
     }
     return inner_.backward(std::move(dy));
   }
+  template <class Values>
+  void check_input(Values values) const {
+    inner_.check_input(values);
+  }
   template <class F>
   void for_each_parameter(F f) {
     inner_.for_each_parameter(f);
@@ -78,8 +82,8 @@ class segment {
   }
   constexpr shape output_extents(shape const& x) const { return nn::output_extents(layer_, x); }
 
-  template <class T, int XRank, class Cursor>
-  auto place_part(mesh const& m, shape const& x, Cursor const& cursor,
+  template <class T, int XRank, class Mesh, class Cursor>
+  auto place_part(Mesh const& m, shape const& x, Cursor const& cursor,
                   stream_counter& streams) const {
     if constexpr (elements == 0) {
       return nn::place_part<T, XRank>(layer_, m, x, cursor, streams);
@@ -92,7 +96,8 @@ class segment {
       streams.in_segment = true;
       auto inner = nn::place_part<T, XRank>(layer_, m, x, cursor, streams);
       streams.in_segment = !outermost;
-      return placed_segment<decltype(inner), tensor_for<input, XRank, decltype(at)>, decltype(at)>(
+      return placed_segment<decltype(inner), tensor_for<input, XRank, decltype(at), typename Mesh::processor_type>,
+                            decltype(at)>(
           std::move(inner), at, recomputed);
     }
   }

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A block of a mesh's memory that outlives the call in which it was made: what a layer keeps of a
+// forward pass until the backward pass, the state of an optimizer. `= {}` gives it back.
+
+#include <memory>
+
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/support/recycled.hpp>
+
+namespace ashlar::nn {
+
+template <class T>
+class kept {
+ public:
+  kept() = default;
+  /// `count` elements that are whatever they were. Communicates nothing.
+  template <class Processor>
+  kept(basic_mesh<Processor> const& m, std::int64_t count) : size_(count) {
+    auto const bytes = static_cast<std::size_t>(count) * sizeof(T);
+    auto memory = m.shared_memory();
+    data_ = std::shared_ptr<T>(
+        static_cast<T*>(memory->allocate(bytes)),
+        [memory, bytes](T* block) { memory->release(block, bytes); }, recycling_allocator<T>());
+  }
+  kept(kept&&) = default;
+  kept& operator=(kept&&) = default;
+
+  T* data() const { return data_.get(); }
+  std::int64_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<T> data_;
+  std::int64_t size_ = 0;
+};
+
+}  // namespace ashlar::nn
