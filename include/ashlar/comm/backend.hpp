@@ -18,6 +18,7 @@
 //   make_transport()         the communicator without decorators
 //   until(condition)         waits, and lets transfers go on meanwhile
 //   reduce(transport, values, kind)   an all-reduce of values of the host's
+//   reduce(transport, stored, values, kind)   of values in memory(), to the host
 
 namespace ashlar {
 

@@ -89,7 +89,7 @@ class basic_mesh {
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
     // The maximum of a number and of its complement: they complement each other if all are equal.
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
-    reduce(*state_->plain, std::span<std::int64_t>(both), reduction::max);
+    reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
     if (both[0] != ~both[1])
       throw error(operation, std::string(fault) + ". All ranks of a mesh must agree on it.");
   }
@@ -100,7 +100,15 @@ class basic_mesh {
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes());
     auto const timed = time();
-    reduce(*state_->transport, values, op);
+    reduce(*state_->transport, op, values);
+  }
+  /// The same for values in the memory of the mesh, `stored`, which stay as they are: the host gets their
+  /// sums and waits once, for all that it had given the processor.
+  template <class T>
+  void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
+    refuse_if_forbidden(collective::all_reduce, all_axes());
+    auto const timed = time();
+    reduce(*state_->transport, op, stored, sums);
   }
 
   /// Carries a transfer to its end and adds its time to communication_seconds().
@@ -210,11 +218,13 @@ class basic_mesh {
   };
   timer time() const { return timer(*state_); }
 
-  template <class T>
-  void reduce(communicator& transport, std::span<T> values, reduction op) const {
-    auto const count = static_cast<std::int64_t>(values.size());
+  /// `values`: those of the host, or stored ones and where their sums go.
+  template <class... Values>
+  void reduce(communicator& transport, reduction op, Values... values) const {
+    auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
+    auto const count = static_cast<std::int64_t>(last.size());
     auto const what = flat_all_reduce(count, all_axes(), topology(), here(), op);
-    state_->back.reduce(transport, values, what);
+    state_->back.reduce(transport, values..., what);
   }
 
   std::shared_ptr<state> state_;

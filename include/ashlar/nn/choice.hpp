@@ -125,8 +125,8 @@ struct compile_time_cursor {
 template <class T, int Rank, class At>
 using input_of = tensor_for<T, Rank, decltype(std::declval<At>().x()), typename At::processor_type>;
 template <class T, int Rank, class At>
-using output_of = tensor_for<T, Rank, decltype(std::declval<At>().y()),
-                             typename At::processor_type>;
+using output_of =
+    tensor_for<T, Rank, decltype(std::declval<At>().y()), typename At::processor_type>;
 
 /// Names a constexpr plan for nn::place: nn::place<float>(net, mesh, nn::constant<plan>).
 template <auto const& Plan>

@@ -28,8 +28,8 @@ class placed_cross_entropy {
   using A = accumulation_t<T>;
   using processor = typename At::processor_type;
   using input = input_of<T, XRank, At>;
-  using rows_of = tensor_for<A, XRank - 1, decltype(std::declval<At>().template statistic_to<0>()),
-                             processor>;
+  using rows_of =
+      tensor_for<A, XRank - 1, decltype(std::declval<At>().template statistic_to<0>()), processor>;
 
  public:
   placed_cross_entropy(At const& at, std::int64_t classes) : at_(at), classes_(classes) {}

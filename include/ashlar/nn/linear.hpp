@@ -53,8 +53,7 @@ class placed_linear {
     std::int64_t const k = product(x_, lead, XRank);
     auto const& on = dy.mesh().processor();
     gemm(on, true, false, k, n, m, 1, x_.data(), k, dy.data(), n, 1, weight_.pending().data(), n);
-    if (bias_)
-      add_column_sums(on, dy.mesh().memory(), dy.data(), m, n, bias_->pending().data());
+    if (bias_) add_column_sums(on, dy.mesh().memory(), dy.data(), m, n, bias_->pending().data());
     gemm(on, false, true, m, k, n, 1, dy.data(), n, w.data(), n, 0, dx.data(), k);
     x_ = {};
     return dx;

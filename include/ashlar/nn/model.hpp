@@ -70,8 +70,7 @@ class model {
 
   /// This rank's share of the summed loss of a batch, without training.
   loss_share evaluate(std::span<Input const> inputs, std::span<std::int32_t const> targets) {
-    return read(
-        [&](double* total) { run(inputs, targets, pass{false, seed_, 0}, 1, total); });
+    return read([&](double* total) { run(inputs, targets, pass{false, seed_, 0}, 1, total); });
   }
 
   /// Makes the gradients of all parameters whole (as stored). Communicates: the schedule's

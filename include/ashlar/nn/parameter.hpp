@@ -94,10 +94,10 @@ class parameter {
 /// Parameter K of a layer: made where the plan stores it, from normal deviates (weights and tables,
 /// which decay) or from one value (biases and gains, which do not).
 template <class T, int Rank, int K, class At>
-using parameter_of = parameter<T, Rank, decltype(std::declval<At>().template store<K>()),
-                               decltype(std::declval<At>().template use<K>()),
-                               decltype(std::declval<At>().template grad<K>()),
-                               typename At::processor_type>;
+using parameter_of =
+    parameter<T, Rank, decltype(std::declval<At>().template store<K>()),
+              decltype(std::declval<At>().template use<K>()),
+              decltype(std::declval<At>().template grad<K>()), typename At::processor_type>;
 
 /// Parameter K of a layer, normal deviates of this standard deviation. Communicates nothing.
 template <class T, int Rank, int K, class At, class Processor>

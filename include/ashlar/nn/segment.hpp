@@ -96,9 +96,9 @@ class segment {
       streams.in_segment = true;
       auto inner = nn::place_part<T, XRank>(layer_, m, x, cursor, streams);
       streams.in_segment = !outermost;
-      return placed_segment<decltype(inner), tensor_for<input, XRank, decltype(at), typename Mesh::processor_type>,
-                            decltype(at)>(
-          std::move(inner), at, recomputed);
+      return placed_segment<decltype(inner),
+                            tensor_for<input, XRank, decltype(at), typename Mesh::processor_type>,
+                            decltype(at)>(std::move(inner), at, recomputed);
     }
   }
 

@@ -8,10 +8,7 @@
 
 #include <cmath>
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include <ashlar/device/host/optimizer.hpp>
 #include <ashlar/train/optimizer.hpp>
 
 namespace ashlar::train {
@@ -38,27 +35,26 @@ class adam_w_state {
   explicit adam_w_state(adam_w const& options) : options_(options) {}
 
   /// `step` counts from 1; `index` names the parameter, the same one at every step.
-  void update(std::size_t index, std::int64_t step, std::span<T> value, std::span<T const> gradient,
-              bool decays, update_scale scale) {
-    if (index >= moments_.size()) moments_.resize(index + 1);
-    auto& m = moments_[index];
-    m.resize(2 * value.size());
-    device::host::adam_w_factors f;
+  template <class Parameter>
+  void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
+    auto const n = p.value().local_elements();
+    T* const moments = moments_.of(index, p);
+    device::adam_w_factors f;
     f.lr = options_.lr * scale.rate;
     f.beta1 = options_.beta1;
     f.beta2 = options_.beta2;
     f.epsilon = options_.epsilon;
-    f.weight_decay = decays ? options_.weight_decay : 0;
+    f.weight_decay = p.decays() ? options_.weight_decay : 0;
     f.correction1 = 1 - std::pow(options_.beta1, static_cast<double>(step));
     f.correction2 = 1 - std::pow(options_.beta2, static_cast<double>(step));
     f.gradient_scale = scale.clip;
-    device::host::adam_w_update(f, gradient.data(), static_cast<std::int64_t>(value.size()),
-                                m.data(), m.data() + value.size(), value.data());
+    adam_w_update(p.value().mesh().processor(), f, p.gradient().data(), n, moments, moments + n,
+                  p.value().data(), p.copy());
   }
 
  private:
   adam_w options_;
-  std::vector<std::vector<T>> moments_;
+  optimizer_memory<T, adam_w::states> moments_;
 };
 
 }  // namespace ashlar::train

@@ -7,10 +7,7 @@
 // and so to the momentum (an L2 penalty; adam_w.hpp decouples it). One value is kept per element.
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
-#include <ashlar/device/host/optimizer.hpp>
 #include <ashlar/train/optimizer.hpp>
 
 namespace ashlar::train {
@@ -34,23 +31,21 @@ class sgd_state {
  public:
   explicit sgd_state(sgd const& options) : options_(options) {}
 
-  void update(std::size_t index, std::int64_t, std::span<T> value, std::span<T const> gradient,
-              bool decays, update_scale scale) {
-    if (index >= velocity_.size()) velocity_.resize(index + 1);
-    auto& v = velocity_[index];
-    v.resize(value.size());
-    device::host::sgd_factors f;
+  template <class Parameter>
+  void update(std::size_t index, std::int64_t, Parameter& p, update_scale scale) {
+    T* const velocity = velocity_.of(index, p);
+    device::sgd_factors f;
     f.lr = options_.lr * scale.rate;
     f.momentum = options_.momentum;
-    f.weight_decay = decays ? options_.weight_decay : 0;
+    f.weight_decay = p.decays() ? options_.weight_decay : 0;
     f.gradient_scale = scale.clip;
-    device::host::sgd_update(f, gradient.data(), static_cast<std::int64_t>(value.size()), v.data(),
-                             value.data());
+    sgd_update(p.value().mesh().processor(), f, p.gradient().data(), p.value().local_elements(),
+               velocity, p.value().data(), p.copy());
   }
 
  private:
   sgd options_;
-  std::vector<std::vector<T>> velocity_;
+  optimizer_memory<T, sgd::states> velocity_;
 };
 
 }  // namespace ashlar::train

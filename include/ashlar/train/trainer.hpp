@@ -12,6 +12,9 @@
 // Communicates what search::schedule says of the plan, and one all-reduce of two doubles (summed
 // loss, squared norm) over the whole mesh. A loss or a gradient that is not finite is an error on
 // every rank in the same step, before any parameter is touched.
+//
+// Both sums are made where the tensors are and read once a step: the one time that the host waits for a
+// device. What a step leaves there to be done, its updates, is in the next one's seconds.
 
 #include <chrono>
 #include <cmath>
@@ -47,11 +50,9 @@ struct trainer_options {
 /// Steps of training of one model; the model must outlive it.
 template <class Model, class Optimizer>
 class trainer {
-  using T = typename Model::value_type;
-
  public:
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
-      : model_(&model), state_(optimizer), options_(std::move(options)) {}
+      : model_(&model), state_(optimizer), options_(std::move(options)), totals_(model.mesh(), 2) {}
 
   /// One step. Throws ashlar::error on every rank if sizes do not fit or a number is not finite.
   step_report step(batch_data<typename Model::input_type> const& data) {
@@ -68,21 +69,21 @@ class trainer {
                                  " and " + std::to_string(data.targets.size()) + ".");
 
     model_->clear_gradients();
-    double totals[2] = {0, 0};  // summed loss, squared gradient norm
+    double* const summed = totals_.data();
+    fill(mesh.processor(), 0.0, totals_.size(), summed);
     for (std::size_t i = 0; i < micro_batches; ++i)
-      totals[0] += model_
-                       ->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
-                                    std::span(data.targets).subspan(i * rows, rows),
-                                    step_ * model_->micro_batches() + static_cast<std::int64_t>(i))
-                       .sum;
+      model_->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
+                         std::span(data.targets).subspan(i * rows, rows),
+                         step_ * model_->micro_batches() + static_cast<std::int64_t>(i), summed);
     model_->synchronize();
     model_->for_each_parameter([&](auto& p) {
       auto const& g = p.gradient();
       if (is_representative(g.placement(), mesh.here()))
-        totals[1] += device::host::sum_of_squares(static_cast<T const*>(g.data()),
-                                                  g.local_elements());
+        add_sum_of_squares(mesh.processor(), mesh.memory(), g.data(), g.local_elements(),
+                           summed + 1);
     });
-    mesh.all_reduce(std::span<double>(totals));
+    double totals[2];
+    mesh.all_reduce(static_cast<double const*>(summed), std::span<double>(totals));
 
     step_report report;
     report.step = step_;
@@ -100,11 +101,7 @@ class trainer {
                                                               : 1.0};
     std::size_t index = 0;
     ++step_;
-    model_->for_each_parameter([&](auto& p) {
-      auto const& g = p.gradient();
-      state_.update(index++, step_, p.value().local(), std::span<T const>(g.local()), p.decays(),
-                    scale);
-    });
+    model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
 
     report.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -121,8 +118,9 @@ class trainer {
 
  private:
   Model* model_;
-  typename Optimizer::template state<T> state_;
+  typename Optimizer::template state<accumulation_t<typename Model::value_type>> state_;
   trainer_options options_;
+  nn::kept<double> totals_;  ///< summed loss, squared gradient norm
   std::int64_t step_ = 0;
 };
 

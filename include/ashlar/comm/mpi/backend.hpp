@@ -66,11 +66,17 @@ class backend {
   template <class T>
   void reduce(ashlar::communicator& transport, std::span<T> values, transfer const& what) {
     // In the arena, so that neighbours can read it.
-    auto const count = static_cast<std::int64_t>(values.size());
-    buffer<T> const source(memory_, count), target(memory_, count);
+    buffer<T> const source(memory_, static_cast<std::int64_t>(values.size()));
     std::copy(values.begin(), values.end(), source.data());
+    reduce(transport, static_cast<T const*>(source.data()), values, what);
+  }
+  template <class T>
+  void reduce(ashlar::communicator& transport, T const* stored, std::span<T> values,
+              transfer const& what) {
+    auto const count = static_cast<std::int64_t>(values.size());
+    buffer<T> const target(memory_, count);
     transport.run(
-        {&what, element_type_of<T>, source.data(), target.data(), order_.take_ticket(what.axes)});
+        {&what, element_type_of<T>, stored, target.data(), order_.take_ticket(what.axes)});
     std::copy(target.data(), target.data() + count, values.begin());
   }
 

@@ -60,10 +60,17 @@ class backend {
   template <class T>
   void reduce(ashlar::communicator& transport, std::span<T> values, transfer const& what) {
     auto const count = static_cast<std::int64_t>(values.size());
-    buffer<T> const source(memory_, count), target(memory_, count);
+    buffer<T> const source(memory_, count);
     cuda::upload(stream_, values.data(), count, source.data());
+    reduce(transport, static_cast<T const*>(source.data()), values, what);
+  }
+  template <class T>
+  void reduce(ashlar::communicator& transport, T const* stored, std::span<T> values,
+              transfer const& what) {
+    auto const count = static_cast<std::int64_t>(values.size());
+    buffer<T> const target(memory_, count);
     transport.run(
-        {&what, element_type_of<T>, source.data(), target.data(), order_.take_ticket(what.axes)});
+        {&what, element_type_of<T>, stored, target.data(), order_.take_ticket(what.axes)});
     cuda::download(stream_, static_cast<T const*>(target.data()), count, values.data());
     // A communicator that was taken down ends what it was at with no result.
     if (auto const own = transport_.lock()) own->refuse_if_stopped();
