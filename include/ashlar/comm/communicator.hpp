@@ -20,7 +20,8 @@
 
 namespace ashlar {
 
-/// A transfer, the arrays it goes between, and its turn (progress.hpp).
+/// A transfer, the arrays it goes between, and its turn (progress.hpp). A step that stays on its rank has
+/// none (0): it is started only behind one that is_queued.
 struct shipment {
   transfer const* what = nullptr;
   element_type type = element_type::f32;
@@ -46,6 +47,8 @@ class communicator {
   virtual std::unique_ptr<progressing> start(shipment const& s) = 0;
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;
+  /// Whether what is begun now is written down for later: nobody can ask when it ends.
+  virtual bool is_captured() const { return false; }
 };
 
 }  // namespace ashlar

@@ -36,6 +36,7 @@ class counting_communicator final : public communicator {
     return inner_->start(s);
   }
   void barrier() override { inner_->barrier(); }
+  bool is_captured() const override { return inner_->is_captured(); }
 
   std::vector<collective_record> const& records() const { return records_; }
   void clear() { records_.clear(); }
@@ -43,6 +44,7 @@ class counting_communicator final : public communicator {
 
  private:
   void note(shipment const& s) {
+    if (!communicates(s.what->kind)) return;
     records_.push_back({s.what->kind, s.what->axes, s.what->received_elements() * size_of(s.type)});
   }
 

@@ -133,12 +133,12 @@ class basic_mesh {
   /// Lets something that is under way go on. True when it has ended.
   bool test(progressing& p) const {
     auto const timed = time();
-    return p.advance();
+    return state_->plain->is_captured() ? p.join() : p.advance();
   }
-  /// Waits for its end.
+  /// Makes what follows come after its end, which a host waits for, and a device in its own time.
   void wait(progressing& p) const {
     auto const timed = time();
-    state_->back.until([&] { return p.advance(); });
+    state_->back.until([&] { return p.join(); });
   }
   /// The transfers under way.
   ashlar::progress& order() const { return state_->back.order(); }
@@ -150,6 +150,14 @@ class basic_mesh {
   }
 
   void barrier() const { state_->transport->barrier(); }
+
+  /// What `work` gives the device, written down instead of done, to be done again and again: an object with
+  /// replay(). All ranks capture the same, and replay it in the same order. On devices only.
+  template <class Work>
+  requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
+    back.capture(mesh, work);
+  }
+  auto capture(Work const& work) const { return state_->back.capture(state_, work); }
 
   double communication_seconds() const { return state_->seconds; }
 

@@ -31,6 +31,11 @@ class progressing : public recycled {
   virtual ~progressing() = default;
   /// Does what can be done now, never waits. True when all is done.
   virtual bool advance() = 0;
+  /// Makes what the processor is given from now on come after the end, and waits for nothing. True when
+  /// that is so: at once where a device keeps the order, else when all is done.
+  virtual bool join() { return advance(); }
+  /// Whether what is started from now on comes after the end by itself.
+  virtual bool is_queued() const { return false; }
 };
 
 class progress {

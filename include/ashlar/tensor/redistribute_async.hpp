@@ -10,13 +10,15 @@
 //   auto y = moving.wait();                    rows, so does mesh::progress(); wait() does the rest
 //
 // Nothing moves by itself: MPI and shared memory both need a thread of this rank, and a thread of
-// its own would take its core from the computation. Steps of one plan follow each other; plans that
+// its own would take its core from the computation. A device moves by itself: it is given all steps at once,
+// and wait() orders what follows after them, without the host's waiting. Steps of one plan follow each other; plans that
 // are under way at the same time go on side by side, except along the same group of axes, where
 // they keep the program's order (comm/progress.hpp). All ranks must begin the same redistributions in
 // the same order. Until it has ended, x must not be written.
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/redistribute.hpp>
@@ -57,15 +59,37 @@ class plan_run final : public progressing {
   }
 
   bool advance() override {
+    return go_on([](progressing& step) { return step.advance(); });
+  }
+  bool join() override {
+    return go_on([](progressing& step) { return step.join(); });
+  }
+
+  Tensor const& result() const { return x_; }
+
+ private:
+  /// A step that the device will come to, and what it reads until then.
+  struct queued_step {
+    std::unique_ptr<progressing> step;
+    Tensor source;
+  };
+
+  template <class Ended>
+  bool go_on(Ended const& ended) {
     while (!done_) {
       if (under_way_ != nullptr) {
-        if (!under_way_->advance()) return false;
+        if (!ended(*under_way_)) {
+          // A device that keeps the order is given all steps at once.
+          if (!under_way_->is_queued() || at_ + 1 == plan_->transfers.size()) return false;
+          queued_.push_back({std::move(under_way_), std::move(x_)});
+        }
         under_way_.reset();
         x_ = std::move(next_);
         ++at_;
       }
       if (at_ == plan_->transfers.size()) {
         done_ = true;
+        queued_.clear();
         x_.mesh().order().remove(*this);
       } else {
         begin(plan_->transfers[at_]);
@@ -74,12 +98,9 @@ class plan_run final : public progressing {
     return true;
   }
 
-  Tensor const& result() const { return x_; }
-
- private:
   void begin(transfer const& what) {
     Tensor next(x_.mesh(), x_.extents(), plan_->plan.steps[static_cast<int>(at_)].to);
-    if (communicates(what.kind)) {
+    if (communicates(what.kind) || !queued_.empty()) {
       next_ = std::move(next);
       under_way_ = x_.mesh().start(
           {&what, element_type_of<T>, x_.data(), next_.data(), tickets_[static_cast<int>(at_)]});
@@ -91,6 +112,7 @@ class plan_run final : public progressing {
   }
 
   Tensor x_, next_;
+  std::vector<queued_step> queued_;
   std::shared_ptr<prepared_plan const> plan_;  // the mesh may forget it meanwhile
   inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
   std::size_t at_ = 0;

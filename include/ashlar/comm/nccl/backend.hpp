@@ -17,6 +17,7 @@
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/nccl/communicator.hpp>
 #include <ashlar/comm/nccl/device_kernels.hpp>
+#include <ashlar/comm/nccl/graph.hpp>
 #include <ashlar/device/cuda/arena.hpp>
 #include <ashlar/device/cuda/operations.hpp>
 #include <ashlar/support/buffer.hpp>
@@ -55,6 +56,13 @@ class backend {
   template <class Condition>
   void until(Condition ended) const {
     transport_.lock()->wait_until(ended);  // the mesh that waits has it
+  }
+
+  /// `mesh`: what this is part of. Throws ashlar::error if `work` does what cannot be captured, and then
+  /// nothing of it has run.
+  template <class Work>
+  nccl::graph capture(std::shared_ptr<void> const& mesh, Work const& work) {
+    return {mesh, transport_.lock(), memory_, stream_, work};
   }
 
   template <class T>

@@ -10,7 +10,10 @@
 //             the transfer. The host does not wait.
 //   start     begins so too; the compute stream goes on beside it until the transfer has ended
 //   advance   gives the device what has its turn; true when the device has come to the transfer's end
+//   join      the compute stream waits for that end, the host does not
 //   barrier   the host waits for all ranks, and for its own device
+//   captured  nothing begins: transfers are written down with the compute stream's work (capture.hpp), to
+//             be one operation of each replay
 //
 // Transfers are given to the device in the order of the program over all groups (turns.hpp), so that all
 // ranks give them in one order. A fault or a transfer that does not end is the watchdog's: the next call
@@ -26,6 +29,7 @@
 #include <ashlar/comm/nccl/turns.hpp>
 #include <ashlar/comm/nccl/watchdog.hpp>
 #include <ashlar/device/cuda/arena.hpp>
+#include <ashlar/device/cuda/graph.hpp>
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/support/exception_watch.hpp>
 
@@ -48,6 +52,7 @@ class communicator final : public ashlar::communicator {
 
   /// Throws ashlar::error if the watchdog has taken the communicators down.
   void refuse_if_stopped() { watchdog_.refuse_if_stopped(); }
+  bool has_stopped() const { return watchdog_.has_stopped(); }
 
   /// Lets transfers go on until the condition holds. Throws ashlar::error as refuse_if_stopped does, or
   /// if an exception dropped a transfer.
@@ -84,7 +89,53 @@ class communicator final : public ashlar::communicator {
     return pending;
   }
 
+  bool is_captured() const override { return is_captured_; }
+
+  /// From here to end_capture, compute is captured. Throws ashlar::error while transfers are under way.
+  void begin_capture() {
+    refuse_if_stopped();
+    if (is_captured_)
+      throw error("capture", "a part of what is captured cannot be captured again.");
+    if (!order_.idle() || !turns_.all_given())
+      throw error("capture",
+                  "a redistribution is under way. Wait for it before the captured part.");
+    is_captured_ = true;
+    private_memory_ = memory_.begin_private();
+  }
+  /// Joins what was captured. Throws ashlar::error if a transfer was begun that nobody waits for.
+  void join_capture() {
+    if (!order_.idle())
+      throw error("capture",
+                  "a redistribution is under way. Wait for it within the captured part.");
+    if (captured_ == 0) return;
+    captured_flight_.add(captured_ + 1, own_, &compute_);
+  }
+  /// How many operations were captured, and the number of their private memory.
+  struct captured_part {
+    std::int64_t operations = 0;
+    int memory = 0;
+  };
+  captured_part end_capture() {
+    is_captured_ = false;
+    captured_flight_.forget();
+    memory_.end_private();
+    return {static_cast<std::int64_t>(std::exchange(captured_, 0)), private_memory_};
+  }
+  void forget_capture(captured_part const& part) { memory_.free_private(part.memory); }
+
+  /// Gives the device a graph that was captured here, for the `replay`-th time: after all transfers so far.
+  void launch(cuda::graph& what, std::uint64_t replay, std::int64_t operations) {
+    refuse_if_stopped();
+    wait_until([&] { return turns_.all_given(); });
+    own_reached_.record(own_);
+    compute_.wait(own_reached_);
+    auto const number = record_.replayed(replay, operations);
+    what.launch(compute_);
+    flight_.add(number, compute_, nullptr);
+  }
+
   void barrier() override {
+    cuda::refuse_if_capturing(compute_, "barrier", "a barrier waits for other ranks' hosts.");
     wait_until([&] { return turns_.all_given(); });
     axis_list all;
     for (int a = 0; a < topology_.axes(); ++a) all.push_back(static_cast<signed char>(a));
@@ -107,7 +158,7 @@ class communicator final : public ashlar::communicator {
     ~pending_transfer() override {
       auto& order = owner_->order_;
       if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
-          owner_->wait_until([&] { return advance(); });
+          owner_->wait_until([&] { return join(); });
         } catch (...) {  // the next transfer says that the mesh is abandoned
         }
       if (!done_) order.abandon();
@@ -116,24 +167,50 @@ class communicator final : public ashlar::communicator {
 
     bool advance() override {
       if (done_) return true;
-      if (number_ == 0) {
-        if (!owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket)) return false;
-        number_ = owner_->give(shipment_, nullptr);
-      }
+      if (!is_given() || owner_->is_captured_) return false;
+      refuse_if_of_a_capture();
       return done_ = owner_->flight_.has_ended(number_);
     }
+    bool join() override {
+      if (done_) return true;
+      if (!is_given()) return false;
+      if (!owner_->is_captured_) refuse_if_of_a_capture();
+      auto& flight = owner_->is_captured_ ? owner_->captured_flight_ : owner_->flight_;
+      flight.follow(number_, owner_->compute_);
+      return done_ = true;
+    }
+    bool is_queued() const override { return number_ != 0; }
 
    private:
+    /// Gives it, if it has its turn now.
+    bool is_given() {
+      bool const has_turn = shipment_.ticket == 0 ||
+                            owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket);
+      if (number_ == 0 && has_turn) {
+        number_ = owner_->give(shipment_, nullptr);
+        is_of_a_capture_ = owner_->is_captured_;
+      }
+      return number_ != 0;
+    }
+    void refuse_if_of_a_capture() const {
+      if (is_of_a_capture_)
+        throw error("capture",
+                    "a redistribution that was captured has not run: wait for it within the "
+                    "captured part.");
+    }
+
     communicator* owner_;
     shipment shipment_;
     std::uint64_t number_ = 0;
     bool done_ = false;
+    bool is_of_a_capture_ = false;
     exception_watch watch_;
   };
 
   /// Gives the device a transfer that has its turn; its number.
   std::uint64_t give(shipment const& s, cuda::stream* follower) {
     auto const number = put(*s.what, s.type, s.source, s.target, follower);
+    if (s.ticket == 0) return number;
     turns_.give();
     order_.end(s.what->axes);
     return number;
@@ -144,15 +221,24 @@ class communicator final : public ashlar::communicator {
     watchdog_.refuse_if_stopped();
     compute_reached_.record(compute_);
     own_.wait(compute_reached_);
-    auto const number = record_.issued(x, type);
-    {
+    auto const number = is_captured_ ? ++captured_ : record_.issued(x, type);
+    if (communicates(x.kind)) {
       place where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
       auto& group = x.members > 1 ? groups_.of(x.axes) : *world_.all;
       library_calls calls(group, x.members, type, memory_, own_, kernels_, std::move(where));
       issue(x, type, source, target, how_, calls);
+    } else {
+      stay(x, type, static_cast<std::byte const*>(source), static_cast<std::byte*>(target));
     }
-    flight_.add(number, own_, follower);
+    (is_captured_ ? captured_flight_ : flight_).add(number, own_, follower);
     return number;
+  }
+
+  /// A step that stays on its rank.
+  void stay(transfer const& x, element_type type, std::byte const* source, std::byte* target) {
+    if (x.pads) kernels_.fill(type, x.op, target, x.to.elements(), own_);
+    for (auto const& block : x.receives)
+      kernels_.copy(static_cast<int>(size_of(type)), block, source, target, own_);
   }
 
   watched watch() {
@@ -180,9 +266,13 @@ class communicator final : public ashlar::communicator {
   sums how_;
   cuda::stream own_;
   cuda::arena memory_;  // of transfers, in the order of their stream
-  cuda::event compute_reached_;
+  cuda::event compute_reached_, own_reached_;
   groups groups_;
   in_flight flight_;
+  in_flight captured_flight_;  // whose ends nobody may ask after
+  std::uint64_t captured_ = 0;
+  bool is_captured_ = false;
+  int private_memory_ = 0;
   flight_record record_;
   turns turns_;
   watchdog watchdog_;  // last: its thread uses the others

@@ -6,13 +6,16 @@
 // The kernels that carrying a transfer needs (kernels.hpp), of device/cuda/strided.hpp.
 //
 //   copy, pack, unpack   one copy of a strided block each; blocks of no elements none
+//   fill                 the identity of the reduction
 //   combine              one reduction for up to most_sources addends; of more, in turns: the sum so far is
 //                        the next turn's first addend. bfloat16 would be rounded between turns: an error
 
 #include <algorithm>
 
 #include <ashlar/comm/nccl/kernels.hpp>
+#include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/strided.hpp>
+#include <ashlar/placement/identity.hpp>
 #include <ashlar/support/bfloat16.hpp>
 #include <ashlar/support/error.hpp>
 #include <ashlar/support/small_vector.hpp>
@@ -36,6 +39,11 @@ inline strided_block with_packed(strided_block b, bool source) {
     stride *= b.extents[d];
   }
   return b;
+}
+
+template <class T>
+void fill(reduction op, std::byte* to, std::int64_t n, cudaStream_t stream) {
+  if (n > 0) cuda::fill<T>(stream, identity_of<T>(op), n, reinterpret_cast<T*>(to));
 }
 
 template <class T>
@@ -78,6 +86,15 @@ inline transfer_kernels device_kernels() {
     for (auto const& b : all) {
       detail::copy_block(size, detail::with_packed(b, true), from, to, stream);
       from += b.elements * size;
+    }
+  };
+  k.fill = [](element_type type, reduction op, std::byte* to, std::int64_t n, cudaStream_t stream) {
+    switch (type) {
+      case element_type::f32: return detail::fill<float>(op, to, n, stream);
+      case element_type::f64: return detail::fill<double>(op, to, n, stream);
+      case element_type::bf16: return detail::fill<bfloat16>(op, to, n, stream);
+      case element_type::i32: return detail::fill<std::int32_t>(op, to, n, stream);
+      case element_type::i64: return detail::fill<std::int64_t>(op, to, n, stream);
     }
   };
   k.combine = [](element_type type, reduction op, std::span<bytes const> addends, std::byte* to,

@@ -33,6 +33,7 @@ struct flight_entry {
   std::int64_t elements = 0;  ///< received by this rank
   std::chrono::steady_clock::time_point issued;
   bool ended = false;
+  std::uint64_t replay = 0;  ///< of a graph, from 1; its `elements` are operations
 };
 
 class flight_record {
@@ -45,7 +46,19 @@ class flight_record {
   std::uint64_t issued(transfer const& x, element_type type) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
-    at(number) = {number, x.kind, x.axes, type, x.received_elements(), clock::now(), false};
+    at(number) = {number, x.kind, x.axes, type, x.received_elements(), clock::now()};
+    return number;
+  }
+  /// Writes down that a graph of so many operations was launched, the `replay`-th time; its number.
+  std::uint64_t replayed(std::uint64_t replay, std::int64_t operations) {
+    std::lock_guard const lock(mutex_);
+    std::uint64_t const number = ++last_;
+    flight_entry e;
+    e.number = number;
+    e.elements = operations;
+    e.issued = clock::now();
+    e.replay = replay;
+    at(number) = e;
     return number;
   }
   /// All operations up to this one have ended.
@@ -73,8 +86,11 @@ class flight_record {
     return found;
   }
 
-  /// "#12 all-gather along gpu, 1024 elements of bf16 to receive"
+  /// "#12 all-gather along gpu, 1024 elements of bf16 to receive", "#13 graph replay 3 of 41 operations"
   std::string text(flight_entry const& e) const {
+    if (e.replay > 0)
+      return "#" + std::to_string(e.number) + " graph replay " + std::to_string(e.replay) + " of " +
+             std::to_string(e.elements) + " operations";
     return "#" + std::to_string(e.number) + " " + to_string(e.kind) + " along " +
            to_string(e.axes, topology_) + ", " + std::to_string(e.elements) + " elements of " +
            name_of(e.type) + " to receive";

@@ -7,6 +7,7 @@
 // each of them, on their one stream, so that they end in the order of their numbers. Asked by the program's
 // thread and by the watchdog's. Events are used again.
 
+#include <algorithm>
 #include <deque>
 #include <mutex>
 #include <string>
@@ -27,6 +28,21 @@ class in_flight {
     if (follower != nullptr) follower->wait(spare_.back());
     flying_.push_back({number, std::move(spare_.back())});
     spare_.pop_back();
+  }
+
+  /// Makes `stream` wait for operation `number`, unless its end was seen already.
+  void follow(std::uint64_t number, cuda::stream& stream) {
+    std::lock_guard const lock(mutex_);
+    auto const at = std::lower_bound(
+        flying_.begin(), flying_.end(), number,
+        [](operation const& o, std::uint64_t wanted) { return o.number < wanted; });
+    if (at != flying_.end()) stream.wait(at->end);
+  }
+  /// Of a capture that is over: its events mean nothing any more.
+  void forget() {
+    std::lock_guard const lock(mutex_);
+    for (auto& o : flying_) spare_.push_back(std::move(o.end));
+    flying_.clear();
   }
 
   /// The number of the last operation that has ended; 0 before the first has.

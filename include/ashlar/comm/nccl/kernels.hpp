@@ -8,6 +8,7 @@
 //
 //   copy      a block of an array to its place in another
 //   pack      blocks of an array one after the other into `to`        unpack   and back
+//   fill      n elements that change no reduction
 //   combine   n elements of each addend, left to right in accumulation_t, rounded once (transfer.hpp)
 //
 // Copies know only the size of an element (2, 4, 8 bytes).
@@ -29,6 +30,8 @@ struct transfer_kernels {
                std::byte* to, cudaStream_t stream) = nullptr;
   void (*unpack)(int element_size, std::span<strided_block const> blocks, std::byte const* from,
                  std::byte* to, cudaStream_t stream) = nullptr;
+  void (*fill)(element_type type, reduction op, std::byte* to, std::int64_t n,
+               cudaStream_t stream) = nullptr;
   void (*combine)(element_type type, reduction op, std::span<std::byte const* const> addends,
                   std::byte* to, std::int64_t n, cudaStream_t stream) = nullptr;
 };
