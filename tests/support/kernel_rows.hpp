@@ -4,7 +4,7 @@
 #pragma once
 
 // Row kernels against the host's: softmax, cross-entropy and layer norm, whole and in pieces, at
-// lengths around a warp, a pack and a block, aligned and not, in place and not.
+// lengths around a warp, a pack, a block and what threads keep of a row, aligned and not, in place and not.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,9 +26,9 @@ struct row_shape {
   int skip;  // elements behind 16 bytes
 };
 
-inline constexpr row_shape row_shapes[] = {{0, 8, 0},   {1, 1, 0},    {3, 7, 0},   {2, 32, 0},
-                                           {2, 32, 1},  {5, 33, 0},   {3, 64, 0},  {2, 257, 0},
-                                           {2, 520, 0}, {1, 2064, 0}, {40, 16, 0}, {2, 1000, 3}};
+inline constexpr row_shape row_shapes[] = {
+    {0, 8, 0},   {1, 1, 0},   {3, 7, 0},    {2, 32, 0},  {2, 32, 1},   {5, 33, 0},   {3, 64, 0},
+    {2, 257, 0}, {2, 520, 0}, {1, 2064, 0}, {40, 16, 0}, {2, 1000, 3}, {2, 4096, 0}, {2, 8200, 0}};
 
 template <class T, class Machine>
 void check_softmax(Machine& m) {

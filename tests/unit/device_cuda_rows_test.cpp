@@ -8,6 +8,7 @@
 #include <ashlar/device/cuda/kernel/cross_entropy.hpp>
 #include <ashlar/device/cuda/kernel/layer_norm_backward.hpp>
 #include <ashlar/device/cuda/kernel/softmax.hpp>
+#include <ashlar/device/cuda/kernel/softmax_backward.hpp>
 
 #include "support/emulated_arrays.hpp"
 

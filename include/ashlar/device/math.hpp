@@ -14,6 +14,8 @@
 // exp flushes results below the least normal number to zero. NaN stays NaN in all of them.
 // Polynomials: Cephes (expf, tanhf, tanh) and the Taylor series of exp in double.
 // They are always inlined, for a loop with a call in it is not vectorised.
+// On a device float's exp is CUDA's expf (2 ulp, its own instruction; it does not flush), and float's tanh
+// divides by __fdividef: kernels of bfloat16 would otherwise wait for arithmetic instead of memory.
 // Not here: logarithms and angles, which only the random normals need (normal.hpp).
 
 #include <cstdint>
@@ -25,6 +27,9 @@ namespace ashlar::device::math {
 
 /// e^x. Rounds x / ln 2 to an integer n with the "add 1.5 * 2^p" trick, then p(x - n ln 2) * 2^n.
 [[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
+#if defined(__CUDA_ARCH__)
+  return ::expf(x);
+#else
   float const shifted = x * 1.44269504088896341f + 12582912.0f;
   float const n = shifted - 12582912.0f;
   float const r = (x - n * 0.693359375f) + n * 2.12194440e-4f;
@@ -39,6 +44,7 @@ namespace ashlar::device::math {
   float const y = p * __builtin_bit_cast(float, power);
   float const below = x < -87.33654f ? 0.0f : y;
   return x > 88.37626f ? __builtin_huge_valf() : below;
+#endif
 }
 
 [[gnu::always_inline]] ASHLAR_HD inline double exp(double x) {
@@ -86,13 +92,23 @@ namespace detail {
   return x * z * (p / q) + x;
 }
 
+/// 2 / x for x >= 1.
+[[gnu::always_inline]] ASHLAR_HD inline float two_over(float x) {
+#if defined(__CUDA_ARCH__)
+  return __fdividef(2.0f, x);
+#else
+  return 2.0f / x;
+#endif
+}
+[[gnu::always_inline]] ASHLAR_HD inline double two_over(double x) { return 2.0 / x; }
+
 }  // namespace detail
 
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T tanh(T x) {
   static_assert(std::is_floating_point_v<T>);
   T const magnitude = x < T(0) ? -x : x;
-  T const far = T(1) - T(2) / (exp(magnitude + magnitude) + T(1));
+  T const far = T(1) - detail::two_over(exp(magnitude + magnitude) + T(1));
   T const signed_far = x < T(0) ? -far : far;
   T const near = detail::tanh_near_zero(x);
   return magnitude < T(0.625) ? near : signed_far;

@@ -169,10 +169,14 @@ struct attention_forward_block {
 };
 
 /// Calls run.operator()<Dim>() with the least bound of head_dim; throws ashlar::error where there is none.
-template <class A, class Run>
+template <class T, class Run>
 void with_head_dim(device::attention_extents const& e, Run const& run) {
-  if (e.head_dim <= 64) return run.template operator()<64>();
-  if (e.head_dim <= 128) return run.template operator()<128>();
+  using A = accumulation_t<T>;
+  // What tensor cores have for bfloat16 is not compiled here once more.
+  if constexpr (std::is_same_v<T, A>) {
+    if (e.head_dim <= 64) return run.template operator()<64>();
+    if (e.head_dim <= 128) return run.template operator()<128>();
+  }
   if constexpr (sizeof(A) == 4) {
     if (e.head_dim <= 256) return run.template operator()<256>();
   }
@@ -200,7 +204,7 @@ void attention_forward(Launcher const& launch, T const* qkv, device::attention_e
       });
     }
   }
-  detail::with_head_dim<A>(e, [&]<int Dim>() {
+  detail::with_head_dim<T>(e, [&]<int Dim>() {
     detail::attention_forward_block<T, Dim> const body{e, factor, qkv, out, log_sum_exp};
     launch.blocks("attention_forward", body, e.batch * e.heads * body.tiles(), body.launch_threads,
                   body.shared_bytes());

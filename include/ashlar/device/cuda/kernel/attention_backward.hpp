@@ -97,7 +97,7 @@ void attention_backward(Launcher const& launch, T const* dout, T const* qkv, T c
       });
     }
   }
-  detail::with_head_dim<A>(e, [&]<int Dim>() {
+  detail::with_head_dim<T>(e, [&]<int Dim>() {
     detail::launch_attention_dots(launch, dout, out, e, workspace);
     detail::attention_backward_tiles<T, Dim> const tiles{e,           factor,    dout, qkv,
                                                          log_sum_exp, workspace, dqkv};

@@ -14,8 +14,8 @@
 // writes. The next tile is copied into a second buffer while one is worked on: one barrier a tile.
 //
 //   Dim   rows of a block: keys' / queries'   rows of a tile   shared memory
-//   64    128 / 128                           32 / 64          56 KiB / 74 KiB
-//   128   64 / 64                             32 / 32          70 KiB / 69 KiB
+//   64    128 / 128                           32 / 64          55 KiB / 73 KiB
+//   128   64 / 64                             32 / 32          69 KiB / 69 KiB
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // What the attention kernels share: 256 threads as 16 x 16 on tiles of rows of one head in shared memory,
-// in accumulation_t<T>, and products of such tiles in registers. Plain multiplications and additions: tensor
-// cores are not used yet, so bfloat16 is no faster than float here.
+// in accumulation_t<T>, and products of such tiles in registers. Plain multiplications and additions, for
+// float, double and what bfloat16 has no tensor cores for (attention.hpp).
 //
 //   thread t      owns rows (t / 16) per_thread + a, a < per_thread, and columns t % 16 + 16 c
 //   pitch         an odd number of elements between rows: 16 rows lie in 16 banks

@@ -7,7 +7,7 @@
 // (biases, gamma and beta). Two passes and no atomics, so that the bits are the same every time:
 //
 //   1  row r belongs to chunk r / chunk_rows; a thread adds up its columns of a chunk, in order
-//   2  out[c] += the chunks' sums, in order
+//   2  out[c] += the chunks' sums: of 16 threads each adds every 16th chunk, in order, then the 16 sums
 //
 //   term.get<Width>(row, c, values)   values[o][k]: what output o gets from column c + k of the row
 //
@@ -22,9 +22,9 @@
 
 namespace ashlar::cuda {
 
-/// Chunks of the first pass: about 2^17 sums at a time, each of 16 rows or more.
+/// Chunks of the first pass: about 2^18 sums at a time, each of 16 rows or more.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
-  std::int64_t const wanted = cols == 0 ? 1 : 131072 / cols;
+  std::int64_t const wanted = cols == 0 ? 1 : 262144 / cols;
   std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
   return chunks < 1 ? 1 : chunks;
 }
@@ -55,18 +55,36 @@ struct chunk_sums {
   }
 };
 
+/// A block takes 32 columns of all outputs, laid side by side.
 template <class A, int Outputs>
 struct chunk_fold {
+  static constexpr int lanes = 16;
+  static constexpr int launch_threads = warp * lanes;
+  static constexpr std::int64_t shared_bytes = launch_threads * std::int64_t{sizeof(A)};
   A const* partial;
   std::int64_t chunks, cols;
   A* out[Outputs];
 
-  ASHLAR_HD void operator()(std::int64_t i) const {
-    division const place(i, cols);
-    A const* const sums = partial + place.quotient * chunks * cols + place.remainder;
-    A total = A(0);
-    for (std::int64_t k = 0; k < chunks; ++k) total += sums[k * cols];
-    out[place.quotient][place.remainder] += total;
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    A* const sums = reinterpret_cast<A*>(block.shared());  // [lanes][warp]
+    auto const column = [&](int t) { return block.index() * warp + t % warp; };
+    block.each([&](int t) {
+      A total = A(0);
+      if (column(t) < Outputs * cols) {
+        division const place(column(t), cols);
+        A const* const from = partial + place.quotient * chunks * cols + place.remainder;
+        for (std::int64_t k = t / warp; k < chunks; k += lanes) total += from[k * cols];
+      }
+      sums[t] = total;
+    });
+    block.each([&](int t) {
+      if (t >= warp || column(t) >= Outputs * cols) return;
+      division const place(column(t), cols);
+      A total = A(0);
+      for (int lane = 0; lane < lanes; ++lane) total += sums[lane * warp + t];
+      out[place.quotient][place.remainder] += total;
+    });
   }
 };
 
@@ -98,7 +116,8 @@ void launch_column_sums(Launcher const& launch, char const* name, Term const& te
   }
   detail::chunk_fold<A, Outputs> fold{workspace, chunks, cols, {}};
   for (int o = 0; o < Outputs; ++o) fold.out[o] = out[o];
-  launch.for_each(name, fold, Outputs * cols);
+  launch.blocks(name, fold, (Outputs * cols + warp - 1) / warp, fold.launch_threads,
+                fold.shared_bytes);
 }
 
 namespace detail {

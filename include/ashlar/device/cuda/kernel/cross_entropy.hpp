@@ -10,7 +10,7 @@
 //   cross_entropy_target_logit   x[r, target], 0 if not local     reduce by sum
 //   cross_entropy_loss           loss[r]
 //   cross_entropy_gradient       may overwrite the logits
-//   cross_entropy                whole rows, one launch: reads the logits twice, writes the gradient
+//   cross_entropy                whole rows, one launch
 //
 // Losses are accumulation_t<T>.
 
@@ -39,8 +39,8 @@ struct cross_entropy_gradient_rows {
     bool const ignored = targets[row] < 0;
     std::int64_t const target = targets[row] - first_column;
     A const factor = scale / sum;
-    share([&](std::int64_t c) {
-      auto values = load<Width>(logits + row * cols + c);
+    share([&](std::int64_t c, int at) {
+      auto values = share.template read<0>(logits + row * cols, c, at);
       for (int k = 0; k < Width; ++k) {
         A const probability = device::cross_entropy_share(static_cast<A>(values.at[k]), maximum,
                                                           factor);
@@ -67,6 +67,7 @@ struct cross_entropy_gradient_op {
 
 template <class T>
 struct cross_entropy_op {
+  static constexpr int kept = 1;
   using A = accumulation_t<T>;
   /// The target's logit is gathered too: `apply` may overwrite it before another thread reads it.
   struct partial {
@@ -84,7 +85,7 @@ struct cross_entropy_op {
     T const* const x = rows.logits + row * rows.cols;
     std::int64_t const target = rows.targets[row];
     partial made{share_exp_sum<T, Width>(x, share), A(0)};
-    share([&](std::int64_t c) {
+    share([&](std::int64_t c, int) {
       if (c <= target && target < c + Width) made.target_logit = static_cast<A>(x[target]);
     });
     return made;

@@ -41,8 +41,9 @@ struct layer_norm_gather {
   template <int Width, class Share>
   ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
     partial sums{A(0), A(0)};
-    share([&](std::int64_t c) {
-      auto const values = load<Width>(x + row * cols + c);
+    share.template keep<0>(x + row * cols);
+    share([&](std::int64_t c, int at) {
+      auto const values = share.template read<0>(x + row * cols, c, at);
       for (T const value : values.at) {
         auto const v = static_cast<A>(value);
         sums.first += v;
@@ -69,6 +70,7 @@ struct layer_norm_sums_op : layer_norm_gather<T> {
 
 template <class T>
 struct layer_norm_op : layer_norm_gather<T> {
+  static constexpr int kept = 1;
   using A = accumulation_t<T>;
   T const* gamma;
   T const* beta;
@@ -89,8 +91,8 @@ struct layer_norm_op : layer_norm_gather<T> {
 
   template <int Width, class Share>
   ASHLAR_HD void write(std::int64_t row, Share const& share, A centre, A scale) const {
-    share([&](std::int64_t c) {
-      auto values = load<Width>(this->x + row * this->cols + c);
+    share([&](std::int64_t c, int at) {
+      auto values = share.template read<0>(this->x + row * this->cols, c, at);
       auto const g = load<Width>(gamma + c);
       auto const b = load<Width>(beta + c);
       for (int k = 0; k < Width; ++k) {

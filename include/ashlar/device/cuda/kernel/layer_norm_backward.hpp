@@ -36,9 +36,11 @@ struct layer_norm_backward_gather {
   ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
     partial sums{A(0), A(0)};
     A const centre = mean[row];
-    share([&](std::int64_t c) {
-      auto const gradient = load<Width>(dy + row * cols + c);
-      auto const values = load<Width>(x + row * cols + c);
+    share.template keep<0>(dy + row * cols);
+    share.template keep<1>(x + row * cols);
+    share([&](std::int64_t c, int at) {
+      auto const gradient = share.template read<0>(dy + row * cols, c, at);
+      auto const values = share.template read<1>(x + row * cols, c, at);
       auto const scale = load<Width>(gamma + c);
       for (int k = 0; k < Width; ++k) {
         A const g = static_cast<A>(gradient.at[k]) * static_cast<A>(scale.at[k]);
@@ -66,6 +68,7 @@ struct layer_norm_backward_sums_op : layer_norm_backward_gather<T> {
 
 template <class T>
 struct layer_norm_backward_op : layer_norm_backward_gather<T> {
+  static constexpr int kept = 2;
   using A = accumulation_t<T>;
   A share_of_column;
   T* dx;
@@ -79,9 +82,9 @@ struct layer_norm_backward_op : layer_norm_backward_gather<T> {
   ASHLAR_HD void write(std::int64_t row, Share const& share, A sum_g, A sum_g_xhat) const {
     device::layer_norm_gradient<A> const formula(this->mean[row], this->rstd[row], sum_g,
                                                  sum_g_xhat, share_of_column);
-    share([&](std::int64_t c) {
-      auto gradient = load<Width>(this->dy + row * this->cols + c);
-      auto const values = load<Width>(this->x + row * this->cols + c);
+    share([&](std::int64_t c, int at) {
+      auto gradient = share.template read<0>(this->dy + row * this->cols, c, at);
+      auto const values = share.template read<1>(this->x + row * this->cols, c, at);
       auto const scale = load<Width>(this->gamma + c);
       for (int k = 0; k < Width; ++k) {
         gradient.at[k] = static_cast<T>(formula(static_cast<A>(gradient.at[k]),

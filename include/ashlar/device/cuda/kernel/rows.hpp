@@ -11,9 +11,16 @@
 //   op.apply<Width>(row, columns, total)    on the same columns; may overwrite what gather read
 //   op.apply<Width>(row, columns)           of an op without partial: nothing is gathered or folded
 //
-// `columns` calls f(c) for the first column of each pack of this thread. A row is read again by `apply`
-// from the cache. Blocks have 32 to 256 threads; the fold's order depends on the number of columns and
-// on whether they are read in packs.
+//   columns(f)                    f(c, k) for the first column c of each pack of this thread, its k-th
+//   columns.keep<Slot>(array)     in gather: this row of an array, which `apply` reads too
+//   columns.read<Slot>(array, c, k)   a pack of it
+//
+//   rows of an op with Op::kept arrays       threads    each element is read from memory
+//   up to 1024 packs, aligned                32 .. 256  once: threads keep up to 4 packs in registers
+//   longer, or not aligned                   .. 1024    twice, the second time from the cache: long rows take
+//                                                       many threads, so that few of them are on their way
+//
+// The fold's order depends on the number of columns and on whether they are read in packs.
 
 #include <cstdint>
 
@@ -23,7 +30,10 @@
 
 namespace ashlar::cuda {
 
-/// The columns of one thread.
+/// Packs of a row that one thread keeps.
+inline constexpr int kept_packs = 4;
+
+/// The columns of one thread, read from memory whenever they are needed.
 template <int Width>
 struct column_share {
   std::int64_t cols;
@@ -33,9 +43,48 @@ struct column_share {
   template <class F>
   ASHLAR_HD void operator()(F const& f) const {
     std::int64_t const step = std::int64_t{threads} * Width;
-    for (std::int64_t c = std::int64_t{thread} * Width; c < cols; c += step) f(c);
+    for (std::int64_t c = std::int64_t{thread} * Width; c < cols; c += step) f(c, 0);
   }
   ASHLAR_HD bool is_first() const { return thread == 0; }
+
+  template <int Slot, class T>
+  ASHLAR_HD void keep(T const*) const {}
+  template <int Slot, class T>
+  ASHLAR_HD pack<T, Width> read(T const* row, std::int64_t c, int) const {
+    return load<Width>(row + c);
+  }
+};
+
+template <class T, int Width, int Slots>
+struct kept_columns {
+  pack<T, Width> at[Slots][kept_packs];
+};
+
+/// The columns of one thread, at most kept_packs packs, in its registers.
+template <class T, int Width, int Slots>
+struct kept_share {
+  std::int64_t cols;
+  int thread;
+  int threads;
+  kept_columns<T, Width, Slots>* kept;
+
+  template <class F>
+  ASHLAR_HD void operator()(F const& f) const {
+    ASHLAR_UNROLL for (int k = 0; k < kept_packs; ++k) {
+      std::int64_t const c = (std::int64_t{k} * threads + thread) * Width;
+      if (c < cols) f(c, k);
+    }
+  }
+  ASHLAR_HD bool is_first() const { return thread == 0; }
+
+  template <int Slot>
+  ASHLAR_HD void keep(T const* row) const {
+    (*this)([&](std::int64_t c, int k) { kept->at[Slot][k] = load<Width>(row + c); });
+  }
+  template <int Slot>
+  ASHLAR_HD pack<T, Width> read(T const*, std::int64_t, int k) const {
+    return kept->at[Slot][k];
+  }
 };
 
 /// Whether an op needs something of the whole row first.
@@ -44,9 +93,43 @@ concept folds_rows = requires {
   typename Op::partial;
 };
 
+/// Whether `apply` reads again what `gather` has read.
+template <class Op>
+concept keeps_rows = requires {
+  Op::kept;
+};
+
+template <class T, int Width, class Op>
+struct kept_row_kernel {
+  static constexpr int launch_threads = 256;
+  Op op;
+  std::int64_t rows;
+  std::int64_t cols;
+
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    using partial = typename Op::partial;
+    struct state {
+      kept_columns<T, Width, Op::kept> kept;
+    };
+    auto* const scratch = reinterpret_cast<partial*>(block.shared());
+    typename Block::template per_thread<partial> parts(block);
+    typename Block::template per_thread<state> states(block);
+    auto const share = [&](int t) {
+      return kept_share<T, Width, Op::kept>{cols, t, block.threads(), &states[t].kept};
+    };
+    for (std::int64_t row = block.index(); row < rows; row += block.count()) {
+      block.each_alone([&](int t) { parts[t] = op.template gather<Width>(row, share(t)); });
+      partial const total = block.fold(
+          parts, scratch, [](partial const& a, partial const& b) { return Op::combine(a, b); });
+      block.each_alone([&](int t) { op.template apply<Width>(row, share(t), total); });
+    }
+  }
+};
+
 template <int Width, class Op>
 struct row_kernel {
-  static constexpr int launch_threads = 256;
+  static constexpr int launch_threads = folds_rows<Op> ? 1024 : 256;
   Op op;
   std::int64_t rows;
   std::int64_t cols;
@@ -76,18 +159,22 @@ template <class T, class Launcher, class Op>
 void launch_rows(Launcher const& launch, char const* name, Op const& op, std::int64_t rows,
                  std::int64_t cols, bool packable) {
   std::int64_t const blocks = at_most(rows, 65536);
-  auto const run = [&](auto const& kernel, std::int64_t units) {
-    int const threads = threads_for(units);
+  auto const run = [&](auto const& kernel, int threads) {
     std::int64_t scratch = 0;
     if constexpr (folds_rows<Op>)
       scratch = threads / warp * static_cast<std::int64_t>(sizeof(typename Op::partial));
     launch.blocks(name, kernel, blocks, threads, scratch);
   };
-  if (packable && cols % widest<T> == 0) {
-    run(row_kernel<widest<T>, Op>{op, rows, cols}, cols / widest<T>);
-  } else {
-    run(row_kernel<1, Op>{op, rows, cols}, cols);
+  auto const run_streamed = [&](auto const& kernel, std::int64_t units) {
+    run(kernel, folds_rows<Op> && units > 256 * kept_packs ? 1024 : threads_for(units));
+  };
+  constexpr int w = widest<T>;
+  if (!packable || cols % w != 0) return run_streamed(row_kernel<1, Op>{op, rows, cols}, cols);
+  if constexpr (keeps_rows<Op>) {
+    if (cols <= w * 256 * kept_packs)
+      return run(kept_row_kernel<T, w, Op>{op, rows, cols}, threads_for(cols / w));
   }
+  run_streamed(row_kernel<w, Op>{op, rows, cols}, cols / w);
 }
 
 }  // namespace ashlar::cuda

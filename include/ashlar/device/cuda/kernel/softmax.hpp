@@ -9,11 +9,9 @@
 //   row_max               maximum[r] = max_c x[r, c]                        reduce by max
 //   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           reduce by sum
 //   softmax_apply         y = e^(x - maximum) / sum
-//   row_dot               dot[r] = sum_c a[r, c] b[r, c]                    reduce by sum
-//   softmax_backward_apply   dx = y (dy - dot), dot of (dy, y)
 //
 // The whole forward folds (maximum, sum) pairs in one pass: (m, s) and (m', s') are
-// (M, s e^(m - M) + s' e^(m' - M)), M = max(m, m'). y may be x, dx may be dy.
+// (M, s e^(m - M) + s' e^(m' - M)), M = max(m, m'). y may be x. Backward: softmax_backward.hpp.
 
 #include <cstdint>
 #include <limits>
@@ -43,11 +41,12 @@ struct exp_sum {
 
 namespace detail {
 
+/// The largest of this thread's columns.
 template <class T, int Width, class Share>
 ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   using A = accumulation_t<T>;
   A peak = -std::numeric_limits<A>::infinity();
-  share([&](std::int64_t c) {
+  share([&](std::int64_t c, int) {
     auto const values = load<Width>(row + c);
     for (T const value : values.at) {
       auto const v = static_cast<A>(value);
@@ -57,24 +56,25 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-template <class T, int Width, class Share>
-ASHLAR_HD accumulation_t<T> share_exp_sum(T const* row, accumulation_t<T> peak,
-                                          Share const& share) {
-  using A = accumulation_t<T>;
-  A sum = A(0);
-  share([&](std::int64_t c) {
-    auto const values = load<Width>(row + c);
-    for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - peak);
-  });
-  return sum;
-}
-
+/// Maximum and sum of this thread's columns, in one pass; keeps the row in slot 0.
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;
-  A const peak = share_max<T, Width>(row, share);
-  if (peak == -std::numeric_limits<A>::infinity()) return {peak, A(0)};
-  return {peak, share_exp_sum<T, Width>(row, peak, share)};
+  exp_sum<A> all{-std::numeric_limits<A>::infinity(), A(0)};
+  share.template keep<0>(row);
+  share([&](std::int64_t c, int k) {
+    auto const values = share.template read<0>(row, c, k);
+    A peak = all.maximum;
+    for (T const value : values.at) {
+      auto const v = static_cast<A>(value);
+      peak = peak < v ? v : peak;
+    }
+    if (peak == -std::numeric_limits<A>::infinity()) return;
+    A sum = all.relative_to(peak);
+    for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - peak);
+    all = {peak, sum};
+  });
+  return all;
 }
 
 template <class T>
@@ -106,7 +106,14 @@ struct row_exp_sum_op {
   static ASHLAR_HD partial combine(partial a, partial b) { return a + b; }
   template <int Width, class Share>
   ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
-    return share_exp_sum<T, Width>(x + row * cols, maximum[row], share);
+    partial const peak = maximum[row];
+    partial total = partial(0);
+    share([&](std::int64_t c, int) {
+      auto const values = load<Width>(x + row * cols + c);
+      for (T const value : values.at)
+        total += device::math::exp(static_cast<partial>(value) - peak);
+    });
+    return total;
   }
   template <int Width, class Share>
   ASHLAR_HD void apply(std::int64_t row, Share const& share, partial total) const {
@@ -116,6 +123,7 @@ struct row_exp_sum_op {
 
 template <class T>
 struct softmax_op {
+  static constexpr int kept = 1;
   using A = accumulation_t<T>;
   using partial = exp_sum<A>;
   T const* x;
@@ -132,8 +140,8 @@ struct softmax_op {
   template <int Width, class Share>
   ASHLAR_HD void apply(std::int64_t row, Share const& share, partial const& total) const {
     A const inverse = A(1) / total.sum;
-    share([&](std::int64_t c) {
-      auto values = load<Width>(x + row * cols + c);
+    share([&](std::int64_t c, int k) {
+      auto values = share.template read<0>(x + row * cols, c, k);
       for (T& v : values.at) {
         v = static_cast<T>(device::math::exp(static_cast<A>(v) - total.maximum) * inverse);
       }
@@ -153,63 +161,6 @@ struct softmax_apply_op {
   template <int Width, class Share>
   ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
     op.template apply<Width>(row, share, exp_sum<A>{maximum[row], sum[row]});
-  }
-};
-
-template <class T>
-struct row_dot_op {
-  using partial = accumulation_t<T>;
-  T const* a;
-  T const* b;
-  std::int64_t cols;
-  partial* dot;
-
-  static ASHLAR_HD partial combine(partial x, partial y) { return x + y; }
-  template <int Width, class Share>
-  ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
-    partial sum = partial(0);
-    share([&](std::int64_t c) {
-      auto const left = load<Width>(a + row * cols + c);
-      auto const right = load<Width>(b + row * cols + c);
-      for (int k = 0; k < Width; ++k)
-        sum += static_cast<partial>(left.at[k]) * static_cast<partial>(right.at[k]);
-    });
-    return sum;
-  }
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, partial total) const {
-    if (share.is_first()) dot[row] = total;
-  }
-};
-
-template <class T>
-struct softmax_backward_op : row_dot_op<T> {  // of (dy, y)
-  using A = accumulation_t<T>;
-  T* dx;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share, A total) const {
-    share([&](std::int64_t c) {
-      auto gradient = load<Width>(this->a + row * this->cols + c);
-      auto const probability = load<Width>(this->b + row * this->cols + c);
-      for (int k = 0; k < Width; ++k) {
-        gradient.at[k] = static_cast<T>(static_cast<A>(probability.at[k]) *
-                                        (static_cast<A>(gradient.at[k]) - total));
-      }
-      store<Width>(dx + row * this->cols + c, gradient);
-    });
-  }
-};
-
-template <class T>
-struct softmax_backward_apply_op {
-  using A = accumulation_t<T>;
-  softmax_backward_op<T> op;
-  A const* dot;
-
-  template <int Width, class Share>
-  ASHLAR_HD void apply(std::int64_t row, Share const& share) const {
-    op.template apply<Width>(row, share, dot[row]);
   }
 };
 
@@ -237,33 +188,10 @@ void softmax_apply(Launcher const& launch, T const* x, accumulation_t<T> const* 
 }
 
 template <launcher Launcher, class T>
-void row_dot(Launcher const& launch, T const* a, T const* b, std::int64_t rows, std::int64_t cols,
-             accumulation_t<T>* dot) {
-  launch_rows<T>(launch, "row_dot", detail::row_dot_op<T>{a, b, cols, dot}, rows, cols,
-                 is_packable(a, b));
-}
-
-template <launcher Launcher, class T>
-void softmax_backward_apply(Launcher const& launch, T const* dy, T const* y,
-                            accumulation_t<T> const* dot, std::int64_t rows, std::int64_t cols,
-                            T* dx) {
-  detail::softmax_backward_apply_op<T> const op{{{dy, y, cols, nullptr}, dx}, dot};
-  launch_rows<T>(launch, "softmax_backward_apply", op, rows, cols, is_packable(dy, y, dx));
-}
-
-template <launcher Launcher, class T>
 void softmax_forward(Launcher const& launch, T const* x, std::int64_t rows, std::int64_t cols,
                      T* y) {
   launch_rows<T>(launch, "softmax_forward", detail::softmax_op<T>{x, cols, y}, rows, cols,
                  is_packable(x, y));
-}
-
-template <launcher Launcher, class T>
-void softmax_backward(Launcher const& launch, T const* dy, T const* y, std::int64_t rows,
-                      std::int64_t cols, T* dx) {
-  launch_rows<T>(launch, "softmax_backward",
-                 detail::softmax_backward_op<T>{{dy, y, cols, nullptr}, dx}, rows, cols,
-                 is_packable(dy, y, dx));
 }
 
 }  // namespace ashlar::cuda

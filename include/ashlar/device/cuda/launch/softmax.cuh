@@ -7,6 +7,7 @@
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/softmax.hpp>
+#include <ashlar/device/cuda/kernel/softmax_backward.hpp>
 #include <ashlar/device/cuda/softmax.hpp>
 
 namespace ashlar::cuda {
