@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: element-wise operators take two tensors of one element type and one number of dimensions.
+// expect: element-wise operators take two tensors of one element type and one number of dimensions
 
 // Operands of two element types, and of two numbers of dimensions.
 

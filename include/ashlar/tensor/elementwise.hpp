@@ -6,7 +6,7 @@
 // Element-wise operators. All are local; where that is not possible they do not compile (typed
 // placements) or throw the same sentence (run-time placements).
 //
-//   map(x, f)      any function f         not of a partial tensor
+//   map(x, f)      any function f         not of a partial tensor; on a device an object of device/functor.hpp
 //   gelu(x), relu(x)
 //   a * x          scale, linear          passes partial sums
 //   x + y, x - y   sum                    both operands lie alike
@@ -17,9 +17,7 @@
 // rounds once. gelu and softmax are not of integers.
 
 #include <ashlar/device/functor.hpp>
-#include <ashlar/device/host/convert.hpp>
-#include <ashlar/device/host/map.hpp>
-#include <ashlar/device/host/softmax.hpp>
+#include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/elementwise.hpp>
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
@@ -73,7 +71,8 @@ struct softmax_rule {
 
 template <class X, class Y>
 concept alike = distributed<X> && distributed<Y> &&
-                X::rank == Y::rank&& std::same_as<typename X::value_type, typename Y::value_type>;
+                X::rank == Y::rank&& std::same_as<typename X::value_type, typename Y::value_type>&&
+                               std::same_as<typename X::processor_type, typename Y::processor_type>;
 
 template <distributed X, distributed Y>
 void same_extents(char const* name, X const& x, Y const& y) {
@@ -81,30 +80,23 @@ void same_extents(char const* name, X const& x, Y const& y) {
     throw error(name, "the extents differ: " + describe(x) + " and " + describe(y) + ".");
 }
 
-/// f as a function of T.
-template <class T, class F>
-auto kernel_of(F f) {
-  if constexpr (std::same_as<T, accumulation_t<T>>) return f;
-  else return device::host::rounding<T>(f);
-}
-
 template <class Rule, distributed X, class F>
-auto apply(X const& x, F f) {
+auto apply(X const& x, F const& f) {
   auto const p = result_of<Rule>(x);
   using T = typename X::value_type;
   auto y = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  device::host::map(static_cast<T const*>(x.data()), x.local_elements(), y.data(), kernel_of<T>(f));
+  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), x.local_elements(), y.data());
   return y;
 }
 
 template <class Rule, distributed X, distributed Y, class F>
-auto apply(X const& x, Y const& y, F f) {
+auto apply(X const& x, Y const& y, F const& f) {
   auto const p = result_of<Rule>(x, y);
   same_extents(Rule::name, x, y);
   using T = typename X::value_type;
   auto z = empty<T, X::rank>(x.mesh(), x.extents(), p);
-  device::host::map(static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
-                    x.local_elements(), z.data(), kernel_of<T>(f));
+  map(x.mesh().processor(), f, static_cast<T const*>(x.data()), static_cast<T const*>(y.data()),
+      x.local_elements(), z.data());
   return z;
 }
 
@@ -124,19 +116,20 @@ ill_formed map(X const&, F) {
 template <distributed X>
 auto gelu(X const& x) {
   static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_GELU_INTEGERS);
-  return map(x, [](auto v) { return device::gelu::value(v); });
+  return map(x, device::value_of<device::gelu>{});
 }
 /// max(x, 0), element by element. Communicates nothing.
 template <distributed X>
 auto relu(X const& x) {
-  return map(x, [](auto v) { return device::relu::value(v); });
+  return map(x, device::value_of<device::relu>{});
 }
 
 /// a · x. Communicates nothing.
 template <distributed X>
 requires locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(accumulation_t<typename X::value_type> a, X const& x) {
-  return detail::apply<detail::scale_rule<X::rank>>(x, [a](auto v) { return a * v; });
+  using A = accumulation_t<typename X::value_type>;
+  return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{a});
 }
 
 template <distributed X>
@@ -149,7 +142,7 @@ ill_formed operator*(accumulation_t<typename X::value_type>, X const&) {
 template <distributed X, distributed Y>
 requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
 auto operator+(X const& x, Y const& y) {
-  return detail::apply<detail::add_rule<X::rank>>(x, y, [](auto a, auto b) { return a + b; });
+  return detail::apply<detail::add_rule<X::rank>>(x, y, device::sum_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator+(X const&, Y const&) {
@@ -162,7 +155,7 @@ ill_formed operator+(X const&, Y const&) {
 template <distributed X, distributed Y>
 requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
 auto operator-(X const& x, Y const& y) {
-  return detail::apply<detail::add_rule<X::rank>>(x, y, [](auto a, auto b) { return a - b; });
+  return detail::apply<detail::add_rule<X::rank>>(x, y, device::difference_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator-(X const&, Y const&) {
@@ -175,7 +168,7 @@ ill_formed operator-(X const&, Y const&) {
 template <distributed X, distributed Y>
 requires detail::alike<X, Y> && locally_applicable<detail::multiply_rule<X::rank>, X, Y>
 auto operator*(X const& x, Y const& y) {
-  return detail::apply<detail::multiply_rule<X::rank>>(x, y, [](auto a, auto b) { return a * b; });
+  return detail::apply<detail::multiply_rule<X::rank>>(x, y, device::product_of{});
 }
 template <distributed X, distributed Y>
 ill_formed operator*(X const&, Y const&) {
@@ -183,6 +176,27 @@ ill_formed operator*(X const&, Y const&) {
   static_assert(!detail::alike<X, Y>, ASHLAR_SAYS_MULTIPLY);
   return {};
 }
+
+namespace detail {
+
+/// Softmax of each row; that of the host is of what computes.
+template <class Mesh, class T>
+void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t columns, T* y) {
+  using A = accumulation_t<T>;
+  auto const on = m.processor();
+  if constexpr (Mesh::processor_type::is_host && !std::same_as<T, A>) {
+    buffer<A> const row(m.memory(), columns);
+    for (std::int64_t r = 0; r < rows; ++r) {
+      convert(on, x + r * columns, columns, row.data());
+      softmax_forward(on, static_cast<A const*>(row.data()), 1, columns, row.data());
+      convert(on, static_cast<A const*>(row.data()), columns, y + r * columns);
+    }
+  } else {
+    softmax_forward(on, x, rows, columns, y);
+  }
+}
+
+}  // namespace detail
 
 /// Softmax over the last dimension. Communicates nothing.
 template <distributed X>
@@ -194,18 +208,7 @@ auto softmax(X const& x) {
   static_assert(!std::is_integral_v<T>, ASHLAR_SAYS_SOFTMAX_INTEGERS);
   if (x.local_elements() == 0) return y;
   std::int64_t const columns = x.local_size(X::rank - 1), rows = x.local_elements() / columns;
-  T const* const source = x.data();
-  if constexpr (std::same_as<T, accumulation_t<T>>) {
-    device::host::softmax_forward(source, rows, columns, y.data());
-  } else {
-    buffer<accumulation_t<T>> row(x.mesh().memory(), columns);
-    for (std::int64_t r = 0; r < rows; ++r) {
-      device::host::widen(source + r * columns, columns, row.data());
-      device::host::softmax_forward(static_cast<accumulation_t<T> const*>(row.data()), 1, columns,
-                                    row.data());
-      device::host::narrow(row.data(), columns, y.data() + r * columns);
-    }
-  }
+  detail::softmax_rows(x.mesh(), static_cast<T const*>(x.data()), rows, columns, y.data());
   return y;
 }
 template <distributed X>

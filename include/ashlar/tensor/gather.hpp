@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Looking at whole tensors: to_full brings all values to every rank, print writes them on rank 0.
+// Looking at tensors: to_full brings all values to every rank, local_values a rank's own shard to its host,
+// print writes all on rank 0. All wait for what is computed on the tensor.
 
 #include <iomanip>
 #include <ostream>
@@ -13,15 +14,21 @@
 
 namespace ashlar {
 
+/// The values of this rank's shard, row-major, in the host's memory. Communicates nothing.
+template <distributed Tensor>
+std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
+  std::vector<typename Tensor::value_type> values(static_cast<std::size_t>(x.local_elements()));
+  download(x.mesh().processor(), static_cast<typename Tensor::value_type const*>(x.data()),
+           x.local_elements(), values.data());
+  return values;
+}
+
 /// All values of `x`, row-major, on every rank.
 /// Communicates: what redistribute(x, all B) does.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
-  std::vector<typename Tensor::value_type> values(static_cast<std::size_t>(whole.local_elements()));
-  download(whole.mesh().processor(), static_cast<typename Tensor::value_type const*>(whole.data()),
-           whole.local_elements(), values.data());
-  return values;
+  return local_values(whole);
 }
 
 /// Writes where `x` lies and its values on rank 0. Communicates like to_full.

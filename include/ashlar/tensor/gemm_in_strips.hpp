@@ -5,19 +5,20 @@
 
 // The GEMM of a local product. While transfers are under way it runs in strips of rows and lets them
 // go on between two strips, some milliseconds apart: nothing else of this rank would. A transfer
-// that is asked late costs nobody more than that; a strip of 256 rows loses no speed to speak of.
+// that is asked late costs nobody more than that; a strip of 256 rows loses no speed to speak of. A
+// processor that works beside the program gets the whole product at once.
 
 #include <algorithm>
 
 #include <ashlar/comm/mesh.hpp>
-#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/device/host/operations.hpp>
 
 namespace ashlar::detail {
 
 inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c
 
 /// c[i] = op(a[i]) · op(b[i]) for each i of a batch, added to what c holds if `adds`; operands and
-/// strides as device::host::gemm_batched_strided. Communicates nothing new.
+/// strides as gemm_batched_strided. Communicates nothing new.
 template <class T, class Processor>
 void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool transpose_b,
                     std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, T const* a,
@@ -26,16 +27,18 @@ void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool tr
                     std::int64_t stride_c) {
   using scalar = accumulation_t<T>;
   scalar const beta = adds ? scalar(1) : scalar(0);
-  if (mesh.order().idle())
-    return device::host::gemm_batched_strided(transpose_a, transpose_b, batch, m, n, k, scalar(1),
-                                              a, lda, stride_a, b, ldb, stride_b, beta, c, ldc,
-                                              stride_c);
+  auto const on = mesh.processor();
+  if (!Processor::is_host || mesh.order().idle()) {
+    gemm_batched_strided(on, transpose_a, transpose_b, batch, m, n, k, scalar(1), a, lda, stride_a,
+                         b, ldb, stride_b, beta, c, ldc, stride_c);
+    return mesh.progress();
+  }
   for (std::int64_t i = 0; i < batch; ++i)
     for (std::int64_t row = 0; row < m; row += gemm_strip) {
       mesh.progress();
-      device::host::gemm(transpose_a, transpose_b, std::min(gemm_strip, m - row), n, k, scalar(1),
-                         a + i * stride_a + row * (transpose_a ? 1 : lda), lda, b + i * stride_b,
-                         ldb, beta, c + i * stride_c + row * ldc, ldc);
+      gemm(on, transpose_a, transpose_b, std::min(gemm_strip, m - row), n, k, scalar(1),
+           a + i * stride_a + row * (transpose_a ? 1 : lda), lda, b + i * stride_b, ldb, beta,
+           c + i * stride_c + row * ldc, ldc);
     }
 }
 

@@ -11,15 +11,10 @@
 //   transpose(x)                      of a matrix
 //
 // Sums are in accumulation_t<T> and rounded once; integer sums wrap around. A maximum or minimum of
-// values with a NaN among them is NaN (device/host/combine.hpp).
+// values with a NaN among them is NaN (device/host/combine.hpp). The order of a sum is the processor's.
 
-#include <algorithm>
-
-#include <ashlar/device/host/combine.hpp>
-#include <ashlar/device/host/convert.hpp>
-#include <ashlar/device/host/strided_copy.hpp>
+#include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/elementwise.hpp>
-#include <ashlar/support/buffer.hpp>
 #include <ashlar/tensor/local_rule.hpp>
 
 namespace ashlar {
@@ -39,9 +34,8 @@ struct transpose_rule {
 };
 
 template <int Dim, reduction Op, distributed X>
-auto reduce_dim(X const& x) {
+auto reduced(X const& x) {
   using T = typename X::value_type;
-  using A = accumulation_t<T>;
   auto const p = result_of<reduce_rule<X::rank, Dim, Op>>(x);
   shape extents;
   for (int d = 0; d < X::rank; ++d)
@@ -50,22 +44,8 @@ auto reduce_dim(X const& x) {
   std::int64_t outer = 1, inner = 1;
   for (int d = 0; d < Dim; ++d) outer *= x.local_size(d);
   for (int d = Dim + 1; d < X::rank; ++d) inner *= x.local_size(d);
-  T const* source = x.data();
-  auto const reduce_into = [&](A* target) {
-    std::fill_n(target, inner, identity_of<A>(Op));
-    for (std::int64_t k = 0; k < x.local_size(Dim); ++k, source += inner)
-      for (std::int64_t i = 0; i < inner; ++i)
-        target[i] = device::host::combine<Op>(target[i], static_cast<A>(source[i]));
-  };
-  if constexpr (std::same_as<T, A>) {
-    for (std::int64_t o = 0; o < outer; ++o) reduce_into(y.data() + o * inner);
-  } else {
-    buffer<A> accumulators(x.mesh().memory(), inner);
-    for (std::int64_t o = 0; o < outer; ++o) {
-      reduce_into(accumulators.data());
-      device::host::narrow(accumulators.data(), inner, y.data() + o * inner);
-    }
-  }
+  reduce_dim(x.mesh().processor(), x.mesh().memory(), Op, static_cast<T const*>(x.data()), outer,
+             x.local_size(Dim), inner, y.data());
   return y;
 }
 
@@ -74,8 +54,8 @@ template <class To, distributed X>
 auto converted(X const& x) {
   tensor<To, X::rank, typename X::placement_type, typename X::processor_type> y(
       x.mesh(), x.extents(), x.placement());
-  std::transform(x.data(), x.data() + x.local_elements(), y.data(),
-                 [](auto value) { return static_cast<To>(value); });
+  convert(x.mesh().processor(), static_cast<typename X::value_type const*>(x.data()),
+          x.local_elements(), y.data());
   return y;
 }
 
@@ -85,7 +65,7 @@ auto converted(X const& x) {
 template <int Dim, distributed X>
 requires detail::has_dim<Dim, X> &&
     locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
-auto sum(X const& x) { return detail::reduce_dim<Dim, reduction::sum>(x); }
+auto sum(X const& x) { return detail::reduced<Dim, reduction::sum>(x); }
 template <int Dim, distributed X>
 ill_formed sum(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -97,7 +77,7 @@ ill_formed sum(X const&) {
 template <int Dim, distributed X>
 requires detail::has_dim<Dim, X> &&
     locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
-auto max(X const& x) { return detail::reduce_dim<Dim, reduction::max>(x); }
+auto max(X const& x) { return detail::reduced<Dim, reduction::max>(x); }
 template <int Dim, distributed X>
 ill_formed max(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -109,7 +89,7 @@ ill_formed max(X const&) {
 template <int Dim, distributed X>
 requires detail::has_dim<Dim, X> &&
     locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
-auto min(X const& x) { return detail::reduce_dim<Dim, reduction::min>(x); }
+auto min(X const& x) { return detail::reduced<Dim, reduction::min>(x); }
 template <int Dim, distributed X>
 ill_formed min(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -135,8 +115,8 @@ requires(X::rank == 2) auto transpose(X const& x) {
   auto y = empty<T, 2>(x.mesh(), shape{x.extents()[1], x.extents()[0]}, p);
   std::int64_t const extents[] = {x.local_size(0), x.local_size(1)};
   std::int64_t const from[] = {x.local_size(1), 1}, to_strides[] = {1, x.local_size(0)};
-  device::host::copy_strided(2, extents, static_cast<T const*>(x.data()), from, y.data(),
-                             to_strides);
+  copy_strided(x.mesh().processor(), 2, extents, static_cast<T const*>(x.data()), from, y.data(),
+               to_strides);
   return y;
 }
 

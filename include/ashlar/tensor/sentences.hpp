@@ -48,8 +48,12 @@
 #define ASHLAR_SAYS_MATMUL_INTEGERS                                                                \
   "matmul: there is no product of integer matrices. Make the operands of float, double or "        \
   "bfloat16."
+#define ASHLAR_SAYS_LOCAL_ON_DEVICE                                                                \
+  "local: the shard is in a device's memory, where the host's loops cannot read. Copy it with "    \
+  "local_values(x) or to_full(x), or give data() to kernels of the device."
 #define ASHLAR_SAYS_ALIKE                                                                          \
-  "element-wise operators take two tensors of one element type and one number of dimensions."
+  "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
+  "one sort of processor."
 #define ASHLAR_SAYS_DIMENSION                                                                      \
   "reduce: the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_AXES                                                                           \

@@ -130,7 +130,12 @@ class tensor {
   bool empty() const { return data_ == nullptr; }
 
   /// This rank's shard, row-major; a tensor is a handle, so a const one gives write access too.
-  std::span<T> local() const { return {data_.get(), static_cast<std::size_t>(box_.elements())}; }
+  /// Requires: the host's memory. Of a device's, local_values(x) and to_full(x) bring values here.
+  std::span<T> local() const {
+    static_assert(Processor::is_host, ASHLAR_SAYS_LOCAL_ON_DEVICE);
+    return {data_.get(), static_cast<std::size_t>(box_.elements())};
+  }
+  /// The same as an address in the memory of mesh().processor().
   T* data() const { return data_.get(); }
   /// Which part of the global index space the shard is.
   box const& local_box() const { return box_; }
