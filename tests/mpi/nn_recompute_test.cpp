@@ -14,6 +14,7 @@
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/baselines.hpp>
 
 namespace ashlar_test {
@@ -115,6 +116,11 @@ TEST_CASE("images, and segments by hand, one of them within another") {
                                 nn::flatten(), nn::repeat<2>(nn::linear(12, 12)),
                                 nn::linear(12, 5)),
                       nn::image_batch{4, 2, 8, 8, 2}, 0, 5, 4);
+}
+
+TEST_CASE("the memory of a small VGG") {
+  check_memory<double>(nn::vgg13({.image = 32, .width = 4, .hidden = 16, .classes = 5}),
+                       nn::image_batch{8, 3, 32, 32}, 0, 5);
 }
 
 }  // namespace ashlar_test

@@ -9,6 +9,8 @@
 #include <support/replay.hpp>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/placement/text.hpp>
+#include <ashlar/plan/packing.hpp>
 
 using namespace ashlar_test;
 using ashlar::collective;
@@ -90,6 +92,32 @@ TEST_CASE("every step is right for extents below the axes, zero, and axes of one
   CHECK(check_steps({1, 2}, {{"a", 2}, {"b", 3}, {"c", 2}}, reduction::sum) > 800);
   CHECK(check_steps({0, 3}, {{"a", 2}, {"b", 3}}, reduction::sum) > 100);
   CHECK(check_steps({3, 4}, {{"a", 1}, {"b", 3}, {"c", 1}}, reduction::sum) > 800);
+}
+
+TEST_CASE("no step packs more than the bound of its shards says, if they are of equal size") {
+  for (auto const& extents : {ashlar::shape{48, 96}, ashlar::shape{480, 960, 48}})
+    for (auto const* mesh : {"gpu=2", "node=2,gpu=3", "node=2,host=2,gpu=2"}) {
+      auto const t = ashlar::parse_topology(mesh);
+      int steps = 0;
+      for (auto const& from : all_placements(extents.rank(), t.axes(), {reduction::sum}))
+        ashlar::for_each_step(from, extents.rank(), t, reduction::sum, [&](ashlar::step const& s) {
+          if (s.kind == collective::permute) return;
+          // Two ranks that swap whole small arrays send them as they lie.
+          if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2) return;
+          auto const shard = std::max(max_local_elements(extents, t, s.from),
+                                      max_local_elements(extents, t, s.to));
+          auto const packed = packing_bytes(s, extents, 4, t);
+          steps += packed > 0;
+          if (packed > ashlar::packing_bound(4 * shard, t.ranks())) CHECK(to_string(s.from) == "");
+        });
+      CHECK(steps > 0);
+    }
+  CHECK(ashlar::packing_bound(1000, 1) == 0);
+  CHECK(ashlar::packing_bound(1000, 4) == 2000);
+  std::int64_t const chunk = ashlar::packing_chunk_bytes;
+  CHECK(ashlar::packing_bound(3 * chunk, 4) == 12 * chunk);
+  CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);     // two rounds under way
+  CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // whole, as NCCL's
 }
 
 TEST_CASE("the steps that change nothing but copies can be undone") {

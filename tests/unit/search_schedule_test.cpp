@@ -109,9 +109,18 @@ TEST_CASE("micro-batches repeat all but the synchronization") {
 TEST_CASE("memory is what is kept plus the most that is gathered at a time") {
   by_hand c;
   // weight 36 sharded on dim 0: 18 x (value, gradient, 2 states), 36 partial gradient, 36 gathered;
-  // bias 6 whole: 6 x 4, 6 partial gradient. Saved: x of the linear layer, half of 24;
-  // while it runs, x, y and their gradients, 12 each.
-  CHECK(c.plan.memory == 4 * (18 * 4 + 36 + 6 * 4 + 6 + 12 + 36 + 4 * 12));
+  // bias 6 whole: 6 x 4, 6 partial gradient. Saved: x of the linear layer, half of 24. The most at a
+  // time is the weight's gradient as it is reduced, with buffers for what is sent and received.
+  CHECK(c.plan.memory == 4 * (18 * 4 + 36 + 6 * 4 + 6 + 12 + 36 + 36 + 2 * 36));
+  // With whole storage nothing is as large as x and y, or dx and dy, 12 each, and a workspace.
+  c.plan.choices[0].parameters = {
+      {parse_placement("B"), parse_placement("B"), parse_placement("B")},
+      {parse_placement("B"), parse_placement("B"), parse_placement("B")}};
+  c.net.layers[0].workspace_values = 200;
+  CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 2 * 12 + 200));
+  // Else it is the residual's gradient, 24 whole, as it moves, with buffers.
+  c.net.layers[0].workspace_values = 0;
+  CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 24 + 2 * 24));
 }
 
 /// The bytes of an element of each move of a step, in the order of its schedule.
@@ -136,10 +145,12 @@ TEST_CASE("memory of mixed sizes: masters, gradients and states in one, a copy i
   c.net.element_size = 2;
   predict(c.plan, c.net, {});
   // As above: 18 and 6 stored, with a copy in 2 bytes; 36 and 6 partial gradients.
-  CHECK(c.plan.memory == 4 * ((18 + 6) * 4 + 36 + 6) + 2 * (18 + 6) + 2 * (12 + 36 + 4 * 12));
+  CHECK(c.plan.memory ==
+        4 * ((18 + 6) * 4 + 36 + 6) + 2 * (18 + 6) + 2 * (12 + 36) + 4 * (36 + 2 * 36));
   c.net.optimizer_states = 0;
   predict(c.plan, c.net, {});
-  CHECK(c.plan.memory == 4 * ((18 + 6) * 2 + 36 + 6) + 2 * (18 + 6) + 2 * (12 + 36 + 4 * 12));
+  CHECK(c.plan.memory ==
+        4 * ((18 + 6) * 2 + 36 + 6) + 2 * (18 + 6) + 2 * (12 + 36) + 4 * (36 + 2 * 36));
 }
 
 TEST_CASE("hashes tell the size of sums apart, where it is another") {

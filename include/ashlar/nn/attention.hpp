@@ -95,6 +95,8 @@ class attention_core {
     s.forward_values = 2 * scores;
     s.backward_values = 3 * scores;
     s.saved_values = 4 * values;
+    s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
+        {x[0], x[1], x[2], s.y[3], mask_ == attention_mask::causal}));
     s.gemm.m = s.gemm.n = 1u << 1;  // seq x seq x head_dim, one for each sequence and head
     s.gemm.fixed_k = x[3] / 3;
     return s;

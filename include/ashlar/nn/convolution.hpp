@@ -139,6 +139,10 @@ class convolution {
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
     s.saved_values = static_cast<double>(x.elements());
+    // A strip of im2col, whatever channels are here.
+    auto const row = window * static_cast<double>(s.y[3]);
+    s.workspace_values = std::min(row * static_cast<double>(s.y[2]),
+                                  std::max(row, double(device::host::convolution_panel)));
     s.gemm.n = s.gemm.k =
         1u << 1;  // output channels x pixels x window of the input, for each image
     s.gemm.fixed_m = s.y[2] * s.y[3];

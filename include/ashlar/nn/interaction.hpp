@@ -88,6 +88,7 @@ class interaction {
     s.backward_flops = s.forward_flops;
     s.forward_values = s.backward_values = static_cast<double>(s.y.elements());
     s.saved_values = static_cast<double>(x.elements());
+    s.workspace_values = static_cast<double>(x[1] * x[1]);
     return s;
   }
 

@@ -59,7 +59,8 @@ struct layer_spec {
   double backward_flops = 0;
   double forward_values = 0;  ///< elements read or written by what is not GEMM
   double backward_values = 0;
-  double saved_values = 0;  ///< elements kept from forward to backward
+  double saved_values = 0;      ///< elements kept from forward to backward
+  double workspace_values = 0;  ///< elements that a rank's kernels need besides, however it lies
   gemm_dims gemm;
   halo_spec halo;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;

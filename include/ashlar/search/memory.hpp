@@ -6,14 +6,16 @@
 // Bytes that the fullest rank holds under a plan. |p| is the largest shard of a placement:
 //
 //   memory     = Σ elements kept, at the fullest moment + max over elements of gathered
-//   kept       = saved  +  Σ parameters (2 + optimizer_states) · |store| · a  +  |store| · e if e is not a
+//   kept       = saved  +  Σ parameters (2 + optimizer_states) · |store| · a
+//                                       + |store| · e if e is not a
 //                                       + |grad| · a where grad is not store
-//   gathered   = |x| + |y| + |dx| + |dy|  +  Σ parameters |use| where use is not store
-//                                         +  the halos of x and dx, if there are any (halo.hpp)
+//   gathered   = Σ parameters |use| where use is not store
+//              + max{ computing   |x| + |y|, |dx| + |dy|, with workspace and halos of x and dx
+//                     moving      of x, y, dx, dy and parameters the largest, with its buffers }
 //
-// all but parameters times e, which is element_size; a: accumulation_size (element_size.hpp).
-// (2: the value and its gradient; the copy of e bytes is what is gathered. Where the gradient is not left as it is
-// stored, it is summed over the micro-batches in place, so both exist.) Activations of one
+// all but parameters times e, which is element_size; a: accumulation_size (element_size.hpp). (2: the
+// value and its gradient; the copy of e bytes is what is gathered. Where the gradient is not left as
+// it is stored, it is summed over the micro-batches in place, so both exist.) Activations of one
 // micro-batch are alive at a time, so their number does not matter. What is saved of an element:
 //
 //   moment                             before s    in s    behind s    of a recomputed segment
@@ -21,10 +23,13 @@
 //   backward of recomputed segment s      all       all    nothing     as above, before s; all in s
 //
 // "All" is saved_values · |x| / elements of x: what layers save lies as their x does. A tensor that
-// two neighbours save in one placement is counted twice though it is there once; against that,
-// buffers of collectives are not counted (tests/mpi/nn_recompute_test.cpp measures both).
+// two neighbours save in one placement is counted twice though it is there once; what later elements
+// saved is counted although it is gone when earlier ones go backward. Against that, of the shards
+// before and after a move only the larger one counts. Buffers: plan/packing.hpp. What is measured
+// is held against this by tests/mpi/nn_recompute_test.cpp.
 
 #include <ashlar/layout/layout.hpp>
+#include <ashlar/plan/packing.hpp>
 #include <ashlar/search/element_size.hpp>
 #include <ashlar/search/halo.hpp>
 #include <ashlar/search/work.hpp>
@@ -61,22 +66,35 @@ constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const
                                    saved_part part = saved_part::all) {
   element_memory bytes;
   bytes.kept = saved_bytes(net, spec, c, t, part);
-  std::int64_t const x = max_local_elements(spec.x, t, c.x);
-  bytes.gathered += (x + max_local_elements(spec.y, t, c.y) + max_local_elements(spec.x, t, c.dx) +
-                     max_local_elements(spec.y, t, c.dy)) *
-                    net.element_size;
-  if (spec.halo.dim >= 0)
-    bytes.gathered += 2 * halo_of(spec, c, t).forward.elements * net.element_size;
+  auto const workspace = static_cast<std::int64_t>(spec.workspace_values) * net.element_size;
+  std::int64_t const x = max_local_elements(spec.x, t, c.x), y = max_local_elements(spec.y, t, c.y);
+  std::int64_t const dx = max_local_elements(spec.x, t, c.dx),
+                     dy = max_local_elements(spec.y, t, c.dy);
+  std::int64_t computing = (x + y > dx + dy ? x + y : dx + dy) * net.element_size + workspace;
+  if (spec.halo.dim >= 0) computing += 2 * halo_of(spec, c, t).forward.elements * net.element_size;
+  std::int64_t moving = 0;
+  auto const moves = [&](std::int64_t shard) {
+    std::int64_t const held = shard + packing_bound(shard, t.ranks());
+    if (t.ranks() > 1 && held > moving) moving = held;
+  };
+  for (std::int64_t const shard : {x, y, dx, dy}) moves(shard * net.element_size);
   for (int k = 0; k < spec.parameters.size(); ++k) {
     parameter_choice const& p = c.parameters.items[k];
     shape const& extents = spec.parameters.items[k].extents;
     std::int64_t const store = max_local_elements(extents, t, p.store);
     bytes.kept += stored_size(net) * store;
-    if (!(p.grad == p.store))
-      bytes.kept += max_local_elements(extents, t, p.grad) * net.accumulation_size;
-    if (!(p.use == p.store))
-      bytes.gathered += max_local_elements(extents, t, p.use) * net.element_size;
+    if (!(p.grad == p.store)) {
+      std::int64_t const grad = max_local_elements(extents, t, p.grad) * net.accumulation_size;
+      bytes.kept += grad;
+      moves(grad);
+    }
+    if (!(p.use == p.store)) {
+      std::int64_t const use = max_local_elements(extents, t, p.use) * net.element_size;
+      bytes.gathered += use;
+      moves(use);
+    }
   }
+  bytes.gathered += computing > moving ? computing : moving;
   return bytes;
 }
 

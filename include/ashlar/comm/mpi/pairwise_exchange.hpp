@@ -27,7 +27,7 @@
 #include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/transfer.hpp>
-#include <ashlar/plan/matmul_memory.hpp>
+#include <ashlar/plan/packing.hpp>
 
 namespace ashlar::mpi {
 

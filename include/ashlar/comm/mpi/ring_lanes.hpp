@@ -22,7 +22,7 @@
 #include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/layout/region.hpp>
-#include <ashlar/plan/matmul_memory.hpp>
+#include <ashlar/plan/packing.hpp>
 
 namespace ashlar::mpi {
 
