@@ -63,7 +63,7 @@ whole_parameters gradients_of(Model& model) {
 
 template <class Model>
 void set_values(Model& model, whole_parameters const& all) {
-  using T = typename Model::value_type;
+  using T = ashlar::accumulation_t<typename Model::value_type>;
   std::size_t k = 0;
   model.for_each_parameter([&](auto& p) {
     constexpr int rank = std::remove_cvref_t<decltype(p.value())>::rank;
@@ -71,7 +71,8 @@ void set_values(Model& model, whole_parameters const& all) {
     ++k;
     auto const made = ashlar::from_full<rank>(model.mesh(), p.value().extents(),
                                               p.value().placement(), std::span<T const>(full));
-    std::copy_n(made.data(), made.local_elements(), p.value().data());
+    copy_elements(model.mesh().processor(), made.data(), made.local_elements(), p.value().data());
+    p.round();
   });
 }
 

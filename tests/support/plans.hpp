@@ -95,8 +95,9 @@ class plan_source {
   std::vector<std::vector<search::layer_choice>> choices_;  // per layer of the problem
 };
 
-inline void append_records(std::vector<ashlar::collective_record>& records,
-                           search::scheduled_move const& move, ashlar::mesh const& m) {
+template <class Processor>
+void append_records(std::vector<ashlar::collective_record>& records,
+                    search::scheduled_move const& move, ashlar::basic_mesh<Processor> const& m) {
   for (auto const& s : move.plan.steps)
     if (communicates(s.kind))
       records.push_back({s.kind, s.axes,
@@ -106,8 +107,10 @@ inline void append_records(std::vector<ashlar::collective_record>& records,
 
 /// What a training step shall record on this rank: the schedule, micro-batch by micro-batch, and
 /// the trainer's all-reduce of loss and norm.
-inline std::vector<ashlar::collective_record>
-expected_records(search::problem const& net, search::plan const& plan, ashlar::mesh const& m) {
+template <class Processor>
+std::vector<ashlar::collective_record> expected_records(search::problem const& net,
+                                                        search::plan const& plan,
+                                                        ashlar::basic_mesh<Processor> const& m) {
   auto const moves = search::schedule(net, plan, m.machine());
   std::vector<ashlar::collective_record> records;
   for (int batch = 0; batch < net.micro_batches; ++batch)

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A net with every layer that runs on a device, on GPU ranks where there is no GPU (played_cuda.hpp): it
+// predicts, learns and sends as on the host, under random plans.
+
+#include <doctest/doctest.h>
+#include <support/device_nets.hpp>
+
+#include "played_ranks.hpp"
+
+namespace ashlar_test {
+
+TEST_CASE("every layer, random plans") {
+  device_trial const trial(every_layer(), nn::token_batch{3, 5, 2}, 11, 11, 3);
+  for (ashlar::topology const& t :
+       {ashlar::topology{{"gpu", 1}}, {{"gpu", 2}}, {{"node", 2}, {"gpu", 2}}})
+    played::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) {
+      ashlar::nccl::mesh const m(w, t);
+      for (auto const& plan : trial.random_plans<float>(m, 3 * t.ranks()))
+        trial.hold<float>(m, plan, 1e-5, 1e-5);
+    });
+}
+
+}  // namespace ashlar_test
