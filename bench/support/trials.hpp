@@ -7,7 +7,7 @@
 //
 //   check        each contestant runs once and says whether its result is right, before any timing
 //   trial        a barrier, then `repeats` calls; the time of the slowest rank, over the repeats
-//   repeats      as many as make a trial of about a millisecond, at most 1000
+//   repeats      as many as make a trial of about a millisecond (effort::trial), at most 1000
 //   round        one trial of each contestant; the first of a round is another one each time
 //   rounds       as many as fit `budget` seconds, between the two limits
 //
@@ -52,6 +52,7 @@ struct effort {
   double budget = 1.0;  ///< seconds for all contestants of one measurement
   int least_rounds = 3;
   int most_rounds = 31;
+  double trial = 1e-3;  ///< seconds, about
 };
 
 inline double now() {
@@ -91,16 +92,18 @@ inline void check(MPI_Comm comm, std::vector<contestant> const& all, std::string
   }
 }
 
-/// Times of all contestants, in turns. Expects: check() has run them.
-inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const& all,
-                                   effort const& how) {
+/// Times of all contestants, in turns. `seconds_of(run, repeats)` is one trial's time for a call on this
+/// rank; `most(values)` the largest of any rank, element by element. Expects: they have run once.
+template <class SecondsOf, class Most>
+std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
+                               std::vector<contestant> const& all, effort const& how) {
   std::vector<double> once;
-  for (auto const& c : all) once.push_back(trial_seconds(comm, c.run, 1));
-  once = most_of_ranks(comm, once);
+  for (auto const& c : all) once.push_back(seconds_of(c.run, 1));
+  once = most(once);
   std::vector<int> repeats;
   double round = 0;
   for (double const t : once) {
-    repeats.push_back(std::clamp(static_cast<int>(1e-3 / std::max(t, 1e-9)), 1, 1000));
+    repeats.push_back(std::clamp(static_cast<int>(how.trial / std::max(t, 1e-9)), 1, 1000));
     round += t * repeats.back();
   }
   int const rounds = std::clamp(static_cast<int>(how.budget / std::max(round, 1e-9)),
@@ -110,15 +113,23 @@ inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const&
   for (std::size_t r = 0; r < static_cast<std::size_t>(rounds); ++r)
     for (std::size_t i = 0; i < n; ++i) {
       std::size_t const c = (r + i) % n;
-      seconds[c].push_back(trial_seconds(comm, all[c].run, repeats[c]));
+      seconds[c].push_back(seconds_of(all[c].run, repeats[c]));
     }
   std::vector<timing> result;
   for (auto const& mine : seconds) {
-    auto const slowest = most_of_ranks(comm, mine);
+    auto const slowest = most(mine);
     result.push_back(
         {median_of(slowest), *std::min_element(slowest.begin(), slowest.end()), rounds});
   }
   return result;
+}
+
+/// The same of ranks of MPI, by the host's clock. Expects: check() has run them.
+inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const& all,
+                                   effort const& how) {
+  return measure_by(
+      [comm](auto const& run, int repeats) { return trial_seconds(comm, run, repeats); },
+      [comm](auto const& values) { return most_of_ranks(comm, values); }, all, how);
 }
 
 }  // namespace ashlar_bench

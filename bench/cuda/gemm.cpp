@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Matrix products on one device, each in turns with bare cuBLASLt on the same operands (bare_products.hpp):
+//
+//   gemm     the operation, with the algorithm that cuBLASLt proposes first
+//   tuned    the same with the fastest of eight proposals (ASHLAR_CUDA_TUNE=on)
+//
+//   bench/cuda/gemm                             the products of a step of GPT-2, and squares
+//   bench/cuda/gemm --shapes 64x48x32,33x17x5 --trials 1
+//
+// In bfloat16, float on tensor cores (tf32), float and double. Elements of each result are compared with
+// sums in double of the host before anything is timed. Target: the best bare time over ours at least 0.97.
+
+#include <cmath>
+#include <cstdio>
+#include <iostream>
+#include <optional>
+
+#include <CLI/CLI.hpp>
+
+#include <ashlar/device/cuda/gemm.hpp>
+
+#include "../support/csv.hpp"
+#include "../support/device_trials.hpp"
+#include "../support/device_values.hpp"
+#include "../support/options.hpp"
+#include "bare_products.hpp"
+
+namespace {
+
+using namespace ashlar_bench;
+using ashlar::accumulation_t;
+using ashlar::bfloat16;
+namespace cuda = ashlar::cuda;
+
+struct options : measuring_options {
+  options() : measuring_options{{0.4, 3, 31, 5e-3}} {}
+  std::vector<std::string> shapes, types{"bf16", "tf32", "float", "double"};
+  bool lists = false;
+};
+
+/// The products of a step of GPT-2 on 8 sequences of 1024 tokens: of one layer forward, of what follows
+/// from them backward, and of the logits; the vocabulary as it is and padded to a multiple of 128.
+std::vector<product_shape> gpt2_shapes() {
+  std::vector<product_shape> all;
+  struct extents {
+    std::int64_t n, k;
+  };
+  for (auto const& e : {extents{2304, 768}, {768, 768}, {3072, 768}, {768, 3072}, {50304, 768}}) {
+    all.push_back({8192, e.n, e.k});
+    all.push_back({8192, e.k, e.n, false, true});  // dx = dy w^T
+    all.push_back({e.k, e.n, 8192, true, false});  // dw = x^T dy
+  }
+  all.push_back({8192, 50257, 768});
+  return all;
+}
+
+/// "64x48x32": m, n and k.
+product_shape parse_shape(std::string const& text) {
+  product_shape s{};
+  char rest = 0;
+  long long m = 0, n = 0, k = 0;
+  if (std::sscanf(text.c_str(), "%lldx%lldx%lld%c", &m, &n, &k, &rest) != 3 || m < 1 || n < 1 ||
+      k < 1)
+    throw std::runtime_error("\"" + text + "\" is no shape. Write m x n x k as 64x48x32.");
+  s.m = m, s.n = n, s.k = k;
+  return s;
+}
+
+std::vector<product_shape> shapes_of(options const& o, std::string const& type) {
+  std::vector<product_shape> all;
+  for (auto const& text : o.shapes) all.push_back(parse_shape(text));
+  if (!all.empty()) return all;
+  if (type == "bf16" || type == "tf32") all = gpt2_shapes();
+  for (std::int64_t const n : {1024, 2048, 4096, 8192})
+    if (n < 8192 || type == "bf16" || type == "tf32") all.push_back({n, n, n});
+  return all;
+}
+
+class bench {
+ public:
+  explicit bench(options const& o)
+      : o_(o), csv_(o.csv, "type,form,m,n,k,gemm_us,tuned_us,first_us,best_us,proposals,best/gemm,"
+                           "best/tuned,best_tflops,wanted,missed"),
+        workspace_(memory_.pool, std::int64_t{bare_product::workspace_bytes}, memory_.stream,
+                   "the workspace of bare products") {
+    if (cublasLtCreate(&handle_) != CUBLAS_STATUS_SUCCESS)
+      throw std::runtime_error("cublasLtCreate failed.");
+  }
+  bench(bench const&) = delete;
+  bench& operator=(bench const&) = delete;
+  ~bench() { cublasLtDestroy(handle_); }
+
+  /// `enough`: of an element, over the root of the sum of its squared terms.
+  template <class T>
+  void run(std::string const& type, cudaDataType_t data, cublasComputeType_t compute,
+           double enough) {
+    using A = accumulation_t<T>;
+    cuda::gemm_options plain;
+    plain.float_mode = type == "tf32" ? cuda::float_products::tf32 : cuda::float_products::exact;
+    cuda::gemm_options tuned = plain;
+    tuned.tune = true;
+    cuda::gemm_engine first(memory_.pool, memory_.stream, plain);
+    cuda::gemm_engine fastest(memory_.pool, memory_.stream, tuned);
+    auto const& of_a = normals_of<T>(1);
+    auto const& of_b = normals_of<T>(2);
+    for (auto const& s : shapes_of(o_, type)) {
+      cuda::array<T> a(memory_.pool, s.m * s.k, memory_.stream, "a factor");
+      cuda::array<T> b(memory_.pool, s.k * s.n, memory_.stream, "a factor");
+      cuda::array<T> c(memory_.pool, s.m * s.n, memory_.stream, "a product");
+      of_a.fill(memory_.stream, a.size(), a.data());
+      of_b.fill(memory_.stream, b.size(), b.data());
+      bare_product bare(handle_, memory_.stream, workspace_.data(), s, data, compute,
+                        std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F, a.data(), b.data(),
+                        c.data());
+      bare.find_best();
+      T const *const x = a.data(), *const w = b.data();
+      auto const by = [&](cuda::gemm_engine& engine) {
+        return [&engine, &s, x, w, y = c.data()] {
+          engine.gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, A(1), x,
+                      s.transpose_a ? s.m : s.k, w, s.transpose_b ? s.k : s.n, A(0), y, s.n);
+        };
+      };
+      auto const right = [&] { return is_right(s, of_a, of_b, c, enough); };
+      std::vector<contestant> const all{
+          {"gemm", role::ours, by(first), right},
+          {"tuned", role::ours, by(fastest), right},
+          {"first proposal", role::bare, [&] { bare.run_first(); }, right},
+          {"best proposal", role::bare, [&] { bare.run_best(); }, right}};
+      check_on_device(all, type + " " + text_of(s), [&] {
+        cuda::check(cudaMemsetAsync(c.data(), 0xff, static_cast<std::size_t>(c.size()) * sizeof(T),
+                                    memory_.stream),
+                    "cudaMemsetAsync");
+      });
+      auto const t = measure_on_device(memory_.stream, all, o_.how);
+      report(type, s, t, bare.proposals());
+    }
+  }
+  static std::string text_of(product_shape const& s) {
+    return s.form() + " " + std::to_string(s.m) + "x" + std::to_string(s.n) + "x" +
+           std::to_string(s.k);
+  }
+  void print_summary() const {
+    std::printf("all results right; %d of %d targets met\n", targets_ - missed_, targets_);
+  }
+
+ private:
+  template <class T>
+  bool is_right(product_shape const& s, repeated_normals<T> const& a, repeated_normals<T> const& b,
+                cuda::array<T> const& c, double enough) {
+    std::mt19937_64 random(1);
+    for (int sample = 0; sample < 64; ++sample) {
+      // The last element first: tails go wrong.
+      auto const pick = [&](std::int64_t n) {
+        return sample == 0 ? n - 1
+                           : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+      };
+      std::int64_t const i = pick(s.m), j = pick(s.n);
+      double sum = 0, squares = 0;
+      for (std::int64_t l = 0; l < s.k; ++l) {
+        double const term = value(a[s.transpose_a ? l * s.m + i : i * s.k + l]) *
+                            value(b[s.transpose_b ? j * s.k + l : l * s.n + j]);
+        sum += term;
+        squares += term * term;
+      }
+      T actual{};
+      cuda::download(memory_.stream, c.data() + i * s.n + j, 1, &actual);
+      if (!(std::abs(value(actual) - sum) <= enough * std::sqrt(squares))) return false;
+    }
+    return true;
+  }
+  template <class T>
+  static double value(T x) {
+    return static_cast<double>(static_cast<accumulation_t<T>>(x));
+  }
+
+  void report(std::string const& type, product_shape const& s, std::vector<timing> const& t,
+              int proposals) {
+    double const gemm = t[0].median, tuned = t[1].median, best = t[3].median;
+    bool const missed = best / gemm < 0.97;
+    ++targets_;
+    missed_ += missed;
+    std::printf("%-6s %-22s gemm %9.2f us  tuned %9.2f  bare first %9.2f  best %9.2f  best/gemm "
+                "%5.3f  best/tuned %5.3f  %6.1f TFLOP/s%s\n",
+                type.c_str(), text_of(s).c_str(), gemm * 1e6, tuned * 1e6, t[2].median * 1e6,
+                best * 1e6, best / gemm, best / tuned, s.flops() / best / 1e12,
+                missed ? "  below 0.97" : "");
+    std::fflush(stdout);
+    auto const us = [](timing const& x) { return number(x.median * 1e6, "%.2f"); };
+    csv_.row({type, s.form(), std::to_string(s.m), std::to_string(s.n), std::to_string(s.k),
+              us(t[0]), us(t[1]), us(t[2]), us(t[3]), std::to_string(proposals),
+              number(best / gemm), number(best / tuned), number(s.flops() / best / 1e12, "%.1f"),
+              "best/gemm >= 0.97", missed ? "best/gemm >= 0.97" : ""});
+  }
+
+  options o_;
+  csv_file csv_;
+  device_memory memory_;
+  cuda::array<std::byte> workspace_;
+  cublasLtHandle_t handle_ = nullptr;
+  int targets_ = 0, missed_ = 0;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  options o;
+  CLI::App app("Matrix products beside bare cuBLASLt, on one device");
+  app.add_option("--shapes", o.shapes,
+                 "m x n x k, as 64x48x32; default: those of GPT-2, and squares")
+      ->delimiter(',');
+  app.add_option("--types", o.types, "of bf16, tf32, float, double")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"bf16", "tf32", "float", "double"}));
+  app.add_flag("--list", o.lists, "name the products and end; needs no device");
+  add_to(app, o, "product");
+  if (auto const code = parse(app, o, argc, argv, 0)) return *code;
+  if (o.lists) {
+    for (auto const& type : o.types)
+      for (auto const& s : shapes_of(o, type))
+        std::printf("%s %s\n", type.c_str(), bench::text_of(s).c_str());
+    return 0;
+  }
+  for (auto const& type : o.types) shapes_of(o, type);  // a wrong shape before any work
+  bench b(o);
+  for (auto const& type : o.types) {
+    if (type == "bf16") b.run<bfloat16>(type, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 3e-2);
+    if (type == "tf32") b.run<float>(type, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 1e-2);
+    if (type == "float") b.run<float>(type, CUDA_R_32F, CUBLAS_COMPUTE_32F, 1e-4);
+    if (type == "double") b.run<double>(type, CUDA_R_64F, CUBLAS_COMPUTE_64F, 1e-11);
+  }
+  b.print_summary();
+} catch (std::exception const& e) {
+  std::cerr << "bench/cuda/gemm: " << e.what() << '\n';
+  return 1;
+}

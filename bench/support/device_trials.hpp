@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// How the benchmarks of a device measure: in turns as trials.hpp says, by the device's clock.
+//
+//   trial   an event, `repeats` calls, an event, all on one stream; the time between over the repeats. So
+//           what the host is too slow to issue in time counts, and what it issues in time does not
+//   check   the results are overwritten with 0xff first, which is NaN in every type of float
+//
+// Several ranks agree through `most`, the largest value of any rank; one rank alone agrees with itself.
+
+#include <functional>
+
+#include <ashlar/device/cuda/event.hpp>
+
+#include "trials.hpp"
+
+namespace ashlar_bench {
+
+using agreement = std::function<std::vector<double>(std::vector<double>)>;
+inline std::vector<double> alone(std::vector<double> values) { return values; }
+
+/// Runs each contestant once and throws on every rank if a result is wrong on any.
+inline void check_on_device(std::vector<contestant> const& all, std::string const& what,
+                            std::function<void()> const& overwrite_results,
+                            agreement const& most = alone) {
+  for (auto const& c : all) {
+    if (c.is_right && overwrite_results) overwrite_results();
+    c.run();
+    double const wrong = c.is_right && !c.is_right() ? 1 : 0;
+    if (most({wrong})[0] > 0)
+      throw std::runtime_error(what + ": the result of " + c.name + " is wrong.");
+  }
+}
+
+/// Times of all contestants, in turns. Expects: check_on_device() has run them.
+inline std::vector<timing> measure_on_device(cudaStream_t stream,
+                                             std::vector<contestant> const& all, effort const& how,
+                                             agreement const& most = alone) {
+  ashlar::cuda::event begin(true), end(true);
+  auto const seconds_of = [&](std::function<void()> const& run, int repeats) {
+    begin.record(stream);
+    for (int i = 0; i < repeats; ++i) run();
+    end.record(stream);
+    end.synchronize();
+    return 1e-3 * static_cast<double>(end.since(begin)) / repeats;
+  };
+  return measure_by(seconds_of, most, all, how);
+}
+
+}  // namespace ashlar_bench
