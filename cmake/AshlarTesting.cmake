@@ -234,6 +234,15 @@ function(ashlar_add_played_cuda_tests)
     add_test(NAME played/${name} COMMAND played_${name})
     ashlar_test_properties(played/${name} unit)
   endforeach()
+  # The benchmarks of one device, for tests/scripts/bench_cuda.sh.
+  foreach(name gemm kernels attention launch)
+    if(TARGET bench_cuda_${name}_object)
+      add_executable(played_bench_${name} $<TARGET_OBJECTS:bench_cuda_${name}_object>)
+      set_target_properties(played_bench_${name} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played/bench/cuda")
+      target_link_libraries(played_bench_${name} PRIVATE played_cuda ashlar::cuda)
+    endif()
+  endforeach()
 endfunction()
 
 function(ashlar_add_compile_fail_tests)

@@ -1,0 +1,221 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes the page bench/results/cuda.md anew on a machine with a GPU: builds the benchmarks of bench/cuda, runs
+# them, and PyTorch on the same shapes in turns with them where python3 has it; writes tables and page.
+# Without a GPU nothing is run and nothing is written: exit 77.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bench/run_cuda.sh [--minutes N] [--programs DIR] [--into DIR] [--tiny] [--report]
+                         [--no-install] [-h]
+At most ten minutes, with the build; leave the GPU alone meanwhile.
+  --minutes N      end parts that would take longer, and skip what is left (default: 10)
+  --programs DIR   use the programs of a build folder that is there, and build nothing
+  --into DIR       write figures and page there, not into bench/results
+  --tiny           the smallest sizes, to try the programs and this script; needs --into
+  --report         only the page, from the figures that are there; needs no GPU
+  --no-install     use what is there; never call the package manager
+Exit: 0 all parts ran; 1 some part failed or found a wrong result; 77 no GPU.
+TEXT
+}
+
+minutes=10 programs='' into='' tiny=no report_only=no install=yes
+while [ $# -gt 0 ]; do
+  case "$1" in
+    --minutes | --programs | --into)
+      [ $# -ge 2 ] || { usage >&2; exit 2; }
+      case "$1" in
+        --minutes) minutes="$2" ;;
+        --programs) programs="$(cd -- "$2" && pwd)" ;;
+        --into) mkdir -p -- "$2" && into="$(cd -- "$2" && pwd)" ;;
+      esac
+      shift
+      ;;
+    --tiny) tiny=yes ;;
+    --report) report_only=yes ;;
+    --no-install) install=no ;;
+    -h | --help) usage; exit 0 ;;
+    *) printf 'bench/run_cuda.sh: unknown option %s\n' "$1" >&2; usage >&2; exit 2 ;;
+  esac
+  shift
+done
+case "$minutes" in
+  '' | *[!0-9]*) printf 'bench/run_cuda.sh: --minutes %s is no number\n' "$minutes" >&2; exit 2 ;;
+esac
+if [ "$tiny" = yes ] && [ -z "$into" ]; then
+  printf 'bench/run_cuda.sh: --tiny measures nothing worth a page: give --into DIR\n' >&2
+  exit 2
+fi
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+template=bench/results/cuda.md
+page="$template" figures=bench/results/cuda
+if [ -n "$into" ]; then page="$into/cuda.md" figures="$into/cuda"; fi
+
+# table <name>: as Markdown.
+table() {
+  if [ "$1" = machine ]; then
+    if [ -f "$figures/machine.txt" ]; then cat "$figures/machine.txt"; else echo 'Not run yet.'; fi
+    return
+  fi
+  local source="$figures/$1.csv"
+
+  if [ ! -f "$source" ]; then echo '(not run yet)'; return; fi
+  awk -F, -v table="$1" -f bench/results/cuda.awk "$source"
+}
+
+# Replaces what is between the markers of the page.
+write_page() {
+  local line name
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    case "$line" in
+      '<!-- begin '*)
+        name="${line#<!-- begin }"
+        table "${name% -->}"
+        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
+        printf '%s\n' "$line"
+        ;;
+    esac
+  done <"$template" >"$1"
+}
+
+if [ "$report_only" = yes ]; then
+  mkdir -p "$figures"
+  write_page "$figures/page.md"
+  mv "$figures/page.md" "$page"
+  printf 'Page: %s\n' "$page"
+  exit 0
+fi
+
+if ! command -v nvidia-smi >/dev/null 2>&1 || ! gpus="$(nvidia-smi -L 2>/dev/null | grep -c '^GPU')"; then
+  printf 'bench/run_cuda.sh: no GPU here (nvidia-smi names none): nothing was run, %s stays as it is.\n' "$page"
+  exit 77
+fi
+
+start=$SECONDS
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
+if [ -z "$programs" ]; then
+  if [ "$install" = yes ]; then
+    # shellcheck source=cmake/install_packages.sh
+    . cmake/install_packages.sh
+    ashlar_install_packages program
+  fi
+  programs="$PWD/build/bench_cuda"
+  # The kernels for this GPU alone: the others would take the time of the measurements.
+  cmake --preset cuda -B "$programs" -DASHLAR_BUILD_TESTS=OFF -DASHLAR_CUDA_ARCHITECTURES=native \
+    -DASHLAR_BENCH_CUDA_OPTIONS=-O3
+  cmake --build "$programs" --target bench_cuda train_gpt
+fi
+
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/figures"
+parts="$work/figures/parts.csv"
+echo 'part,result,seconds' >"$parts"
+failed=0
+
+# part <name> <seconds at most> <command>...: one line in parts.csv, whatever happens.
+part() {
+  local name="$1" most="$2" left result began=$SECONDS status=0
+  shift 2
+  left=$((minutes * 60 - (SECONDS - start)))
+  if [ "$left" -lt "$most" ]; then most="$left"; fi
+  printf '\n==== %s\n' "$name"
+  if [ "$most" -lt 5 ]; then
+    printf 'skipped: the %s minutes are over\n' "$minutes"
+    printf '%s,no time was left,0\n' "$name" >>"$parts"
+    return
+  fi
+  if [ "${1#"$programs"}" != "$1" ] && [ ! -x "$1" ]; then
+    printf '%s was not built\n' "$1"
+    printf '%s,left out: not built,0\n' "$name" >>"$parts"
+    return
+  fi
+  timeout --kill-after=10 "$most" "$@" >"$work/output" 2>&1 || status=$?
+  cat "$work/output"
+  case "$status" in
+    0) result=ran ;;
+    77) result="left out: $(grep -v '^$' "$work/output" | tail -n 1 | tr ',' ';')" ;;
+    124 | 137) result="ended after $most s" failed=1 ;;
+    *) result="failed with exit $status" failed=1 ;;
+  esac
+  printf '%s,%s,%d\n' "$name" "$result" $((SECONDS - began)) >>"$parts"
+}
+
+csv() { printf '%s/figures/%s.csv' "$work" "$1"; }
+sizes=()
+brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; }
+
+run_parts() {
+  local round
+
+  brief --shapes '8x5x7,16x16x16' --trials 1 --seconds 0
+  part products 120 "$programs/bench/cuda/gemm" --csv "$(csv products)" \
+    ${sizes[@]+"${sizes[@]}"}
+  brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --parameters 300 --trials 1 --seconds 0
+  part passes 90 "$programs/bench/cuda/kernels" --csv "$(csv passes)" \
+    ${sizes[@]+"${sizes[@]}"}
+  brief --trials 1 --seconds 0
+  part launches 30 "$programs/bench/cuda/launch" --csv "$(csv launches)" \
+    ${sizes[@]+"${sizes[@]}"}
+
+  # Two rounds in turns, so that a clock that falls meanwhile falls on both.
+  for round in 1 2; do
+    brief --tokens 64 --heads 2 --head-dim 8 --sequences 16,32 --trials 1 --seconds 0
+    part "attention, round $round" 45 "$programs/bench/cuda/attention" \
+      --round "$round" --seconds 0.2 --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
+    brief --tokens 64 --heads 2 --head-dim 8 --sequences 16,32 --seconds 0
+    part "attention of PyTorch, round $round" 45 python3 bench/cuda/torch_attention.py \
+      --round "$round" --seconds 0.2 --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
+  done
+  for round in 1 2; do
+    brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
+    part "GPT-2 step, round $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \
+      "$round" "$(csv steps)" --steps 40 --every 5 ${sizes[@]+"${sizes[@]}"}
+    part "GPT-2 step of PyTorch, round $round" 60 python3 bench/cuda/torch_gpt2.py --mode eager \
+      --round "$round" --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
+  done
+  part 'GPT-2 step of PyTorch, compiled' 150 python3 bench/cuda/torch_gpt2.py \
+    --mode compiled --round 2 --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
+
+  if [ "$gpus" -lt 2 ]; then
+    printf '\n==== collectives\none GPU: nothing to exchange\n'
+    echo 'collectives,left out: one GPU has nothing to exchange,0' >>"$parts"
+  fi
+  for ranks in 2 4 8; do
+    if [ "$ranks" -gt "$gpus" ]; then break; fi
+    part "collectives of $ranks ranks" 60 mpirun -n "$ranks" "$programs/bench/cuda/collectives" \
+      --csv "$(csv collectives)"
+  done
+}
+
+describe_machine() {
+  local cuda nccl driver torch
+  driver="$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | head -n 1)"
+  cuda="$({ nvcc --version || /usr/local/cuda/bin/nvcc --version; } 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
+  nccl="$(sed -n 's/^NCCL_INCLUDE_DIR:[^=]*=//p' "$programs/CMakeCache.txt" 2>/dev/null)"
+  nccl="$(awk '/^#define NCCL_(MAJOR|MINOR|PATCH) /{v = v (v == "" ? "" : ".") $3} END {print v}' "$nccl/nccl.h" 2>/dev/null || true)"
+  torch="$(python3 -c 'import torch; print(torch.__version__)' 2>/dev/null || true)"
+  printf '%s, %s x %s (name, driver, memory), CUDA %s, NCCL %s, PyTorch: %s; ashlar %s; %d s with the build.\n' \
+    "$(LC_ALL=C date '+%d %B %Y')" "$gpus" "$driver" "${cuda:-?}" "${nccl:-?}" \
+    "${torch:-not here, its columns are empty}" \
+    "$(git rev-parse --short HEAD 2>/dev/null || echo 'of no commit')" $((SECONDS - start))
+  if [ "$tiny" = yes ]; then echo 'The smallest sizes: these figures say nothing of speed.'; fi
+}
+
+run_parts
+describe_machine >"$work/figures/machine.txt"
+mkdir -p "$figures"
+rm -f "$figures"/*.csv "$figures/machine.txt"
+mv "$work/figures"/* "$figures/"
+write_page "$figures/page.md"
+mv "$figures/page.md" "$page"
+printf '\n'
+cat "$figures/machine.txt" "$figures/parts.csv"
+printf 'Page: %s, tables: %s. %d s\n' "$page" "$figures" $((SECONDS - start))
+exit "$failed"
