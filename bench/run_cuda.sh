@@ -58,13 +58,15 @@ if [ -n "$into" ]; then page="$into/cuda.md" figures="$into/cuda"; fi
 # table <name>: as Markdown.
 table() {
   if [ "$1" = machine ]; then
-    if [ -f "$figures/machine.txt" ]; then cat "$figures/machine.txt"; else echo 'Not run yet.'; fi
+    if [ -f "$figures/machine.txt" ]; then cat "$figures/machine.txt"; return; fi
+    echo '**Nothing of this page has been run yet: there was no GPU where ashlar was built.** What is here is what will be'
+    echo 'measured, with the targets, and the one command that writes the tables below in place of "not run yet".'
     return
   fi
   local source="$figures/$1.csv"
 
   if [ ! -f "$source" ]; then echo '(not run yet)'; return; fi
-  awk -F, -v table="$1" -f bench/results/cuda.awk "$source"
+  awk -F, -v table="$1" -f bench/results/table.awk -f bench/results/cuda.awk "$source"
 }
 
 # Replaces what is between the markers of the page.
@@ -149,13 +151,13 @@ part() {
 
 csv() { printf '%s/figures/%s.csv' "$work" "$1"; }
 sizes=()
-brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; }
+brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; } # sizes of the next part
 
 run_parts() {
   local round
 
   brief --shapes '8x5x7,16x16x16' --trials 1 --seconds 0
-  part products 120 "$programs/bench/cuda/gemm" --csv "$(csv products)" \
+  part gemm 120 "$programs/bench/cuda/gemm" --csv "$(csv gemm)" \
     ${sizes[@]+"${sizes[@]}"}
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --parameters 300 --trials 1 --seconds 0
   part passes 90 "$programs/bench/cuda/kernels" --csv "$(csv passes)" \
@@ -167,20 +169,22 @@ run_parts() {
   # Two rounds in turns, so that a clock that falls meanwhile falls on both.
   for round in 1 2; do
     brief --tokens 64 --heads 2 --head-dim 8 --sequences 16,32 --trials 1 --seconds 0
-    part "attention, round $round" 45 "$programs/bench/cuda/attention" \
-      --round "$round" --seconds 0.2 --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
+    if [ "$tiny" = no ]; then sizes=(--seconds 0.2); fi
+    part "attention $round" 45 "$programs/bench/cuda/attention" \
+      --round "$round" --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
     brief --tokens 64 --heads 2 --head-dim 8 --sequences 16,32 --seconds 0
-    part "attention of PyTorch, round $round" 45 python3 bench/cuda/torch_attention.py \
-      --round "$round" --seconds 0.2 --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
+    if [ "$tiny" = no ]; then sizes=(--seconds 0.2); fi
+    part "attention of PyTorch $round" 45 python3 bench/cuda/torch_attention.py \
+      --round "$round" --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
   done
   for round in 1 2; do
     brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
-    part "GPT-2 step, round $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \
+    part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \
       "$round" "$(csv steps)" --steps 40 --every 5 ${sizes[@]+"${sizes[@]}"}
-    part "GPT-2 step of PyTorch, round $round" 60 python3 bench/cuda/torch_gpt2.py --mode eager \
+    part "GPT-2 step of PyTorch $round" 60 python3 bench/cuda/torch_gpt2.py --mode eager \
       --round "$round" --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
   done
-  part 'GPT-2 step of PyTorch, compiled' 150 python3 bench/cuda/torch_gpt2.py \
+  part 'GPT-2 step of PyTorch compiled' 150 python3 bench/cuda/torch_gpt2.py \
     --mode compiled --round 2 --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
 
   if [ "$gpus" -lt 2 ]; then
@@ -196,9 +200,9 @@ run_parts() {
 
 describe_machine() {
   local cuda nccl driver torch
-  driver="$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | head -n 1)"
-  cuda="$({ nvcc --version || /usr/local/cuda/bin/nvcc --version; } 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p')"
-  nccl="$(sed -n 's/^NCCL_INCLUDE_DIR:[^=]*=//p' "$programs/CMakeCache.txt" 2>/dev/null)"
+  driver="$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | head -n 1 || true)"
+  cuda="$({ nvcc --version || /usr/local/cuda/bin/nvcc --version; } 2>/dev/null | sed -n 's/.*release \([0-9.]*\).*/\1/p' || true)"
+  nccl="$(sed -n 's/^NCCL_INCLUDE_DIR:[^=]*=//p' "$programs/CMakeCache.txt" 2>/dev/null || true)"
   nccl="$(awk '/^#define NCCL_(MAJOR|MINOR|PATCH) /{v = v (v == "" ? "" : ".") $3} END {print v}' "$nccl/nccl.h" 2>/dev/null || true)"
   torch="$(python3 -c 'import torch; print(torch.__version__)' 2>/dev/null || true)"
   printf '%s, %s x %s (name, driver, memory), CUDA %s, NCCL %s, PyTorch: %s; ashlar %s; %d s with the build.\n' \

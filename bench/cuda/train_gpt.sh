@@ -9,7 +9,7 @@ set -euo pipefail
 
 program="$1" round="$2" table="$3" status=0
 shift 3
-[ -x "$program" ] || { echo "$program was not built"; exit 77; }
+[ -x "$program" ] || { echo "train_gpt was not built"; exit 77; }
 "$program" --device cuda --precision bf16 --model gpt2 --batch 8 \
   "$@" >"$table.log" 2>&1 || status=$?
 cat "$table.log"

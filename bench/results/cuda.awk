@@ -1,0 +1,106 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The tables of cuda.md, from what bench/run_cuda.sh left; read after table.awk, whose functions it uses.
+#
+#   gemm          cuBLASLt's best time over ours, by type and product
+#   passes        a copy's time over the kernel's on as many bytes, by case and type; GB/s
+#   attention     microseconds of ours, PyTorch's over ours
+#   steps         milliseconds of a step
+#   launches      microseconds to give the device next to nothing
+#   collectives   bare NCCL's time over ours
+#   parts         what ran
+
+function least_of(key, value) { if (!(key in least_us) || value + 0 < least_us[key]) least_us[key] = value + 0 }
+
+table == "gemm" {
+  key = row("rows", field("form") SUBSEP field("m") SUBSEP field("n") SUBSEP field("k"),
+            field("form") " " field("m") " x " field("n") " x " field("k"))
+  where = row("columns", field("type"), field("type") ": gemm, tuned | TF/s of the best")
+  cell[key, where] = emphasized(field("best/gemm"), field("missed") != "") ", " field("best/tuned") \
+    " | " field("best_tflops")
+}
+
+table == "passes" {
+  key = row("rows", field("case") SUBSEP field("shape"), field("case") " | " field("shape"))
+  where = row("columns", field("type"), field("type") " | GB/s")
+  cell[key, where] = emphasized(field("copy/ours"), field("missed") != "") " | " field("ours_gbs")
+}
+
+# The faster of the rounds, of either library.
+table == "attention" {
+  key = row("rows", field("type") SUBSEP field("sequence"), field("type") " | " field("batch") " x " field("sequence"))
+  row("columns", field("pass"), field("pass"))
+  least_of(field("library") SUBSEP key SUBSEP field("pass"), field("us"))
+  if (field("library") == "ashlar") rate[key, field("pass"), field("us") + 0] = field("tflops")
+}
+
+table == "steps" {
+  key = field("library") ", " field("mode")
+  remember("rows", key)
+  if (!(key in least_us) || field("ms") + 0 < least_us[key]) {
+    least_us[key] = field("ms") + 0
+    cell[key] = field("parameters") " | " field("batch") " x " field("context") " | " field("ms") \
+      " | " field("tokens_per_second")
+  }
+}
+
+table == "launches" && NR == 2 {
+  print_heading("| path | issue, µs | device, µs | beside | issue, µs | device, µs |")
+}
+table == "launches" {
+  print "| " field("path") " | " field("issue_us") " | " field("device_us") " | " field("beside") \
+    " | " field("beside_issue_us") " | " field("beside_device_us") " |"
+}
+
+table == "collectives" {
+  key = row("rows", field("case") SUBSEP field("bytes"), field("case") " | " size_text(field("bytes")))
+  where = row("columns", field("ranks"), field("ranks") " ranks | GB/s")
+  cell[key, where] = field("bare/ours") " | " field("ours_gbs")
+}
+
+table == "parts" && NR == 2 { print_heading("| part | what became of it | seconds |") }
+table == "parts" { print "| " field("part") " | " field("result") " | " field("seconds") " |" }
+
+# Columns of two cells have dashes for both where nothing was measured.
+function print_double_grid(corner, rows, columns, line, r, c) {
+  line = "| " corner " |"
+  for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"
+  print_heading(line)
+  for (r = 1; r <= count[rows]; ++r) {
+    line = "| " text_of[items[rows, r]] " |"
+    for (c = 1; c <= count[columns]; ++c) {
+      key = items[rows, r] SUBSEP items[columns, c]
+      line = line " " (key in cell ? cell[key] : "– | –") " |"
+    }
+    print line
+  }
+}
+
+END {
+  if (table == "gemm") print_double_grid("product", "rows", "columns")
+  if (table == "passes") print_double_grid("kernel | rows x columns", "rows", "columns")
+  if (table == "collectives") print_double_grid("case | bytes", "rows", "columns")
+  if (table == "attention") {
+    print_heading("| type | batch x sequence | forward, µs | TF/s | PyTorch / ours | backward, µs | TF/s | PyTorch / ours |")
+    for (r = 1; r <= count["rows"]; ++r) {
+      line = "| " text_of[items["rows", r]] " |"
+      for (c = 1; c <= count["columns"]; ++c) {
+        key = items["rows", r] SUBSEP items["columns", c]
+        ours = least_us["ashlar" SUBSEP key]; torch = least_us["torch" SUBSEP key]
+        line = line " " or_dash(ours) " | " or_dash(rate[key, ours]) " | " quotient(torch, ours, "%.2f") " |"
+      }
+      print line
+    }
+  }
+  if (table == "steps") {
+    print_heading("| step | parameters | batch x context | ms | tokens/s | its time over ours |")
+    ours = least_us["ashlar, ours"]
+    for (r = 1; r <= count["rows"]; ++r) {
+      key = items["rows", r]
+      text = quotient(least_us[key], ours, "%.2f")
+      print "| " key " | " cell[key] " | " \
+        emphasized(text, key == "torch, compiled" && ours > 0 && least_us[key] < ours) " |"
+    }
+  }
+}

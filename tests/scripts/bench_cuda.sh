@@ -1,0 +1,91 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# The benchmarks of a device: named without one, refused sizes, and run to the end by bench/run_cuda.sh at tiny
+# sizes on a played device (tests/cuda/played), with an nvidia-smi that plays too. Nothing is asked of times.
+set -euo pipefail
+
+built="$ASHLAR_BINARY_DIR/bench/cuda"
+played="$ASHLAR_BINARY_DIR/tests/played"
+for name in gemm kernels attention launch collectives; do
+  [ -x "$built/$name" ] || { echo "no bench/cuda/$name was built"; exit 77; }
+done
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+cd "$ASHLAR_SOURCE_DIR"
+fail() {
+  cat "$work/output"
+  echo "$1"
+  exit 1
+}
+
+# With no device: the cases, and what is wrong with arguments.
+"$built/gemm" --list >"$work/output"
+[ "$(grep -c '^bf16 ' "$work/output")" -eq 20 ] || fail "not 20 products of bf16"
+grep -q '^tf32 TN 768x50304x8192$' "$work/output" || fail "no gradient of the last matrix"
+"$built/kernels" --list >"$work/output"
+[ "$(wc -l <"$work/output")" -eq 21 ] || fail "not 21 kernels"
+"$built/attention" --list >"$work/output"
+grep -q '^float, batch 2, sequence 8192$' "$work/output" || fail "no longest sequence"
+
+# refuses <text> <program> <argument>...
+refuses() {
+  local text="$1" program="$2" status=0
+  shift 2
+  "$built/$program" "$@" >"$work/output" 2>&1 || status=$?
+  [ "$status" -ne 0 ] || fail "$program $*: did not fail"
+  grep -q -- "$text" "$work/output" || fail "$program $*: not in the output: $text"
+}
+refuses 'is no shape' gemm --shapes 12x
+refuses 'bf32 not in' gemm --types bf32
+refuses 'not a multiple of --heads' kernels --width 10 --heads 3
+refuses 'not a multiple of the sequence 48' attention --sequences 48
+refuses 'tokens' attention --tokens -1
+
+# The script without a GPU: says so, touches nothing.
+mkdir "$work/none" "$work/path"
+printf '#!/bin/sh\necho "NVIDIA-SMI has failed" >&2\nexit 9\n' >"$work/none/nvidia-smi"
+chmod +x "$work/none/nvidia-smi"
+before="$(cksum bench/results/cuda.md)"
+status=0
+PATH="$work/none:$PATH" bash bench/run_cuda.sh >"$work/output" 2>&1 || status=$?
+[ "$status" -eq 77 ] || fail "without a GPU: exit $status, not 77"
+grep -q 'no GPU here' "$work/output" || fail "without a GPU: does not say so"
+[ "$(cksum bench/results/cuda.md)" = "$before" ] || fail "without a GPU: the page changed"
+status=0
+bash bench/run_cuda.sh --tiny >"$work/output" 2>&1 || status=$?
+[ "$status" -eq 2 ] || fail "--tiny without --into: exit $status, not 2"
+
+# The script with a played one.
+[ -x "$played/bench/cuda/gemm" ] || { echo "benchmarks named; no played device in this build"; exit 0; }
+cat >"$work/path/nvidia-smi" <<'PLAYED'
+#!/bin/sh
+case "$*" in
+  -L) echo 'GPU 0: played (UUID: GPU-0)' ;;
+  *) echo 'played, 000.00, 0 MiB' ;;
+esac
+PLAYED
+chmod +x "$work/path/nvidia-smi"
+PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$played" --into "$work/page" --tiny \
+  --no-install >"$work/output" 2>&1 || fail "run_cuda.sh on a played device failed"
+page="$work/page/cuda.md"
+[ "$(grep -c '^all results right' "$work/output")" -eq 5 ] || fail "not five parts found all results right"
+for text in '^| NN 16 x 16 x 16 |' '^| layer norm backward | 32x24 |' '^| float | 2 x 32 |' \
+  '^| product of order 64 |' '^| gemm | ran |' 'train_gpt was not built' 'one GPU has nothing to exchange' '^| attention 2 | ran |' \
+  'say nothing of speed'; do
+  grep -q "$text" "$page" || { cat "$page"; fail "not in the page: $text"; }
+done
+[ "$(cksum bench/results/cuda.md)" = "$before" ] || fail "the page of the tree changed"
+
+# A part that finds a wrong result fails the run, and the others go on.
+mkdir -p "$work/broken/bench/cuda"
+cp "$played"/bench/cuda/* "$work/broken/bench/cuda/"
+printf '#!/bin/sh\necho "gemm: wrong"\nexit 1\n' >"$work/broken/bench/cuda/gemm"
+status=0
+PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$work/broken" --into "$work/page" --tiny \
+  --no-install >"$work/output" 2>&1 || status=$?
+[ "$status" -eq 1 ] || fail "a part that failed: exit $status, not 1"
+grep -q '^| gemm | failed with exit 1 |' "$page" || fail "a part that failed: not in the page"
+grep -q '^| passes | ran |' "$page" || fail "the part after it did not run"
+echo "bench/cuda runs to the end on a played device"
