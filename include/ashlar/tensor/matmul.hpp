@@ -90,11 +90,13 @@ using matmul_rule_of = matmul_rule<matmul_tensor<A>::rank, matmul_operand<A>::is
                                    matmul_operand<B>::is_transposed>;
 
 template <class A, class B>
-concept matmul_operands =
-    is_matmul_operand<A> && is_matmul_operand<B> &&
-        matmul_tensor<A>::rank == matmul_tensor<B>::rank &&
-    (matmul_tensor<A>::rank == 2 || matmul_tensor<A>::rank == 3) &&
-    std::same_as<typename matmul_tensor<A>::value_type, typename matmul_tensor<B>::value_type>;
+concept matmul_operands = is_matmul_operand<A> && is_matmul_operand<B> &&
+                              matmul_tensor<A>::rank == matmul_tensor<B>::rank &&
+                          (matmul_tensor<A>::rank == 2 || matmul_tensor<A>::rank == 3) &&
+                          std::same_as<typename matmul_tensor<A>::value_type,
+                                       typename matmul_tensor<B>::value_type>&& std::
+                              same_as<typename matmul_tensor<A>::processor_type,
+                                      typename matmul_tensor<B>::processor_type>;
 
 /// Refuses operands whose contracted or batch extents differ.
 template <class A, class B>
@@ -164,6 +166,13 @@ requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
   static_assert(fault != detail::matmul_fault::partial_partial, ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL);
   static_assert(fault != detail::matmul_fault::contraction, ASHLAR_SAYS_MATMUL_CONTRACTION);
   static_assert(fault != detail::matmul_fault::no_rule, ASHLAR_SAYS_MATMUL_NO_RULE);
+  return {};
+}
+
+template <class A, class B>
+requires(detail::is_matmul_operand<A>&& detail::is_matmul_operand<B> &&
+         !detail::matmul_operands<A, B>) ill_formed matmul(A const&, B const&) {
+  static_assert(detail::always_false<A>, ASHLAR_SAYS_MATMUL_OPERANDS);
   return {};
 }
 

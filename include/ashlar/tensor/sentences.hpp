@@ -13,6 +13,9 @@
 #define ASHLAR_SAYS_MATMUL_AXES                                                                    \
   "matmul: the operands have different numbers of placements, so they are of different meshes. "   \
   "Give both one placement per axis of one mesh."
+#define ASHLAR_SAYS_MATMUL_OPERANDS                                                                \
+  "matmul: the operands are not two tensors of two dimensions, or two of three, of one element "   \
+  "type on one sort of processor."
 #define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
   "matmul: the contracted dimension is split on one operand only, or by other axes or in another " \
   "order on the other. Split it alike on both, or let ashlar plan it: matmul<sbp<...>>(x, w)."

@@ -1,0 +1,18 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// expect: element-wise operators take two tensors of one element type and one number of dimensions, on one sort of processor.
+
+// Operands of the host and of a device.
+
+#include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/tensor/elementwise.hpp>
+
+using namespace ashlar::placements;
+using on_host = ashlar::tensor<float, 2, ashlar::sbp<S<0>>>;
+using on_device = ashlar::tensor<float, 2, ashlar::sbp<S<0>>, ashlar::cuda::processor>;
+
+#ifdef ASHLAR_CONTROL
+auto f(on_device const& x, on_device const& y) { return x + y; }
+#else
+auto f(on_host const& x, on_device const& y) { return x + y; }
+#endif
