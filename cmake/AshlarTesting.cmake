@@ -177,6 +177,7 @@ function(ashlar_add_cuda_tests)
   endif()
   add_custom_target(cuda_tests)
   ashlar_glob(scripts cuda *.sh)
+  list(FILTER scripts EXCLUDE REGEX "/sanitize\\.sh$") # minutes: only tests/run.sh --preset cuda
   foreach(script IN LISTS scripts)
     ashlar_add_script_test(cuda "${script}")
   endforeach()

@@ -9,8 +9,9 @@ Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs every test.
   --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
                   tsan runs the unit tests only: it sees threads, not what ranks of MPI share
-                  cuda demands CUDA and NCCL and runs only the tests of the device, which default builds
-                  too where nvcc is found; without a device they are skipped
+                  cuda demands CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
+                  which may share one GPU, then the kernels' under compute-sanitizer; default builds them
+                  too where nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --no-install    use what is there; never call the package manager
 TEXT
@@ -96,6 +97,19 @@ printf '\n==== ashlar tests, preset %s%s ====\n' "$preset" "${mpi:+, $mpi}"
 printf 'build %d s, tests %d s\n' $((built - start)) $((SECONDS - built))
 grep -E '^[0-9]+% tests passed' "$log" || true
 grep -E '\((Failed|Timeout|Skipped|Not Run|Subprocess aborted|SEGFAULT|ILLEGAL)\)' "$log" || true
+if [ "$preset" = cuda ] && [ "$status" -eq 0 ]; then
+  # Skipped tests do not fail, so a run that showed nothing has to be told apart.
+  if ! grep -qE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$log"; then
+    printf 'RESULT: nothing was run: every test was skipped, there is no GPU here\n'
+    exit 77
+  fi
+  sanitized=0
+  bash tests/cuda/sanitize.sh "$build" || sanitized=$?
+  case "$sanitized" in
+    0 | 77) ;;
+    *) status=1 ;;
+  esac
+fi
 if [ "$status" -eq 0 ]; then
   printf 'RESULT: passed\n'
 else

@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# sanitize.sh BUILD_FOLDER: the kernel tests of that folder under compute-sanitizer, memcheck and racecheck.
+# Exit: 0 clean; 1 an error was found, or a test failed or did not end within ASHLAR_SANITIZE_TIMEOUT seconds
+# (600); 77 no GPU, no compute-sanitizer, or no tests: it says which.
+set -euo pipefail
+
+[ $# -eq 1 ] || { echo "Usage: tests/cuda/sanitize.sh BUILD_FOLDER" >&2; exit 2; }
+folder="$1/tests"
+limit="${ASHLAR_SANITIZE_TIMEOUT:-600}"
+tests=(rows elements strided)
+
+leave_out() {
+  printf 'compute-sanitizer: not run: %s\n' "$1"
+  exit 77
+}
+nvidia-smi -L 2>/dev/null | grep '^GPU' >/dev/null || leave_out 'there is no GPU here'
+sanitizer="$(command -v compute-sanitizer || true)"
+if [ -z "$sanitizer" ]; then
+  for place in "${CUDA_HOME:-/usr/local/cuda}"/bin "${CUDA_HOME:-/usr/local/cuda}"/compute-sanitizer; do
+    if [ -x "$place/compute-sanitizer" ]; then sanitizer="$place/compute-sanitizer"; fi
+  done
+fi
+[ -n "$sanitizer" ] || leave_out 'it is not on the PATH and not below CUDA_HOME; it comes with the CUDA toolkit'
+for test in "${tests[@]}"; do
+  [ -x "$folder/cuda_${test}_test" ] || leave_out "$folder/cuda_${test}_test was not built"
+done
+
+output="$(mktemp)"
+trap 'rm -f "$output"' EXIT
+failed=0
+for tool in memcheck racecheck; do
+  for test in "${tests[@]}"; do
+    status=0 start=$SECONDS
+    timeout --kill-after=10 "$limit" "$sanitizer" --tool "$tool" --error-exitcode 86 \
+      "$folder/cuda_${test}_test" >"$output" 2>&1 || status=$?
+    case "$status" in
+      0) result=clean ;;
+      77) result='skipped by the test: it found no device' ;;
+      86) result='ERRORS' ;;
+      124 | 137) result="did not end within $limit s" ;;
+      *) result="the test failed, exit $status" ;;
+    esac
+    printf '%-9s  %-8s  %s, %d s\n' "$tool" "$test" "$result" $((SECONDS - start))
+    if [ "$status" -ne 0 ]; then
+      failed=1
+      grep -E '^=========|ERROR' "$output" | head -n 60 || tail -n 20 "$output"
+    fi
+  done
+done
+exit "$failed"

@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# tests/cuda/sanitize.sh where there is no GPU: an nvidia-smi, a compute-sanitizer and tests that are played by
+# scripts. Both tools see every test, and what one finds, or a missing piece, is said and is the exit status.
+set -euo pipefail
+
+script="${ASHLAR_SOURCE_DIR:?run by CTest}/tests/cuda/sanitize.sh"
+work="$(mktemp -d)"
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/bin" "$work/build/tests"
+export CUDA_HOME="$work/nowhere" ASHLAR_SANITIZE_TIMEOUT=2
+
+# play <name> <line of shell>
+play() {
+  printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
+  chmod +x "$work/$1"
+}
+# gives <status> <text>
+gives() {
+  local status=0
+  PATH="$work/bin:/usr/bin:/bin" bash "$script" "$work/build" >"$work/output" 2>&1 || status=$?
+  if [ "$status" -ne "$1" ] || ! grep -q -- "$2" "$work/output"; then
+    cat "$work/output"
+    echo "exit $status; expected $1 and \"$2\""
+    exit 1
+  fi
+}
+
+play bin/nvidia-smi 'echo "No devices were found"; exit 6'
+gives 77 'there is no GPU here'
+play bin/nvidia-smi 'echo "GPU 0: played (UUID: GPU-0)"'
+if ! PATH=/usr/bin:/bin command -v compute-sanitizer >/dev/null; then gives 77 'not on the PATH'; fi
+# As the real one: the program's own status, or the given one when it finds something.
+# shellcheck disable=SC2016
+play bin/compute-sanitizer 'tool=$2; shift 4; echo "========= COMPUTE-SANITIZER"
+  case "$tool $1" in $finds) echo "========= ERROR SUMMARY: 1 error"; exit 86 ;; esac; "$@"'
+gives 77 'cuda_rows_test was not built'
+for test in rows elements strided; do play "build/tests/cuda_${test}_test" 'exit 0'; done
+gives 0 'racecheck  strided   clean'
+[ "$(grep -c ' clean, ' "$work/output")" -eq 6 ] || { cat "$work/output"; exit 1; }
+export finds='racecheck*elements*'
+gives 1 'racecheck  elements  ERRORS'
+grep -q 'ERROR SUMMARY: 1 error' "$work/output"
+grep -q 'memcheck   elements  clean' "$work/output"
+unset finds
+play build/tests/cuda_rows_test 'exit 3'
+gives 1 'memcheck   rows      the test failed, exit 3'
+play build/tests/cuda_rows_test 'exec sleep 20'
+gives 1 'rows      did not end within 2 s'
+echo "sanitize.sh says what it finds and what is missing"
