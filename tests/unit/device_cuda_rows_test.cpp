@@ -27,3 +27,49 @@ TEST_CASE_TEMPLATE("row_kernels_give_what_the_host_gives", T, float, ashlar::bfl
     ashlar_test::check_layer_norm<T>(device);
   }
 }
+
+namespace {
+
+/// Spoils the row in memory once it was gathered: y is x only where threads kept what they read.
+struct spoiling_op {
+  static constexpr int kept = 1;
+  using partial = float;
+  float* x;
+  float* y;
+  std::int64_t cols;
+
+  static float combine(float a, float b) { return a + b; }
+  template <int Width, class Share>
+  float gather(std::int64_t row, Share const& share) const {
+    float* const from = x + row * cols;
+    share.template keep<0>(static_cast<float const*>(from));
+    share([&](std::int64_t c, int) {
+      for (int k = 0; k < Width; ++k) from[c + k] = -1;
+    });
+    return 0;
+  }
+  template <int Width, class Share>
+  void apply(std::int64_t row, Share const& share, float) const {
+    float const* const from = x + row * cols;
+    share([&](std::int64_t c, int k) {
+      ashlar::cuda::store<Width>(y + row * cols + c, share.template read<0>(from, c, k));
+    });
+  }
+};
+
+}  // namespace
+
+TEST_CASE("rows_of_up_to_1024_packs_are_read_once") {
+  using ashlar_test::emulated_arrays;
+  for (std::int64_t const cols : {4, 128, 132, 1024, 1028, 4096, 4100, 130}) {
+    CAPTURE(cols);
+    emulated_arrays device;
+    auto const values = ashlar_test::values_of<float>(3 * cols, 1);
+    auto x = device.upload(values);
+    auto y = device.make<float>(3 * cols);
+    ashlar::cuda::launch_rows<float>(device.queue(), "spoil", spoiling_op{x.data(), y.data(), cols},
+                                     3, cols, true);
+    bool const once = device.download(y) == values;
+    CHECK(once == (cols <= 4096 && cols % 4 == 0));
+  }
+}

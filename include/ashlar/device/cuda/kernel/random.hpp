@@ -9,7 +9,8 @@
 //   fill_uniform, fill_normal   device/host/random.hpp
 //   dropout                     device/host/dropout.hpp; forward, and with dy for x backward; y may be x
 //
-// A thread makes one Philox block: the four indices 4b .. 4b + 3, of which the run may have fewer.
+// A thread makes one Philox block: the four indices 4b .. 4b + 3, of which the run may have fewer; dropout of
+// bfloat16 two, so that it reads and writes 16 bytes at a time.
 
 #include <cstdint>
 
@@ -25,29 +26,37 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// The Philox blocks of a run; i-th of them: the run's elements offset(i) + k, 0 <= k < 4.
-struct word_blocks {
+/// A run in groups of `Blocks` Philox blocks; the i-th has the run's elements offset(i) + k, 0 <= k < size.
+template <int Blocks>
+struct word_groups {
+  static constexpr int size = 4 * Blocks;
   std::uint64_t seed, stream;
   std::int64_t first, count;
 
-  std::int64_t blocks() const { return count == 0 ? 0 : (first + count - 1) / 4 - first / 4 + 1; }
+  std::int64_t groups() const {
+    return count == 0 ? 0 : (first + count - 1) / size - first / size + 1;
+  }
 
-  ASHLAR_HD std::int64_t offset(std::int64_t i) const { return 4 * (first / 4 + i) - first; }
+  ASHLAR_HD std::int64_t offset(std::int64_t i) const { return size * (first / size + i) - first; }
   ASHLAR_HD bool has(std::int64_t element) const { return element >= 0 && element < count; }
   ASHLAR_HD bool has_all(std::int64_t element) const {
-    return element >= 0 && element + 4 <= count;
+    return element >= 0 && element + size <= count;
   }
-  ASHLAR_HD device::philox_block words(std::int64_t i) const {
-    return device::random_block(seed, stream, static_cast<std::uint64_t>(first / 4 + i));
+  /// Of the elements from offset(i) + 4 block on.
+  ASHLAR_HD device::philox_block words(std::int64_t i, int block = 0) const {
+    return device::random_block(seed, stream,
+                                static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
-  /// Whether the four elements of a whole block lie at a multiple of their size.
+  /// Whether the elements of a whole group lie at a multiple of their size.
   template <class T>
   bool is_packable(T const* run) const {
-    return reinterpret_cast<std::uintptr_t>(run - first % 4) %
-               (4 * sizeof(T) < 16 ? 4 * sizeof(T) : 16) ==
+    return reinterpret_cast<std::uintptr_t>(run - first % size) %
+               (size * sizeof(T) < pack_bytes ? size * sizeof(T) : pack_bytes) ==
            0;
   }
 };
+
+using word_blocks = word_groups<1>;
 
 template <class T>
 struct uniform_each {
@@ -98,16 +107,18 @@ struct fill_blocks {
 template <class Launcher, class Each>
 void launch_fill(Launcher const& launch, char const* name, Each const& each) {
   if (each.run.is_packable(each.out)) {
-    launch.for_each(name, fill_blocks<true, Each>{each}, each.run.blocks());
+    launch.for_each(name, fill_blocks<true, Each>{each}, each.run.groups());
   } else {
-    launch.for_each(name, fill_blocks<false, Each>{each}, each.run.blocks());
+    launch.for_each(name, fill_blocks<false, Each>{each}, each.run.groups());
   }
 }
 
 template <class T, bool Packed>
 struct dropout_each {
+  static constexpr int blocks = sizeof(T) < 4 ? 2 : 1;
   using A = accumulation_t<T>;
-  word_blocks run;
+  using words_type = word_groups<blocks>;
+  words_type run;
   device::dropout_rule<A> rule;
   T const* x;
   T* y;
@@ -117,15 +128,22 @@ struct dropout_each {
                           : static_cast<T>(rule(static_cast<A>(source), word));
   }
   ASHLAR_HD void operator()(std::int64_t i) const {
-    auto const words = run.words(i);
     std::int64_t const at = run.offset(i);
     if (Packed && run.has_all(at)) {
-      auto values = load<4>(x + at);
-      for (int k = 0; k < 4; ++k) values.at[k] = value(values.at[k], words.word[k]);
-      store<4>(y + at, values);
+      auto values = load<4 * blocks>(x + at);
+      for (int b = 0; b < blocks; ++b) {
+        auto const words = run.words(i, b);
+        for (int k = 0; k < 4; ++k)
+          values.at[4 * b + k] = value(values.at[4 * b + k], words.word[k]);
+      }
+      store<4 * blocks>(y + at, values);
     } else {
-      for (int k = 0; k < 4; ++k) {
-        if (run.has(at + k)) y[at + k] = value(x[at + k], words.word[k]);
+      for (int b = 0; b < blocks; ++b) {
+        auto const words = run.words(i, b);
+        for (int k = 0; k < 4; ++k) {
+          std::int64_t const element = at + 4 * b + k;
+          if (run.has(element)) y[element] = value(x[element], words.word[k]);
+        }
       }
     }
   }
@@ -153,12 +171,12 @@ void fill_normal(Launcher const& launch, std::uint64_t seed, std::uint64_t strea
 template <launcher Launcher, class T>
 void dropout(Launcher const& launch, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t stream, std::int64_t first, T* y) {
-  detail::word_blocks const run{seed, stream, first, count};
+  typename detail::dropout_each<T, true>::words_type const run{seed, stream, first, count};
   device::dropout_rule<accumulation_t<T>> const rule(p);
   if (run.is_packable(x) && run.is_packable(y)) {
-    launch.for_each("dropout", detail::dropout_each<T, true>{run, rule, x, y}, run.blocks());
+    launch.for_each("dropout", detail::dropout_each<T, true>{run, rule, x, y}, run.groups());
   } else {
-    launch.for_each("dropout", detail::dropout_each<T, false>{run, rule, x, y}, run.blocks());
+    launch.for_each("dropout", detail::dropout_each<T, false>{run, rule, x, y}, run.groups());
   }
 }
 

@@ -69,9 +69,10 @@ ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& sh
       auto const v = static_cast<A>(value);
       peak = peak < v ? v : peak;
     }
-    if (peak == -std::numeric_limits<A>::infinity()) return;
-    A sum = all.relative_to(peak);
-    for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - peak);
+    // Nothing but -inf so far: their exponentials are 0, not e^(-inf - -inf).
+    A const shift = peak == -std::numeric_limits<A>::infinity() ? A(0) : peak;
+    A sum = all.relative_to(shift);
+    for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - shift);
     all = {peak, sum};
   });
   return all;
