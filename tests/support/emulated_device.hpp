@@ -12,12 +12,14 @@
 //   shared memory is as large as was asked for, exactly, and begins as NaN
 //   fold takes the order of the device's shuffles
 //   mma and load_matrices place elements by kernel/warp_matrix.hpp, and demand whole rows of 16 bytes
-//   an asynchronous copy makes its target NaN at once and arrives when it is waited for
+//   an asynchronous copy makes its target NaN at once and arrives when it is waited for; one that goes where
+//   another warp has loaded matrices since the last barrier is an error
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -40,12 +42,16 @@ class emulated_block {
 
   template <class F>
   void each(F const& f) const {
-    for (int t = 0; t < threads_; ++t) f(backwards_ ? threads_ - 1 - t : t);
+    each_alone(f);
+    barrier();
   }
 
   template <class F>
   void each_alone(F const& f) const {
-    each(f);
+    for (int t = 0; t < threads_; ++t) {
+      thread_ = backwards_ ? threads_ - 1 - t : t;
+      f(thread_);
+    }
   }
 
   template <class V>
@@ -77,6 +83,7 @@ class emulated_block {
     for (int w = 1; w < threads_ / warp; ++w) total = combine(total, scratch[w]);
     std::memset(static_cast<void*>(scratch), 0xff,
                 sizeof(V) * static_cast<std::size_t>(threads_ / warp));
+    barrier();
     return total;
   }
 
@@ -116,6 +123,7 @@ class emulated_block {
         if ((reinterpret_cast<std::byte const*>(row) - shared_) % 16 != 0)
           throw std::logic_error("load_matrices: a row that does not begin at 16 bytes");
         std::memcpy(rows[lane / 8][lane % 8], row, 16);
+        loaded_[row] |= 1u << first / warp;
       }
       for (int lane = 0; lane < warp; ++lane) {
         for (int i = 0; i < 4; ++i) {
@@ -146,6 +154,9 @@ class emulated_block {
     if ((static_cast<std::byte*>(to) - shared_) % Bytes != 0 ||
         reinterpret_cast<std::uintptr_t>(from) % Bytes != 0)
       throw std::logic_error("copy_async: an address that is no multiple of its bytes");
+    auto const readers = loaded_.find(to);
+    if (readers != loaded_.end() && (readers->second & ~(1u << thread_ / ashlar::cuda::warp)) != 0)
+      throw std::logic_error("copy_async: another warp has read this row since the last barrier");
     std::memset(to, 0xff, Bytes);
     copies_.push_back({to, valid ? from : nullptr, Bytes, group_});
   }
@@ -163,6 +174,7 @@ class emulated_block {
       }
     }
     copies_ = later;
+    barrier();
   }
 
   static float exp2(float x) { return std::exp2(x); }
@@ -179,6 +191,8 @@ class emulated_block {
     int group;
   };
 
+  void barrier() const { loaded_.clear(); }
+
   static float value(std::uint32_t word, int half) {
     return static_cast<float>(
         ashlar::bfloat16::from_bits(static_cast<std::uint16_t>(word >> half * 16)));
@@ -189,6 +203,8 @@ class emulated_block {
   std::byte* shared_;
   bool backwards_;
   mutable std::vector<copy> copies_;
+  mutable std::map<void const*, std::uint32_t> loaded_;  // 16 bytes: which warps read them
+  mutable int thread_ = 0;
   mutable int group_ = 0;
 };
 
