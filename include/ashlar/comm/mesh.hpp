@@ -133,7 +133,7 @@ class basic_mesh {
   /// Lets something that is under way go on. True when it has ended.
   bool test(progressing& p) const {
     auto const timed = time();
-    return state_->plain->is_captured() ? p.join() : p.advance();
+    return is_captured() ? p.join() : p.advance();
   }
   /// Makes what follows come after its end, which a host waits for, and a device in its own time.
   void wait(progressing& p) const {
@@ -151,6 +151,8 @@ class basic_mesh {
 
   void barrier() const { state_->transport->barrier(); }
 
+  /// Whether a device's work is being written down (capture).
+  bool is_captured() const { return state_->plain->is_captured(); }
   /// What `work` gives the device, written down instead of done, to be done again and again: an object with
   /// replay(). All ranks capture the same, and replay it in the same order. On devices only.
   template <class Work>

@@ -53,6 +53,9 @@ class placed_dropout {
       copy_elements(on, begin, from.local_elements(), to.data());
       return;
     }
+    if (from.mesh().is_captured())
+      throw error("nn::dropout", "a CUDA graph would drop the same elements at each replay. Train "
+                                 "with p = 0, or without trainer_options.graph.");
     std::uint64_t const stream = (layer_ << 40) + static_cast<std::uint64_t>(
                                                       pass_.number);  // no two masks share one
     ashlar::detail::for_each_global_run(

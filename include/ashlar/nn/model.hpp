@@ -57,6 +57,31 @@ class model {
     run(inputs, targets, pass{true, seed_, number}, scale, total);
     placed_.backward(loss_.backward());
   }
+  /// Where the data of a micro-batch are that does not come anew from the host.
+  struct data_place {
+    tensor<std::conditional_t<std::is_integral_v<Input>, Input, T>, InputRank, dynamic, Processor>
+        inputs;
+    tensor<std::int32_t, TargetRank, dynamic, Processor> targets;
+  };
+  data_place make_place() const {
+    auto const everywhere = placement::all_broadcast(mesh_.axes());
+    return {{mesh_, extents_, everywhere}, {mesh_, targets_, everywhere}};
+  }
+  /// Puts a micro-batch there. Throws ashlar::error for ids and targets that there are not.
+  void put(std::span<Input const> inputs, std::span<std::int32_t const> targets,
+           data_place& to) const {
+    loss_.check_targets(targets);
+    write(inputs, to.inputs);
+    upload(mesh_.processor(), targets.data(), static_cast<std::int64_t>(targets.size()),
+           to.targets.data());
+  }
+  /// As accumulate above, on the data in their place.
+  void accumulate(data_place const& from, std::int64_t number, double* total) {
+    double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
+    loss_.forward(placed_.forward(from.inputs, pass{true, seed_, number}), from.targets, scale,
+                  total);
+    placed_.backward(loss_.backward());
+  }
   /// The same, and returns this rank's share: waits for a device.
   loss_share accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
                         std::int64_t number) {
@@ -111,13 +136,21 @@ class model {
   }
   /// The whole input on every rank, in the type that the net computes with.
   auto input(std::span<Input const> values) const {
+    decltype(data_place::inputs) made(mesh_, extents_, placement::all_broadcast(mesh_.axes()));
+    write(values, made);
+    return made;
+  }
+  void write(std::span<Input const> values, decltype(data_place::inputs) const& to) const {
     placed_.check_input(values);
-    auto const everywhere = placement::all_broadcast(mesh_.axes());
+    if (static_cast<std::int64_t>(values.size()) != extents_.elements())
+      throw error("model", std::to_string(values.size()) + " inputs for a micro-batch of " +
+                               to_string(extents_) + ".");
+    auto const& on = mesh_.processor();
     if constexpr (std::is_same_v<Input, T> || std::is_integral_v<Input>) {
-      return from_full<InputRank>(mesh_, extents_, everywhere, values);
+      upload(on, values.data(), extents_.elements(), to.data());
     } else {
       std::vector<T> const rounded(values.begin(), values.end());
-      return from_full<InputRank>(mesh_, extents_, everywhere, std::span<T const>(rounded));
+      upload(on, rounded.data(), extents_.elements(), to.data());
     }
   }
   auto target(std::span<std::int32_t const> values) const {

@@ -25,6 +25,7 @@
 
 #include <ashlar/nn/model.hpp>
 #include <ashlar/train/adam_w.hpp>
+#include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/schedule.hpp>
 #include <ashlar/train/sgd.hpp>
 #include <ashlar/train/step_report.hpp>
@@ -45,6 +46,7 @@ struct trainer_options {
   double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is told
   double peak_flops = 0;        ///< per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< what the progress line calls a row
+  bool graph = false;           ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
 };
 
 /// Steps of training of one model; the model must outlive it.
@@ -52,7 +54,12 @@ template <class Model, class Optimizer>
 class trainer {
  public:
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
-      : model_(&model), state_(optimizer), options_(std::move(options)), totals_(model.mesh(), 2) {}
+      : model_(&model), state_(optimizer), options_(std::move(options)), totals_(model.mesh(), 2) {
+    if (options_.graph && !replayed_step<Model>::exists)
+      throw error("trainer", "graphs are of devices, and the model is in the host's memory. Leave "
+                             "trainer_options.graph off, or place it on a mesh of "
+                             "nccl::environment.");
+  }
 
   /// One step. Throws ashlar::error on every rank if sizes do not fit or a number is not finite.
   step_report step(batch_data<typename Model::input_type> const& data) {
@@ -68,22 +75,25 @@ class trainer {
                                  " targets, but was given " + std::to_string(data.inputs.size()) +
                                  " and " + std::to_string(data.targets.size()) + ".");
 
-    model_->clear_gradients();
-    double* const summed = totals_.data();
-    fill(mesh.processor(), 0.0, totals_.size(), summed);
-    for (std::size_t i = 0; i < micro_batches; ++i)
-      model_->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
-                         std::span(data.targets).subspan(i * rows, rows),
-                         step_ * model_->micro_batches() + static_cast<std::int64_t>(i), summed);
-    model_->synchronize();
-    model_->for_each_parameter([&](auto& p) {
-      auto const& g = p.gradient();
-      if (is_representative(g.placement(), mesh.here()))
-        add_sum_of_squares(mesh.processor(), mesh.memory(), g.data(), g.local_elements(),
-                           summed + 1);
-    });
+    auto const number = [&](std::size_t i) {
+      return step_ * model_->micro_batches() + static_cast<std::int64_t>(i);
+    };
+    if (options_.graph) {
+      graph_.set(*model_, data.inputs, data.targets);
+      graph_.run(mesh, [&] {
+        make_gradients(micro_batches, [&](std::size_t i) {
+          model_->accumulate(graph_.place(i), number(i), totals_.data());
+        });
+      });
+    } else {
+      make_gradients(micro_batches, [&](std::size_t i) {
+        model_->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
+                           std::span(data.targets).subspan(i * rows, rows), number(i),
+                           totals_.data());
+      });
+    }
     double totals[2];
-    mesh.all_reduce(static_cast<double const*>(summed), std::span<double>(totals));
+    mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
 
     step_report report;
     report.step = step_;
@@ -117,10 +127,28 @@ class trainer {
   std::int64_t steps_done() const { return step_; }
 
  private:
+  /// Gradients and totals of a step; `accumulate(i)` does micro-batch i.
+  template <class Accumulate>
+  void make_gradients(std::size_t micro_batches, Accumulate const& accumulate) {
+    auto const& mesh = model_->mesh();
+    double* const summed = totals_.data();
+    model_->clear_gradients();
+    fill(mesh.processor(), 0.0, totals_.size(), summed);
+    for (std::size_t i = 0; i < micro_batches; ++i) accumulate(i);
+    model_->synchronize();
+    model_->for_each_parameter([&](auto& p) {
+      auto const& g = p.gradient();
+      if (is_representative(g.placement(), mesh.here()))
+        add_sum_of_squares(mesh.processor(), mesh.memory(), g.data(), g.local_elements(),
+                           summed + 1);
+    });
+  }
+
   Model* model_;
   typename Optimizer::template state<accumulation_t<typename Model::value_type>> state_;
   trainer_options options_;
   nn::kept<double> totals_;  ///< summed loss, squared gradient norm
+  replayed_step<Model> graph_;
   std::int64_t step_ = 0;
 };
 
