@@ -10,6 +10,7 @@
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/random.hpp>
+#include <ashlar/device/cuda/reduce_dim.hpp>
 #include <ashlar/device/cuda/sum.hpp>
 #include <ashlar/device/cuda/update.hpp>
 
@@ -22,6 +23,7 @@ using namespace ashlar::cuda;
 
 #include "support/kernel_elements.hpp"
 #include "support/kernel_embedding.hpp"
+#include "support/kernel_reductions.hpp"
 
 using ashlar::bfloat16;
 using ashlar_test::device_arrays;
@@ -33,6 +35,11 @@ TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, double,
   ashlar_test::check_sums<T>(device);
   ashlar_test::check_embedding<T>(device);
   ashlar_test::check_embedding_of_many<T>(device);
+}
+
+TEST_CASE("reductions_give_what_the_host_gives") {
+  device_arrays device;
+  ashlar_test::check_reductions(device);
 }
 
 TEST_CASE("updates_and_conversions_give_what_the_host_gives") {

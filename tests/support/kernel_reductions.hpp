@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Reductions over a dim and sums that are added to, against the host's: maxima, minima and sums of integers
+// equal, others within rounding.
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/comm/arena.hpp>
+#include <ashlar/device/host/operations.hpp>
+
+#include "support/kernel_values.hpp"
+
+namespace ashlar_test {
+
+template <class T>
+std::vector<T> values_to_reduce(std::int64_t n) {
+  std::vector<T> values;
+  for (double const v : values_of<double>(n, 7))
+    values.push_back(static_cast<T>(std::is_integral_v<T> ? 100 * v : v));
+  return values;
+}
+
+template <class T, class Machine>
+void check_reduce_dim(Machine& m) {
+  using ashlar::reduction;
+  struct shape {
+    std::int64_t outer, extent, inner;
+  };
+  ashlar::arena memory;
+  for (auto const& s : {shape{1, 0, 1},
+                        {3, 1, 1},
+                        {2, 63, 3},
+                        {4, 64, 1},
+                        {3, 65, 2},
+                        {2, 9, 40},
+                        {1, 1000, 1},
+                        {2, 70, 33},
+                        {0, 5, 2}})
+    for (reduction const op : {reduction::sum, reduction::max, reduction::min}) {
+      CAPTURE(s.extent);
+      CAPTURE(s.inner);
+      auto const x = values_to_reduce<T>(s.outer * s.extent * s.inner);
+      std::vector<T> y(size_of(s.outer * s.inner));
+      ashlar::device::host::reduce_dim(ashlar::device::host::processor{}, memory, op, x.data(),
+                                       s.outer, s.extent, s.inner, y.data());
+      auto const on_x = m.upload(x);
+      auto on_y = m.template make<T>(s.outer * s.inner);
+      reduce_dim(m.queue(), op, on_x.data(), s.outer, s.extent, s.inner, on_y.data());
+      if (op != reduction::sum || std::is_integral_v<T>) CHECK(m.download(on_y) == y);
+      else CHECK(gap(m.download(on_y), wide(y)) < 2 * tolerance<T>());
+    }
+}
+
+template <class T, class Machine>
+void check_added_sums(Machine& m) {
+  for (std::int64_t const n : {0, 1, 7, 1031, 8193}) {
+    CAPTURE(n);
+    auto const x = values_of<T>(n, 1);
+    auto const on_x = m.upload(x, 1);
+    auto workspace = m.template make<double>(ashlar::cuda::sum_workspace);
+    double sum = 3, squares = -2;
+    auto on_sum = m.upload(std::vector<double>{sum}), on_squares = m.upload(std::vector{squares});
+    for (T const value : x) {
+      auto const v = static_cast<double>(value);
+      sum += v;
+      squares += v * v;
+    }
+    add_sum(m.queue(), on_x.data(), n, workspace.data(), on_sum.data());
+    add_sum_of_squares(m.queue(), on_x.data(), n, workspace.data(), on_squares.data());
+    CHECK(gap(m.download(on_sum), std::vector<double>{sum}) < 1e-11);
+    CHECK(gap(m.download(on_squares), std::vector<double>{squares}) < 1e-11);
+  }
+}
+
+/// Each value rounded once, also from double to bfloat16.
+template <class From, class To, class Machine>
+void check_conversion(Machine& m) {
+  for (std::int64_t const n : {0, 1, 8, 37})
+    for (int const skip : {0, 1}) {
+      auto const x = values_to_reduce<From>(n);
+      std::vector<To> expected;
+      for (From const v : x) expected.push_back(static_cast<To>(v));
+      auto const on_x = m.upload(x, skip);
+      auto on_y = m.template make<To>(n, skip);
+      convert(m.queue(), on_x.data(), n, on_y.data());
+      CHECK(m.download(on_y) == expected);
+    }
+}
+
+template <class Machine>
+void check_reductions(Machine& m) {
+  check_reduce_dim<float>(m);
+  check_reduce_dim<double>(m);
+  check_reduce_dim<bfloat16>(m);
+  check_reduce_dim<std::int32_t>(m);
+  check_added_sums<float>(m);
+  check_added_sums<bfloat16>(m);
+  check_conversion<double, bfloat16>(m);
+  check_conversion<float, double>(m);
+  check_conversion<std::int64_t, std::int32_t>(m);
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Reductions over a dim, added sums and conversions of devices, on an emulated one, forwards and backwards.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/device/cuda/kernel/map.hpp>
+#include <ashlar/device/cuda/kernel/reduce_dim.hpp>
+#include <ashlar/device/cuda/kernel/sum.hpp>
+
+#include "support/emulated_arrays.hpp"
+
+// What the cases call, found before they are defined.
+namespace ashlar_test {
+using namespace ashlar::cuda;
+}  // namespace ashlar_test
+
+#include "support/kernel_reductions.hpp"
+
+TEST_CASE("reductions_give_what_the_host_gives") {
+  for (bool const backwards : {false, true}) {
+    ashlar_test::emulated_arrays device(backwards);
+    ashlar_test::check_reductions(device);
+  }
+}
