@@ -167,6 +167,20 @@ function(ashlar_add_mpi_tests)
   endforeach()
 endfunction()
 
+# To a program of operators_test.cpp, what it runs on a device as on a played one: compiled once.
+function(ashlar_link_device_operators target)
+  if(NOT target MATCHES "_operators_test$")
+    return()
+  endif()
+  if(NOT TARGET device_operators)
+    set(sources "${ASHLAR_TEST_DIR}/support/device_operators.cpp" "${ASHLAR_TEST_DIR}/support/device_products.cpp")
+    add_library(device_operators OBJECT EXCLUDE_FROM_ALL ${sources})
+    target_include_directories(device_operators PRIVATE "${ASHLAR_TEST_DIR}")
+    target_link_libraries(device_operators PRIVATE ashlar::cuda doctest::doctest ashlar_test_flags)
+  endif()
+  target_link_libraries(${target} PRIVATE device_operators)
+endfunction()
+
 # Without a line `// ranks:` one process, else those ranks; both end with 77 before anything else where
 # there is no device (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
@@ -190,6 +204,7 @@ function(ashlar_add_cuda_tests)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     ashlar_test_program(cuda_${name} "${source}")
+    ashlar_link_device_operators(cuda_${name})
     ashlar_enable_cuda(cuda_${name})
     add_dependencies(cuda_tests cuda_${name})
     file(STRINGS "${source}" head LIMIT_COUNT 15)
@@ -223,14 +238,13 @@ function(ashlar_add_played_cuda_tests)
     "${ASHLAR_TEST_DIR}/cuda/played/played_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nccl.cpp"
     "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_blas.cpp"
     "${ASHLAR_TEST_DIR}/cuda/played/played_nvtx.cpp")
-  # The launcher of played/device stands where nvcc's is. All kernels in one file: quick to compile first.
-  target_include_directories(played_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/played/device")
-  set_source_files_properties("${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp"
-    PROPERTIES COMPILE_OPTIONS -O1)
+  # The launcher of played/device stands where nvcc's is.
+  target_include_directories(played_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/played/device" "${ASHLAR_TEST_DIR}")
   target_link_libraries(played_cuda PRIVATE ashlar::cuda ashlar_test_flags)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
     ashlar_test_program(played_${name} "${source}")
+    ashlar_link_device_operators(played_${name})
     target_link_libraries(played_${name} PRIVATE unit_main played_cuda ashlar::cuda)
     add_test(NAME played/${name} COMMAND played_${name})
     ashlar_test_properties(played/${name} unit)

@@ -28,30 +28,11 @@ device_mesh mesh() {
   return {ranks(), {{"node", ranks().size() / 2}, {"gpu", 2}}};
 }
 
-TEST_CASE("operators of one tensor") {
-  for (index const& extents : {index{6, 8}, {5, 3}, {1, 70}, {300, 257}, {0, 3}})
-    check_unary<float>(mesh(), extents);
-  check_unary<double>(mesh(), {17, 130});
-  check_unary<ashlar::bfloat16>(mesh(), {5, 9});
-  check_unary<std::int32_t>(mesh(), {4, 7});
-}
+TEST_CASE("operators") { check_operators(mesh()); }
 
-TEST_CASE("operators of two tensors") {
-  check_binary<float>(mesh(), {5, 6});
-  check_binary<ashlar::bfloat16>(mesh(), {3, 4});
-}
+TEST_CASE("products") { check_products(mesh()); }
 
-TEST_CASE("products") {
-  auto const m = mesh();
-  int const one_in = m.axes() == 1 ? 1 : 61;
-  check_products<float, 2>(m, {6, 8, 10}, one_in);
-  check_products<float, 2>(m, {130, 96, 72}, 5 * one_in);
-  check_products<float, 3>(m, {4, 3, 6}, 7 * one_in);
-  check_products<double, 2>(m, {5, 3, 1}, 3 * one_in);
-  check_products<ashlar::bfloat16, 2>(m, {7, 4, 5}, 3 * one_in);
-}
-
-TEST_CASE("typed placements") { check_typed(row()); }
+TEST_CASE("typed placements") { check_typed_operators(row()); }
 
 }  // namespace
 }  // namespace ashlar_test

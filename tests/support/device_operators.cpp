@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#include <support/device_operators.hpp>
+#include <support/device_results.hpp>
+
+#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/reduce.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace host = ashlar::device::host;
+
+/// op over dim d of a matrix.
+std::vector<double> reduced(dense const& x, int d, reduction op) {
+  std::vector<double> y(static_cast<std::size_t>(x.extent(1 - d)), ashlar::identity_of<double>(op));
+  for_each_index(x.extents, [&](index const& i) {
+    double& v = y[static_cast<std::size_t>(i[static_cast<std::size_t>(1 - d)])];
+    v = op == reduction::sum   ? v + x(i)
+        : op == reduction::max ? std::max(v, x(i))
+                               : std::min(v, x(i));
+  });
+  return y;
+}
+
+/// The operators of one operand on every placement.
+template <class T>
+void check_unary(device_mesh const& m, index const& extents) {
+  constexpr bool is_real = !std::is_integral_v<T>;
+  double const enough = std::is_same_v<T, ashlar::bfloat16> ? 8e-3 : 1e-5;
+  dense const x = small_integers(extents, 1);
+  dense transposed({extents[1], extents[0]});
+  for_each_index(extents, [&](index const& i) { transposed({i[1], i[0]}) = x(i); });
+  std::vector<double> soft(x.values.size());
+  host::softmax_forward(x.values.data(), extents[0], extents[1], soft.data());
+  double total = 0;
+  for (double const v : x.values) total += v;
+  operator_count count;
+  for (auto const& p : all_placements(2, m.axes(), {reduction::sum})) {
+    auto const on = put<T, 2>(m, x, p);
+    using A = ashlar::accumulation_t<T>;
+    count.check(mapped(x.values, [](double v) { return 3 * v; }), 0, [&] { return A(3) * on; });
+    count.check(mapped(x.values, [](double v) { return std::max(v, 0.0); }), 0,
+                [&] { return relu(on); });
+    count.check(transposed.values, 0, [&] { return transpose(on); });
+    count.check(reduced(x, 0, reduction::sum), 0, [&] { return ashlar::sum<0>(on); });
+    count.check(reduced(x, 1, reduction::sum), 0, [&] { return ashlar::sum<1>(on); });
+    count.check({total}, 0, [&] { return ashlar::sum(on); });
+    if (x.values.empty()) continue;
+    count.check(reduced(x, 0, reduction::max), 0, [&] { return ashlar::max<0>(on); });
+    count.check(reduced(x, 1, reduction::min), 0, [&] { return ashlar::min<1>(on); });
+    if constexpr (is_real) {
+      count.check(mapped(x.values, [](double v) { return ashlar::device::gelu::value(v); }), enough,
+                  [&] { return gelu(on); });
+      count.check(soft, enough, [&] { return softmax(on); });
+    }
+  }
+  CHECK(count.wrong == 0);
+  CHECK(count.done >= (x.values.empty() ? 12 : 20));
+}
+
+/// Those of two operands, on every pair of placements.
+template <class T>
+void check_binary(device_mesh const& m, index const& extents) {
+  dense const x = small_integers(extents, 2), y = small_integers(extents, 3);
+  auto const of = [&](auto f) {
+    std::vector<double> z;
+    for (std::size_t i = 0; i < x.values.size(); ++i) z.push_back(f(x.values[i], y.values[i]));
+    return z;
+  };
+  operator_count count;
+  auto const all = all_placements(2, m.axes(), {reduction::sum});
+  for (auto const& p : all)
+    for (auto const& q : all) {
+      auto const a = put<T, 2>(m, x, p), b = put<T, 2>(m, y, q);
+      count.check(of([](double v, double w) { return v + w; }), 0, [&] { return a + b; });
+      count.check(of([](double v, double w) { return v - w; }), 0, [&] { return a - b; });
+      count.check(of([](double v, double w) { return v * w; }), 0, [&] { return a * b; });
+    }
+  CHECK(count.wrong == 0);
+  CHECK(count.done >= 3 * static_cast<int>(all.size()) - 2 * m.axes() * 4);
+}
+
+}  // namespace
+
+void check_operators(device_mesh const& m) {
+  for (index const& extents : {index{6, 8}, {5, 3}, {1, 70}, {40, 33}, {0, 3}})
+    check_unary<float>(m, extents);
+  check_unary<ashlar::bfloat16>(m, {5, 9});
+  check_unary<std::int32_t>(m, {4, 7});
+  check_binary<float>(m, {5, 6});
+  check_binary<ashlar::bfloat16>(m, {3, 4});
+}
+
+}  // namespace ashlar_test
