@@ -154,19 +154,27 @@ sizes=()
 brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; } # sizes of the next part
 
 run_parts() {
-  local round
+  local round ranks
 
-  brief --shapes '8x5x7,16x16x16' --trials 1 --seconds 0
+  brief --shapes '8x5x7,16x16x16,TN:9x4x5,NT:6x7x8' --trials 1 --seconds 0
   part gemm 120 "$programs/bench/cuda/gemm" --csv "$(csv gemm)" \
     ${sizes[@]+"${sizes[@]}"}
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --parameters 300 --trials 1 --seconds 0
   part passes 90 "$programs/bench/cuda/kernels" --csv "$(csv passes)" \
     ${sizes[@]+"${sizes[@]}"}
-  brief --trials 1 --seconds 0
-  part launches 30 "$programs/bench/cuda/launch" --csv "$(csv launches)" \
-    ${sizes[@]+"${sizes[@]}"}
-
   # Two rounds in turns, so that a clock that falls meanwhile falls on both.
+  brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
+  for round in 1 2; do
+    part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \
+      "$round" "$(csv steps)" --steps 40 --every 5 ${sizes[@]+"${sizes[@]}"}
+    part "GPT-2 step of PyTorch compiled $round" 120 python3 bench/cuda/torch_gpt2.py \
+      --mode compiled --round "$round" --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
+  done
+  part 'GPT-2 step tuned' 60 env ASHLAR_CUDA_TUNE=on bash bench/cuda/train_gpt.sh \
+    "$programs/examples/train_gpt" 1 "$(csv steps)" --steps 40 --every 5 ${sizes[@]+"${sizes[@]}"}
+  part 'GPT-2 step of PyTorch eager' 60 python3 bench/cuda/torch_gpt2.py --mode eager \
+    --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
+
   for round in 1 2; do
     brief --tokens 64 --heads 2 --head-dim 8 --sequences 16,32 --trials 1 --seconds 0
     if [ "$tiny" = no ]; then sizes=(--seconds 0.2); fi
@@ -177,15 +185,9 @@ run_parts() {
     part "attention of PyTorch $round" 45 python3 bench/cuda/torch_attention.py \
       --round "$round" --csv "$(csv attention)" ${sizes[@]+"${sizes[@]}"}
   done
-  for round in 1 2; do
-    brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
-    part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \
-      "$round" "$(csv steps)" --steps 40 --every 5 ${sizes[@]+"${sizes[@]}"}
-    part "GPT-2 step of PyTorch $round" 60 python3 bench/cuda/torch_gpt2.py --mode eager \
-      --round "$round" --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
-  done
-  part 'GPT-2 step of PyTorch compiled' 150 python3 bench/cuda/torch_gpt2.py \
-    --mode compiled --round 2 --csv "$(csv steps)" ${sizes[@]+"${sizes[@]}"}
+  brief --trials 1 --seconds 0
+  part launches 30 "$programs/bench/cuda/launch" --csv "$(csv launches)" \
+    ${sizes[@]+"${sizes[@]}"}
 
   if [ "$gpus" -lt 2 ]; then
     printf '\n==== collectives\none GPU: nothing to exchange\n'

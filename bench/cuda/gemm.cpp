@@ -3,23 +3,27 @@
 
 // Matrix products on one device, each in turns with bare cuBLASLt on the same operands (bare_products.hpp):
 //
-//   gemm     the operation, with the algorithm that cuBLASLt proposes first
-//   tuned    the same with the fastest of eight proposals (ASHLAR_CUDA_TUNE=on)
+//   matmul   ashlar::matmul of tensors on a mesh of one rank, with the algorithm that cuBLASLt proposes
+//            first; its transposed operands are transposed(x)
+//   tuned    the product alone with the fastest of eight proposals (what ASHLAR_CUDA_TUNE=on chooses)
 //
 //   bench/cuda/gemm                             the products of a step of GPT-2, and squares
 //   bench/cuda/gemm --shapes 64x48x32,33x17x5 --trials 1
 //
 // In bfloat16, float on tensor cores (tf32), float and double. Elements of each result are compared with
-// sums in double of the host before anything is timed. Target: the best bare time over ours at least 0.97.
+// sums in double of the host before anything is timed. Target: the best bare time over matmul's at least 0.97.
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
 
 #include <CLI/CLI.hpp>
 
-#include <ashlar/device/cuda/gemm.hpp>
+#include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/comm/nccl/environment.hpp>
+#include <ashlar/tensor/matmul.hpp>
 
 #include "../support/csv.hpp"
 #include "../support/device_trials.hpp"
@@ -56,14 +60,20 @@ std::vector<product_shape> gpt2_shapes() {
   return all;
 }
 
-/// "64x48x32": m, n and k.
+/// "64x48x32": m, n and k; "TN:64x48x32" of x^T w, "NT:..." of x w^T.
 product_shape parse_shape(std::string const& text) {
   product_shape s{};
+  std::string const form = text.substr(0, 3);
+  s.transpose_a = form == "TN:";
+  s.transpose_b = form == "NT:";
+  std::string const extents = s.transpose_a || s.transpose_b ? text.substr(3) : text;
   char rest = 0;
   long long m = 0, n = 0, k = 0;
-  if (std::sscanf(text.c_str(), "%lldx%lldx%lld%c", &m, &n, &k, &rest) != 3 || m < 1 || n < 1 ||
+  if (std::sscanf(extents.c_str(), "%lldx%lldx%lld%c", &m, &n, &k, &rest) != 3 || m < 1 || n < 1 ||
       k < 1)
-    throw std::runtime_error("\"" + text + "\" is no shape. Write m x n x k as 64x48x32.");
+    throw std::runtime_error("\"" + text +
+                             "\" is no shape. Write m x n x k as 64x48x32, or with a "
+                             "transposed factor as TN:64x48x32 or NT:64x48x32.");
   s.m = m, s.n = n, s.k = k;
   return s;
 }
@@ -80,11 +90,10 @@ std::vector<product_shape> shapes_of(options const& o, std::string const& type) 
 
 class bench {
  public:
-  explicit bench(options const& o)
-      : o_(o), csv_(o.csv, "type,form,m,n,k,gemm_us,tuned_us,first_us,best_us,proposals,best/gemm,"
-                           "best/tuned,best_tflops,wanted,missed"),
-        workspace_(memory_.pool, std::int64_t{bare_product::workspace_bytes}, memory_.stream,
-                   "the workspace of bare products") {
+  bench(options const& o, ashlar::nccl::world const& w)
+      : o_(o), world_(w),
+        csv_(o.csv, "type,form,m,n,k,matmul_us,tuned_us,first_us,best_us,proposals,best/matmul,"
+                    "best/tuned,best_tflops,wanted,missed") {
     if (cublasLtCreate(&handle_) != CUBLAS_STATUS_SUCCESS)
       throw std::runtime_error("cublasLtCreate failed.");
   }
@@ -97,44 +106,59 @@ class bench {
   void run(std::string const& type, cudaDataType_t data, cublasComputeType_t compute,
            double enough) {
     using A = accumulation_t<T>;
-    cuda::gemm_options plain;
-    plain.float_mode = type == "tf32" ? cuda::float_products::tf32 : cuda::float_products::exact;
-    cuda::gemm_options tuned = plain;
+    using matrix = ashlar::tensor<T, 2, ashlar::sbp<ashlar::placements::B>, cuda::processor>;
+    bool const is_tf32 = type == "tf32";
+    ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);  // read when a mesh is made
+    ashlar::nccl::mesh const mesh(world_, {{"gpu", 1}});
+    cudaStream_t const stream = mesh.processor();
+    cuda::pool pool;
+    cuda::gemm_options tuned;
     tuned.tune = true;
-    cuda::gemm_engine first(memory_.pool, memory_.stream, plain);
-    cuda::gemm_engine fastest(memory_.pool, memory_.stream, tuned);
+    if (is_tf32) tuned.float_mode = cuda::float_products::tf32;
+    cuda::gemm_engine fastest(pool, stream, tuned);
+    cuda::array<std::byte> workspace(pool, std::int64_t{bare_product::workspace_bytes}, stream,
+                                     "the workspace of bare products");
     auto const& of_a = normals_of<T>(1);
     auto const& of_b = normals_of<T>(2);
+    ashlar::placement const whole{ashlar::broadcast()};
     for (auto const& s : shapes_of(o_, type)) {
-      cuda::array<T> a(memory_.pool, s.m * s.k, memory_.stream, "a factor");
-      cuda::array<T> b(memory_.pool, s.k * s.n, memory_.stream, "a factor");
-      cuda::array<T> c(memory_.pool, s.m * s.n, memory_.stream, "a product");
-      of_a.fill(memory_.stream, a.size(), a.data());
-      of_b.fill(memory_.stream, b.size(), b.data());
-      bare_product bare(handle_, memory_.stream, workspace_.data(), s, data, compute,
+      matrix const a(mesh, s.transpose_a ? ashlar::shape{s.k, s.m} : ashlar::shape{s.m, s.k},
+                     whole);
+      matrix const b(mesh, s.transpose_b ? ashlar::shape{s.n, s.k} : ashlar::shape{s.k, s.n},
+                     whole);
+      matrix const c(mesh, {s.m, s.n}, whole);
+      matrix product;
+      of_a.fill(stream, a.local_elements(), a.data());
+      of_b.fill(stream, b.local_elements(), b.data());
+      bare_product bare(handle_, stream, workspace.data(), s, data, compute,
                         std::is_same_v<T, double> ? CUDA_R_64F : CUDA_R_32F, a.data(), b.data(),
                         c.data());
       bare.find_best();
-      T const *const x = a.data(), *const w = b.data();
-      auto const by = [&](cuda::gemm_engine& engine) {
-        return [&engine, &s, x, w, y = c.data()] {
-          engine.gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, A(1), x,
-                      s.transpose_a ? s.m : s.k, w, s.transpose_b ? s.k : s.n, A(0), y, s.n);
-        };
+      auto const by_matmul = [&] {
+        if (s.transpose_a) product = ashlar::matmul(ashlar::transposed(a), b);
+        else if (s.transpose_b) product = ashlar::matmul(a, ashlar::transposed(b));
+        else product = ashlar::matmul(a, b);
       };
-      auto const right = [&] { return is_right(s, of_a, of_b, c, enough); };
+      auto const by_engine = [&] {
+        fastest.gemm(s.transpose_a, s.transpose_b, s.m, s.n, s.k, A(1),
+                     static_cast<T const*>(a.data()), s.transpose_a ? s.m : s.k,
+                     static_cast<T const*>(b.data()), s.transpose_b ? s.k : s.n, A(0), c.data(),
+                     s.n);
+      };
+      auto const right = [&](matrix const& result) {
+        return is_right(s, of_a, of_b, stream, static_cast<T const*>(result.data()), enough);
+      };
       std::vector<contestant> const all{
-          {"gemm", role::ours, by(first), right},
-          {"tuned", role::ours, by(fastest), right},
-          {"first proposal", role::bare, [&] { bare.run_first(); }, right},
-          {"best proposal", role::bare, [&] { bare.run_best(); }, right}};
+          {"matmul", role::ours, by_matmul, [&] { return right(product); }},
+          {"tuned", role::ours, by_engine, [&] { return right(c); }},
+          {"first proposal", role::bare, [&] { bare.run_first(); }, [&] { return right(c); }},
+          {"best proposal", role::bare, [&] { bare.run_best(); }, [&] { return right(c); }}};
       check_on_device(all, type + " " + text_of(s), [&] {
-        cuda::check(cudaMemsetAsync(c.data(), 0xff, static_cast<std::size_t>(c.size()) * sizeof(T),
-                                    memory_.stream),
+        cuda::check(cudaMemsetAsync(c.data(), 0xff, static_cast<std::size_t>(s.m * s.n) * sizeof(T),
+                                    stream),
                     "cudaMemsetAsync");
       });
-      auto const t = measure_on_device(memory_.stream, all, o_.how);
-      report(type, s, t, bare.proposals());
+      report(type, s, measure_on_device(stream, all, o_.how), bare.proposals());
     }
   }
   static std::string text_of(product_shape const& s) {
@@ -148,7 +172,7 @@ class bench {
  private:
   template <class T>
   bool is_right(product_shape const& s, repeated_normals<T> const& a, repeated_normals<T> const& b,
-                cuda::array<T> const& c, double enough) {
+                cudaStream_t stream, T const* c, double enough) {
     std::mt19937_64 random(1);
     for (int sample = 0; sample < 64; ++sample) {
       // The last element first: tails go wrong.
@@ -165,7 +189,7 @@ class bench {
         squares += term * term;
       }
       T actual{};
-      cuda::download(memory_.stream, c.data() + i * s.n + j, 1, &actual);
+      cuda::download(stream, c + i * s.n + j, 1, &actual);
       if (!(std::abs(value(actual) - sum) <= enough * std::sqrt(squares))) return false;
     }
     return true;
@@ -177,27 +201,26 @@ class bench {
 
   void report(std::string const& type, product_shape const& s, std::vector<timing> const& t,
               int proposals) {
-    double const gemm = t[0].median, tuned = t[1].median, best = t[3].median;
-    bool const missed = best / gemm < 0.97;
+    double const ours = t[0].median, tuned = t[1].median, best = t[3].median;
+    bool const missed = best / ours < 0.97;
     ++targets_;
     missed_ += missed;
-    std::printf("%-6s %-22s gemm %9.2f us  tuned %9.2f  bare first %9.2f  best %9.2f  best/gemm "
-                "%5.3f  best/tuned %5.3f  %6.1f TFLOP/s%s\n",
-                type.c_str(), text_of(s).c_str(), gemm * 1e6, tuned * 1e6, t[2].median * 1e6,
-                best * 1e6, best / gemm, best / tuned, s.flops() / best / 1e12,
-                missed ? "  below 0.97" : "");
+    std::printf(
+        "%-6s %-22s matmul %9.2f us  tuned %9.2f  bare first %9.2f  best %9.2f  best/matmul "
+        "%5.3f  best/tuned %5.3f  %6.1f TFLOP/s%s\n",
+        type.c_str(), text_of(s).c_str(), ours * 1e6, tuned * 1e6, t[2].median * 1e6, best * 1e6,
+        best / ours, best / tuned, s.flops() / best / 1e12, missed ? "  below 0.97" : "");
     std::fflush(stdout);
     auto const us = [](timing const& x) { return number(x.median * 1e6, "%.2f"); };
     csv_.row({type, s.form(), std::to_string(s.m), std::to_string(s.n), std::to_string(s.k),
               us(t[0]), us(t[1]), us(t[2]), us(t[3]), std::to_string(proposals),
-              number(best / gemm), number(best / tuned), number(s.flops() / best / 1e12, "%.1f"),
-              "best/gemm >= 0.97", missed ? "best/gemm >= 0.97" : ""});
+              number(best / ours), number(best / tuned), number(s.flops() / best / 1e12, "%.1f"),
+              "best/matmul >= 0.97", missed ? "best/matmul >= 0.97" : ""});
   }
 
   options o_;
+  ashlar::nccl::world world_;
   csv_file csv_;
-  device_memory memory_;
-  cuda::array<std::byte> workspace_;
   cublasLtHandle_t handle_ = nullptr;
   int targets_ = 0, missed_ = 0;
 };
@@ -223,7 +246,9 @@ int main(int argc, char** argv) try {
     return 0;
   }
   for (auto const& type : o.types) shapes_of(o, type);  // a wrong shape before any work
-  bench b(o);
+  ashlar::nccl::environment env(argc, argv);
+  if (env.size() != 1) throw std::runtime_error("start it as one process.");
+  bench b(o, env.world());
   for (auto const& type : o.types) {
     if (type == "bf16") b.run<bfloat16>(type, CUDA_R_16BF, CUBLAS_COMPUTE_32F, 3e-2);
     if (type == "tf32") b.run<float>(type, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_TF32, 1e-2);

@@ -4,7 +4,7 @@
 #
 # train_gpt.sh PROGRAM ROUND TABLE OPTION...: train_gpt as GPT-2 in bfloat16 on one GPU, and its progress lines
 # as a row of the table: the median of those after the first, which holds the warm-up. Ends with 77 if the
-# program is not there or was built without CUDA.
+# program is not there or was built without CUDA. Products are tuned where ASHLAR_CUDA_TUNE says so.
 set -euo pipefail
 
 program="$1" round="$2" table="$3" status=0
@@ -16,7 +16,9 @@ cat "$table.log"
 if grep -q 'built without CUDA' "$table.log"; then status=77; fi
 if [ "$status" -ne 0 ]; then rm "$table.log"; exit "$status"; fi
 [ -s "$table" ] || echo 'library,round,mode,batch,context,parameters,ms,tokens_per_second' >"$table"
-awk -v round="$round" '
+mode=ours
+if [ "${ASHLAR_CUDA_TUNE:-off}" = on ]; then mode='ours tuned'; fi
+awk -v round="$round" -v mode="$mode" '
   /^GPT with/ {parameters = $3; for (i = 1; i <= NF; ++i) {
     if ($i == "context") context = $(i + 1) + 0
     if ($i == "batch") batch = $(i + 1) + 0}}
@@ -26,7 +28,7 @@ awk -v round="$round" '
     for (i = 1; i <= n; ++i) for (j = i + 1; j <= n; ++j)
       if (rates[j] < rates[i]) {t = rates[i]; rates[i] = rates[j]; rates[j] = t}
     rate = rates[int((n + 1) / 2)]
-    printf "ashlar,%s,ours,%d,%d,%d,%.3f,%.0f\n", round, batch, context, parameters,
+    printf "ashlar,%s,%s,%d,%d,%d,%.3f,%.0f\n", round, mode, batch, context, parameters,
       1e3 * batch * context / rate, rate
   }' "$table.log" >>"$table"
 rm "$table.log"

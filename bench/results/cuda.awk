@@ -16,8 +16,8 @@ function least_of(key, value) { if (!(key in least_us) || value + 0 < least_us[k
 table == "gemm" {
   key = row("rows", field("form") SUBSEP field("m") SUBSEP field("n") SUBSEP field("k"),
             field("form") " " field("m") " x " field("n") " x " field("k"))
-  where = row("columns", field("type"), field("type") ": gemm, tuned | TF/s of the best")
-  cell[key, where] = emphasized(field("best/gemm"), field("missed") != "") ", " field("best/tuned") \
+  where = row("columns", field("type"), field("type") ": matmul, tuned | TF/s of the best")
+  cell[key, where] = emphasized(field("best/matmul"), field("missed") != "") ", " field("best/tuned") \
     " | " field("best_tflops")
 }
 

@@ -71,7 +71,7 @@ PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$played" --into "$wor
   --no-install >"$work/output" 2>&1 || fail "run_cuda.sh on a played device failed"
 page="$work/page/cuda.md"
 [ "$(grep -c '^all results right' "$work/output")" -eq 5 ] || fail "not five parts found all results right"
-for text in '^| NN 16 x 16 x 16 |' '^| layer norm backward | 32x24 |' '^| float | 2 x 32 |' \
+for text in '^| NN 16 x 16 x 16 |' '^| TN 9 x 4 x 5 |' '^| NT 6 x 7 x 8 |' '^| layer norm backward | 32x24 |' '^| float | 2 x 32 |' \
   '^| product of order 64 |' '^| gemm | ran |' 'train_gpt was not built' 'one GPU has nothing to exchange' '^| attention 2 | ran |' \
   'say nothing of speed'; do
   grep -q "$text" "$page" || { cat "$page"; fail "not in the page: $text"; }
