@@ -7,10 +7,13 @@
 
 #include <atomic>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/replay.hpp>
+#include <unistd.h>
 
 #include <ashlar/comm/nccl/communicator.hpp>
 #include <ashlar/comm/nccl/device_kernels.hpp>
@@ -246,6 +249,10 @@ TEST_CASE("a barrier waits for all ranks") {
 
 TEST_CASE("a rank that does not come: the others hear which operation and end") {
   ashlar::topology const t{{"gpu", 3}};
+  auto const folder = std::filesystem::temp_directory_path() /
+                      ("ashlar_records_" + std::to_string(::getpid()));
+  std::filesystem::create_directory(folder);
+  ::setenv("ASHLAR_NCCL_RECORDS", folder.c_str(), 1);
   auto const said = run_ranks(
       t, sums::library,
       [&](rank_of& me) {
@@ -276,6 +283,14 @@ TEST_CASE("a rank that does not come: the others hear which operation and end") 
   std::string const late =
       "#2 all-reduce along gpu, 12 elements of i32 to receive has not ended within";
   CHECK((has(said[0], late) || has(said[2], late)));
+  ::unsetenv("ASHLAR_NCCL_RECORDS");
+  for (int r : {0, 2}) {
+    std::ifstream file(folder / ("rank_" + std::to_string(r) + ".txt"));
+    std::string const record((std::istreambuf_iterator<char>(file)), {});
+    CHECK(has(record, "#2 all-reduce along gpu"));
+    CHECK(has(record, "The last operations of this rank:"));
+  }
+  std::filesystem::remove_all(folder);
   CHECK(has(said[0], "nccl: "));
   CHECK(has(said[2], "nccl: "));
   CHECK(has(said[1], "nccl: "));

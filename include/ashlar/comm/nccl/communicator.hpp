@@ -25,6 +25,7 @@
 #include <ashlar/comm/nccl/groups.hpp>
 #include <ashlar/comm/nccl/in_flight.hpp>
 #include <ashlar/comm/nccl/library_calls.hpp>
+#include <ashlar/comm/nccl/record_file.hpp>
 #include <ashlar/comm/nccl/settings.hpp>
 #include <ashlar/comm/nccl/turns.hpp>
 #include <ashlar/comm/nccl/watchdog.hpp>
@@ -47,7 +48,11 @@ class communicator final : public ashlar::communicator {
         watchdog_(record_, watch(), w.deadline) {}
 
   ~communicator() override {
-    if (std::uncaught_exceptions() == 0 && !watchdog_.has_stopped()) cudaStreamSynchronize(own_);
+    if (watchdog_.has_stopped()) return;
+    if (std::uncaught_exceptions() == 0) cudaStreamSynchronize(own_);
+    else
+      write_record_file(world_.rank(), "An exception passes. The last operations of this rank:\n" +
+                                           record_.text());
   }
 
   /// Throws ashlar::error if the watchdog has taken the communicators down.
@@ -252,7 +257,9 @@ class communicator final : public ashlar::communicator {
             },
             [this](std::string const& why) { groups_.abort(why); },
             [this](std::string const& text) {
-              std::fprintf(stderr, "[rank %d] nccl: %s\n", world_.rank(), text.c_str());
+              std::string const written = write_record_file(world_.rank(), text);
+              std::fprintf(stderr, "[rank %d] nccl: %s%s\n", world_.rank(), text.c_str(),
+                           written.c_str());
               std::fflush(stderr);
             },
             [this](std::string const& text) { world_.end_process(text.c_str()); }};
