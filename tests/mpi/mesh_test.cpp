@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/rooted_cases.hpp>
 #include <support/transport.hpp>
 
 #include <ashlar/tensor/factory.hpp>
@@ -96,6 +97,11 @@ TEST_CASE("copies of a mesh are the mesh; another of the same shape is another")
   ashlar::mesh const copy = m, other(MPI_COMM_WORLD, {{"gpu", world_size()}});
   CHECK(copy == m);
   CHECK_FALSE(other == m);
+}
+
+TEST_CASE("values of one rank to all, and of all to one, in shared memory and as messages") {
+  for (auto const on : {transport::messages, transport::shared_memory})
+    broadcast_and_reduce(mesh_on(on, {{"gpu", world_size()}}));
 }
 
 TEST_CASE("plans are kept, and made again for another machine") {

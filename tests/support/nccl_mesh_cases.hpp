@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <support/replay.hpp>
+#include <support/rooted_cases.hpp>
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/comm/nccl/backend.hpp>

@@ -99,7 +99,9 @@ class nccl_player {
       case kind::all_gather:
       case kind::reduce_scatter:
       case kind::all_reduce:
-      case kind::all_to_all: return step_collective(rank);
+      case kind::all_to_all:
+      case kind::broadcast:
+      case kind::reduce: return step_collective(rank);
       default:
         run_local(c);
         ++at(rank).at;
@@ -200,7 +202,7 @@ class nccl_player {
       call const& c = current(r);
       if (at(r).posted || !communicates(c.kind) || !(c.axes == first.axes)) return false;
       if (c.kind != first.kind || c.count != first.count || c.type != first.type ||
-          c.op != first.op || c.index != j)
+          c.op != first.op || c.peer != first.peer || c.index != j)
         throw std::logic_error(std::string(to_string(c.kind)) + " of " + std::to_string(c.count) +
                                " meets " + to_string(first.kind) + " of " +
                                std::to_string(first.count));
@@ -226,7 +228,10 @@ class nccl_player {
         if (first.kind == kind::all_to_all)
           std::memcpy(result.data() + i * bytes, all[i]->from + j * bytes, bytes);
       }
-      if (first.kind == kind::all_reduce || first.kind == kind::reduce_scatter) {
+      if (first.kind == kind::broadcast)
+        std::memcpy(result.data(), all[static_cast<std::size_t>(first.peer)]->from, bytes);
+      if (first.kind == kind::all_reduce || first.kind == kind::reduce_scatter ||
+          first.kind == kind::reduce) {
         std::vector<void const*> addends;
         for (auto const* c : all)
           addends.push_back(c->from + (first.kind == kind::reduce_scatter ? j * bytes : 0));
@@ -236,7 +241,8 @@ class nccl_player {
       results.push_back(std::move(result));
     }
     for (std::size_t j = 0; j < p; ++j)
-      std::memcpy(all[j]->to, results[j].data(), results[j].size());
+      if (first.kind != kind::reduce || static_cast<int>(j) == first.peer)
+        std::memcpy(all[j]->to, results[j].data(), results[j].size());
   }
 
   ashlar::topology topology_;

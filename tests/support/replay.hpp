@@ -125,6 +125,8 @@ class basic_replay {
         case collective::slice:
           for (int i : want) next[i] = get(own, i);
           break;
+        case collective::broadcast:
+        case collective::reduce: fail("no plan has such a step");
         case collective::zero_pad: {
           auto const a = static_cast<std::size_t>(s.axes[0]);
           bool const whole = s.from[s.axes[0]].is_broadcast();
@@ -171,7 +173,7 @@ class basic_replay {
   std::vector<index> const& coordinates() const { return all_; }
 
  private:
-  static void fail(char const* what) { throw std::logic_error(what); }
+  [[noreturn]] static void fail(char const* what) { throw std::logic_error(what); }
   static value_map const& at(std::vector<value_map> const& maps, int rank) {
     return maps[static_cast<std::size_t>(rank)];
   }

@@ -260,6 +260,39 @@ TEST_CASE("a group of one rank copies") {
   CHECK(to == from);
 }
 
+TEST_CASE("one rank's values to all, and all ranks' to one") {
+  ashlar::topology const t{{"node", 2}, {"gpu", 3}};
+  for (sums const how : {sums::library, sums::ordered})
+    for (auto const kind : {collective::broadcast, collective::reduce})
+      for (int n : {0, 1, 7})
+        for (int root = 0; root < 3; ++root) {
+          nccl_player player(t);
+          std::vector<std::vector<std::int32_t>> from, to;
+          for (int r = 0; r < 6; ++r) {
+            from.emplace_back(static_cast<std::size_t>(n), 1 << r);
+            to.emplace_back(static_cast<std::size_t>(n), -1);
+          }
+          for (int r = 0; r < 6; ++r) {
+            auto const x = ashlar::flat_rooted(kind, n, {1}, t, t.coordinates_of(r), root);
+            auto const i = static_cast<std::size_t>(r);
+            player.issue(r, x, ashlar::element_type::i32, from[i].data(), to[i].data(), how);
+            std::int64_t bytes = 0;
+            for (auto const& c : player.calls(r)) bytes += c.received_bytes();
+            CHECK(bytes == 4 * x.received_elements());
+          }
+          player.run();
+          for (int r = 0; r < 6; ++r) {
+            bool const is_root = r % 3 == root;
+            int const sum = r < 3 ? 0b111 : 0b111000;
+            int const expected = kind == collective::broadcast ? 1 << (r / 3 * 3 + root)
+                                 : is_root                     ? sum
+                                                               : -1;
+            CHECK(to[static_cast<std::size_t>(r)] ==
+                  std::vector<std::int32_t>(static_cast<std::size_t>(n), expected));
+          }
+        }
+}
+
 TEST_CASE("the player finds what NCCL would wait for or mix up") {
   ashlar::topology const t{{"gpu", 2}};
   std::int32_t data[4]{};

@@ -20,6 +20,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
@@ -111,6 +112,20 @@ class basic_mesh {
     reduce(*state_->transport, op, stored, sums);
   }
 
+  /// Replaces `values`, as many on every rank, by those of rank `root`. Collective over the mesh.
+  template <class T>
+  void broadcast(std::span<T> values, int root = 0) const {
+    rooted(collective::broadcast, values, root, reduction::sum);
+  }
+  /// Replaces the `values` of rank `root`, as many on every rank, by their sums (maxima, minima) over all
+  /// ranks; the others keep theirs. Collective over the mesh.
+  template <class T>
+  void reduce(std::span<T> values, int root = 0, reduction op = reduction::sum) const {
+    if (rank() == root) return rooted(collective::reduce, values, root, op);
+    std::vector<T> sent(values.begin(), values.end());
+    rooted(collective::reduce, std::span<T>(sent), root, op);
+  }
+
   /// Carries a transfer to its end and adds its time to communication_seconds().
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
@@ -199,6 +214,18 @@ class basic_mesh {
     if (state_->forbidden)
       throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
                               " along " + to_string(axes, topology()) + " was asked for.");
+  }
+
+  template <class T>
+  void rooted(collective kind, std::span<T> values, int root, reduction op) const {
+    if (root < 0 || root >= ranks())
+      throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
+                              " is none of the " + std::to_string(ranks()) + " ranks.");
+    refuse_if_forbidden(kind, all_axes());
+    auto const timed = time();
+    auto const count = static_cast<std::int64_t>(values.size());
+    state_->back.reduce(*state_->transport, values,
+                        flat_rooted(kind, count, all_axes(), topology(), here(), root, op));
   }
 
   axis_list all_axes() const {

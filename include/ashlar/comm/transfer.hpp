@@ -12,6 +12,8 @@
 //   reduce_scatter                    from every member: my box after, reduced
 //   all_reduce                        the flat shard in balanced parts, one per member: from every
 //                                     member my part, reduced; then from member j its part
+//   broadcast                         from the root: its flat array
+//   reduce                            the root, from every member: the flat array, reduced
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
 // Reductions have one order, whatever carries them: part j is ((s[j+1] + s[j+2]) + …) + s[j], indices
@@ -31,7 +33,7 @@ struct transfer {
   reduction op = reduction::sum;
   int members = 1;    ///< of the group
   int index = 0;      ///< mine in it
-  int partner = -1;   ///< of a pairwise permute
+  int partner = -1;   ///< of a pairwise permute; the root of a broadcast or reduce
   box from, to;       ///< my shard before and after
   bool pads = false;  ///< zero_pad: elements outside receives[0] become the reduction's identity
   /// Per member: what comes out of its shard into mine, and what goes out of mine into its. For a
@@ -39,14 +41,15 @@ struct transfer {
   std::vector<strided_block> receives, sends;
 
   bool reduces() const {
-    return kind == collective::reduce_scatter || kind == collective::all_reduce;
+    return kind == collective::reduce_scatter || kind == collective::all_reduce ||
+           kind == collective::reduce;
   }
   /// Elements that this rank receives by the bandwidth-optimal algorithm, by the blocks themselves.
   std::int64_t received_elements() const {
     std::int64_t elements = 0;
     auto const mine = static_cast<std::size_t>(index);
     if (reduces()) elements += (members - 1) * receives[mine].elements;
-    if (kind == collective::reduce_scatter) return elements;
+    if (reduces() && kind != collective::all_reduce) return elements;
     for (std::size_t j = 0; j < receives.size(); ++j)
       if (j != mine) elements += receives[j].elements;
     return elements;
@@ -82,6 +85,29 @@ inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, to
     auto const part = detail::flat_block(balanced_part({0, elements}, x.members, j), elements);
     x.sends.push_back(part);
     x.receives.push_back(part);
+  }
+  return x;
+}
+
+/// A flat array of member `root` to all (broadcast), or all members' reduced to its (reduce), along `axes`.
+inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list const& axes,
+                            topology const& t, coordinates const& here, int root,
+                            reduction op = reduction::sum) {
+  transfer x;
+  x.kind = kind;
+  x.axes = axes;
+  x.op = op;
+  x.members = t.group_size(axes);
+  x.index = t.index_in_group(here, axes);
+  x.partner = root;
+  x.from = x.to = detail::flat_box({0, elements});
+  auto const whole = detail::flat_block({0, elements}, elements);
+  bool const is_root = x.index == root;
+  for (int j = 0; j < x.members; ++j) {
+    bool const gives = kind == collective::broadcast ? is_root : j == root;
+    bool const takes = kind == collective::broadcast ? j == root : is_root;
+    x.sends.push_back(gives ? whole : strided_block());
+    x.receives.push_back(takes ? whole : strided_block());
   }
   return x;
 }

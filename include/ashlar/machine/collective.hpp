@@ -35,12 +35,15 @@ enum class collective : signed char {
   all_to_all,
   permute,
   slice,
-  zero_pad
+  zero_pad,
+  broadcast,  // values of one rank to all, and all ranks' to one: no plan has them
+  reduce
 };
 
 constexpr char const* to_string(collective kind) {
-  constexpr char const* names[] = {"all-gather", "reduce-scatter", "all-reduce", "all-to-all",
-                                   "permute",    "slice",          "zero-pad"};
+  constexpr char const* names[] = {"all-gather", "reduce-scatter", "all-reduce",
+                                   "all-to-all", "permute",        "slice",
+                                   "zero-pad",   "broadcast",      "reduce"};
   return names[static_cast<int>(kind)];
 }
 

@@ -35,6 +35,14 @@ TEST_CASE("values of the host") {
   for (int ranks : {1, 2, 3}) played::all_ranks(ranks, reduce_values_of_the_host);
 }
 
+TEST_CASE("values of one rank to all, and of all to one") {
+  for (auto const how : {ashlar::nccl::sums::library, ashlar::nccl::sums::ordered})
+    for (int ranks : {1, 2, 3})
+      played::all_ranks(ranks, [&](world const& w) {
+        broadcast_and_reduce(mesh(w, {{"gpu", ranks}}, ashlar::machines::workstation, how));
+      });
+}
+
 TEST_CASE("several meshes of one program, and shards of no elements") {
   for (int ranks : {1, 4}) played::all_ranks(ranks, several_meshes);
 }

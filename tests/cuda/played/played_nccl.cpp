@@ -25,7 +25,7 @@ namespace {
 std::atomic<int> communicators = 0;
 std::atomic<ncclResult_t> forced = ncclSuccess;
 
-enum class kind { all_gather, reduce_scatter, all_reduce, all_to_all };
+enum class kind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce };
 
 struct part {  // what a member brings to a collective
   kind what;
@@ -34,6 +34,7 @@ struct part {  // what a member brings to a collective
   ncclRedOp_t op;
   void const* from;
   void* to;
+  int root = 0;
 };
 struct post {
   void const* from;
@@ -61,6 +62,13 @@ void play(std::vector<part> const& all) {
   std::size_t const bytes = x.count * bytes_of(x.type);
   bool const moves = x.what == kind::all_gather || x.what == kind::all_to_all;
   std::vector<std::vector<std::byte>> results(p, std::vector<std::byte>(moves ? p * bytes : bytes));
+  auto const root = static_cast<std::size_t>(x.root);
+  if (x.what == kind::broadcast) {
+    std::vector<std::byte> const sent(static_cast<std::byte const*>(all[root].from),
+                                      static_cast<std::byte const*>(all[root].from) + bytes);
+    for (auto const& member : all) std::memcpy(member.to, sent.data(), bytes);
+    return;
+  }
   for (std::size_t j = 0; j < p; ++j) {
     std::vector<void const*> addends;
     for (std::size_t i = 0; i < p; ++i) {
@@ -77,7 +85,9 @@ void play(std::vector<part> const& all) {
     ashlar::reduce_runs(op, static_cast<std::int64_t>(x.count), addends,
                         ashlar::element_pointer(results[j].data(), type_of(x.type)));
   }
-  for (std::size_t j = 0; j < p; ++j) std::memcpy(all[j].to, results[j].data(), results[j].size());
+  for (std::size_t j = 0; j < p; ++j)
+    if (x.what != kind::reduce || j == root)
+      std::memcpy(all[j].to, results[j].data(), results[j].size());
 }
 
 /// What the members of a communicator share.
@@ -112,7 +122,8 @@ struct shared_state {
       std::vector<part> all;
       for (auto const& [r, x] : here) {
         all.push_back(x);
-        if (x.what != mine.what || x.count != mine.count || x.type != mine.type || x.op != mine.op)
+        if (x.what != mine.what || x.count != mine.count || x.type != mine.type ||
+            x.op != mine.op || x.root != mine.root)
           broken = true;
       }
       if (!broken) play(all);
@@ -323,6 +334,14 @@ ncclResult_t ncclAllGather(void const* from, void* to, size_t n, ncclDataType_t 
 ncclResult_t ncclAlltoAll(void const* from, void* to, size_t n, ncclDataType_t type,
                           ncclComm_t comm, cudaStream_t stream) {
   return collective(comm, stream, {kind::all_to_all, n, type, ncclSum, from, to});
+}
+ncclResult_t ncclBroadcast(void const* from, void* to, size_t n, ncclDataType_t type, int root,
+                           ncclComm_t comm, cudaStream_t stream) {
+  return collective(comm, stream, {kind::broadcast, n, type, ncclSum, from, to, root});
+}
+ncclResult_t ncclReduce(void const* from, void* to, size_t n, ncclDataType_t type, ncclRedOp_t op,
+                        int root, ncclComm_t comm, cudaStream_t stream) {
+  return collective(comm, stream, {kind::reduce, n, type, op, from, to, root});
 }
 ncclResult_t ncclReduceScatter(void const* from, void* to, size_t n, ncclDataType_t type,
                                ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream) {

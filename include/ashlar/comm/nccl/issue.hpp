@@ -12,8 +12,10 @@
 //   permute             exchange
 //   reduce_scatter      one reduce-scatter                    exchange, then sum
 //   all_reduce          one all-reduce
+//   broadcast           one broadcast
+//   reduce              one reduce
 //   ordered sums:
-//   reduce_scatter      exchange, then sum
+//   reduce_scatter      exchange, then sum                    reduce   the same
 //   all_reduce          exchange of parts, sum; then the parts, by one all-gather or an exchange
 //
 //   exchange   a group of one send to and one receive from each member that has something; what is no
@@ -50,7 +52,9 @@ concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::in
   c.all_gather(from, to, n);          // n: of each member
   c.reduce_scatter(from, to, n, op);  // n: to each member
   c.all_reduce(from, to, n, op);
-  c.all_to_all(from, to, n);                     // n: between two members
+  c.all_to_all(from, to, n);       // n: between two members
+  c.broadcast(from, to, n, peer);  // peer: the root
+  c.reduce(from, to, n, op, peer);
   c.copy(b, from, to);                           // a block of an array to its place in another
   c.pack(list, from, to);                        // blocks of an array, one after the other
   c.unpack(list, from, to);                      // and back
@@ -95,6 +99,11 @@ class issuer {
       case collective::all_to_all: return all_to_all();
       case collective::reduce_scatter: return reduce_scatter();
       case collective::all_reduce: return all_reduce();
+      case collective::broadcast:
+        if (x_.from.elements() > 0)
+          calls_.broadcast(source_, target_, x_.from.elements(), x_.partner);
+        return;
+      case collective::reduce: return reduce();
       default: return exchange();
     }
   }
@@ -145,6 +154,12 @@ class issuer {
     if (how_ == sums::ordered || !all_alike(x_.sends)) return sum_my_part();
     std::int64_t const n = mine().elements;
     if (n > 0) calls_.reduce_scatter(packed(x_.sends), target_, n, x_.op);
+  }
+
+  void reduce() {
+    if (how_ == sums::ordered) return sum_my_part();
+    std::int64_t const elements = x_.from.elements();
+    if (elements > 0) calls_.reduce(source_, target_, elements, x_.op, x_.partner);
   }
 
   void all_reduce() {

@@ -74,6 +74,17 @@ class library_calls {
       return ncclAllReduce(from, to, size(n), datatype_of(type_), operation_of(op), comm, stream_);
     });
   }
+  void broadcast(std::byte const* from, std::byte* to, std::int64_t n, int root) {
+    call([&](ncclComm_t comm) {
+      return ncclBroadcast(from, to, size(n), datatype_of(type_), root, comm, stream_);
+    });
+  }
+  void reduce(std::byte const* from, std::byte* to, std::int64_t n, reduction op, int root) {
+    call([&](ncclComm_t comm) {
+      return ncclReduce(from, to, size(n), datatype_of(type_), operation_of(op), root, comm,
+                        stream_);
+    });
+  }
   void all_to_all(std::byte const* from, std::byte* to, std::int64_t n) {
 #if NCCL_VERSION_CODE >= 22803
     call([&](ncclComm_t comm) {

@@ -9,6 +9,7 @@
 //   received elements   all_gather, all_to_all   (p - 1) n       reduce_scatter   (p - 1) n
 //                       all_reduce               (p - 1) b + (n - b), b: the rank's balanced part
 //                       receive                  n               all others       0
+//                       broadcast                n, the root 0   reduce           (p - 1) n at the root
 
 #include <string>
 #include <vector>
@@ -26,6 +27,8 @@ enum class call_kind : signed char {
   reduce_scatter,
   all_reduce,
   all_to_all,
+  broadcast,
+  reduce,
   copy,
   pack,
   unpack,
@@ -33,20 +36,20 @@ enum class call_kind : signed char {
 };
 
 constexpr char const* to_string(call_kind kind) {
-  constexpr char const* names[] = {"group-start", "group-end",      "send",       "receive",
-                                   "all-gather",  "reduce-scatter", "all-reduce", "all-to-all",
-                                   "copy",        "pack",           "unpack",     "combine"};
+  constexpr char const* names[] = {
+      "group-start", "group-end", "send",   "receive", "all-gather", "reduce-scatter", "all-reduce",
+      "all-to-all",  "broadcast", "reduce", "copy",    "pack",       "unpack",         "combine"};
   return names[static_cast<int>(kind)];
 }
 /// Whether other ranks take part.
 constexpr bool communicates(call_kind kind) {
-  return kind >= call_kind::send && kind <= call_kind::all_to_all;
+  return kind >= call_kind::send && kind <= call_kind::reduce;
 }
 
 struct recorded_call {
   call_kind kind = call_kind::copy;
   std::int64_t count = 0;  ///< elements, as the call is given them
-  int peer = -1;           ///< of a send or receive
+  int peer = -1;           ///< of a send or receive; the root of a broadcast or reduce
   reduction op = reduction::sum;
   element_type type = element_type::f32;
   axis_list axes;  ///< the group
@@ -70,6 +73,8 @@ struct recorded_call {
         auto const part = balanced_part({0, count}, members, index).size;
         return (members - 1) * part + (count - part);
       }
+      case call_kind::broadcast: return index == peer ? 0 : count;
+      case call_kind::reduce: return index == peer ? (members - 1) * count : 0;
       default: return 0;
     }
   }
@@ -107,6 +112,14 @@ class recorded_calls {
   }
   void all_to_all(std::byte const* from, std::byte* to, std::int64_t n) {
     add(call_kind::all_to_all, from, to, n);
+  }
+  void broadcast(std::byte const* from, std::byte* to, std::int64_t n, int root) {
+    add(call_kind::broadcast, from, to, n).peer = root;
+  }
+  void reduce(std::byte const* from, std::byte* to, std::int64_t n, reduction op, int root) {
+    auto& call = add(call_kind::reduce, from, to, n);
+    call.op = op;
+    call.peer = root;
   }
   void copy(strided_block const& b, std::byte const* from, std::byte* to) {
     add(call_kind::copy, from, to, b.elements).blocks = {b};

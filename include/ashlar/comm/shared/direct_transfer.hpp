@@ -87,7 +87,7 @@ class direct_transfer {
         return;
       }
       for (int j = 0; j < x.members; ++j) reduce_part(j);
-    } else if (x.kind == collective::reduce_scatter) {
+    } else if (x.reduces()) {
       reduce_part(x.index);
     } else {
       for (int i = 1; i <= x.members; ++i) {  // not all from the same member at the same time
