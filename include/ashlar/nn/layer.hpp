@@ -26,6 +26,7 @@
 #include <ashlar/nn/choice.hpp>
 #include <ashlar/nn/parameter.hpp>
 #include <ashlar/nn/pass.hpp>
+#include <ashlar/nn/pass_names.hpp>
 #include <ashlar/search/problem.hpp>
 
 namespace ashlar::nn {
@@ -36,18 +37,24 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-/// A placed layer together with its choice: redistributes what comes in, then calls the layer.
+/// A placed layer together with its choice: redistributes what comes in, then calls the layer; in a
+/// profile both are one range.
 template <class Placed, class At>
 class leaf {
+  using names = pass_names<typename At::processor_type>;
+
  public:
-  leaf(Placed placed, At const& at) : placed_(std::move(placed)), at_(at) {}
+  leaf(Placed placed, At const& at, names const& called)
+      : placed_(std::move(placed)), at_(at), names_(called) {}
 
   template <distributed X>
   auto forward(X const& x, pass const& p) {
+    [[maybe_unused]] auto const scope = range(x.mesh().processor(), names_.forward());
     return placed_.forward(redistribute(x, at_.x()), p);
   }
   template <distributed DY>
   auto backward(DY const& dy) {
+    [[maybe_unused]] auto const scope = range(dy.mesh().processor(), names_.backward());
     return placed_.backward(redistribute(dy, at_.dy()));
   }
   /// Refuses values that the net's input must not have, if this layer is its first.
@@ -63,6 +70,7 @@ class leaf {
  private:
   Placed placed_;
   At at_;
+  [[no_unique_address]] names names_;
 };
 
 // How chains and composites treat any part: a leaf blueprint here, a composite by its members.
@@ -135,7 +143,8 @@ auto place_part(Layer const& layer, basic_mesh<Processor> const& m, shape const&
                   "nn::place: this layer computes on the host only. Place the net on an "
                   "ashlar::mesh, or give the layer a place() for any basic_mesh (nn/layer.hpp).");
     if constexpr (computes_there)
-      return leaf(layer.template place<T, XRank>(m, x, at, streams), at);
+      return leaf(layer.template place<T, XRank>(m, x, at, streams), at,
+                  pass_names<Processor>(cursor.index, layer.spec(x).name));
   } else {
     return layer.template place_part<T, XRank>(m, x, cursor, streams);
   }

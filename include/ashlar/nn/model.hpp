@@ -54,7 +54,12 @@ class model {
   void accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
                   std::int64_t number, double* total) {
     double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    run(inputs, targets, pass{true, seed_, number}, scale, total);
+    auto const& on = mesh_.processor();
+    {
+      [[maybe_unused]] auto const scope = range(on, "forward");
+      run(inputs, targets, pass{true, seed_, number}, scale, total);
+    }
+    [[maybe_unused]] auto const scope = range(on, "backward");
     placed_.backward(loss_.backward());
   }
   /// Where the data of a micro-batch are that does not come anew from the host.

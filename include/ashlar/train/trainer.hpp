@@ -75,6 +75,8 @@ class trainer {
                                  " targets, but was given " + std::to_string(data.inputs.size()) +
                                  " and " + std::to_string(data.targets.size()) + ".");
 
+    auto const& on = mesh.processor();
+    [[maybe_unused]] auto const step_scope = range(on, ("step " + std::to_string(step_)).c_str());
     auto const number = [&](std::size_t i) {
       return step_ * model_->micro_batches() + static_cast<std::int64_t>(i);
     };
@@ -93,7 +95,10 @@ class trainer {
       });
     }
     double totals[2];
-    mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
+    {
+      [[maybe_unused]] auto const scope = range(on, "totals");
+      mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
+    }
 
     step_report report;
     report.step = step_;
@@ -109,6 +114,7 @@ class trainer {
     update_scale const scale{report.learning_rate_factor, report.gradient_norm > options_.clip
                                                               ? options_.clip / report.gradient_norm
                                                               : 1.0};
+    [[maybe_unused]] auto const scope = range(on, "update");
     std::size_t index = 0;
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
@@ -131,16 +137,20 @@ class trainer {
   template <class Accumulate>
   void make_gradients(std::size_t micro_batches, Accumulate const& accumulate) {
     auto const& mesh = model_->mesh();
+    auto const& on = mesh.processor();
     double* const summed = totals_.data();
     model_->clear_gradients();
-    fill(mesh.processor(), 0.0, totals_.size(), summed);
+    fill(on, 0.0, totals_.size(), summed);
     for (std::size_t i = 0; i < micro_batches; ++i) accumulate(i);
-    model_->synchronize();
+    {
+      [[maybe_unused]] auto const scope = range(on, "synchronize");
+      model_->synchronize();
+    }
+    [[maybe_unused]] auto const scope = range(on, "norm");
     model_->for_each_parameter([&](auto& p) {
       auto const& g = p.gradient();
       if (is_representative(g.placement(), mesh.here()))
-        add_sum_of_squares(mesh.processor(), mesh.memory(), g.data(), g.local_elements(),
-                           summed + 1);
+        add_sum_of_squares(on, mesh.memory(), g.data(), g.local_elements(), summed + 1);
     });
   }
 

@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What the passes of a layer are called in a profile: "12.linear forward", by its number in the plan.
+//
+//   processor    kept
+//   host         nothing: it has no ranges
+//   a device     two strings a layer
+
+#include <string>
+
+#include <ashlar/search/layer_spec.hpp>
+
+namespace ashlar::nn {
+
+template <class Processor, bool IsHost = Processor::is_host>
+class pass_names {
+ public:
+  pass_names(int element, search::label const& layer)
+      : forward_(std::to_string(element) + '.' + layer.text + " forward"),
+        backward_(std::to_string(element) + '.' + layer.text + " backward") {}
+
+  char const* forward() const { return forward_.c_str(); }
+  char const* backward() const { return backward_.c_str(); }
+
+ private:
+  std::string forward_, backward_;
+};
+
+template <class Processor>
+struct pass_names<Processor, true> {
+  pass_names(int, search::label const&) {}
+  static constexpr char const* forward() { return ""; }
+  static constexpr char const* backward() { return ""; }
+};
+
+}  // namespace ashlar::nn
