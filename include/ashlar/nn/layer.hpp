@@ -144,7 +144,7 @@ auto place_part(Layer const& layer, basic_mesh<Processor> const& m, shape const&
                   "ashlar::mesh, or give the layer a place() for any basic_mesh (nn/layer.hpp).");
     if constexpr (computes_there)
       return leaf(layer.template place<T, XRank>(m, x, at, streams), at,
-                  pass_names<Processor>(cursor.index, layer.spec(x).name));
+                  pass_names<Processor>(cursor.index, layer, x));
   } else {
     return layer.template place_part<T, XRank>(m, x, cursor, streams);
   }

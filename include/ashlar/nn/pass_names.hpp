@@ -18,9 +18,12 @@ namespace ashlar::nn {
 template <class Processor, bool IsHost = Processor::is_host>
 class pass_names {
  public:
-  pass_names(int element, search::label const& layer)
-      : forward_(std::to_string(element) + '.' + layer.text + " forward"),
-        backward_(std::to_string(element) + '.' + layer.text + " backward") {}
+  template <class Layer>
+  pass_names(int element, Layer const& layer, shape const& x)
+      : forward_(std::to_string(element) + '.' + layer.spec(x).name.text + ' '),
+        backward_(forward_ + "backward") {
+    forward_ += "forward";
+  }
 
   char const* forward() const { return forward_.c_str(); }
   char const* backward() const { return backward_.c_str(); }
@@ -31,7 +34,8 @@ class pass_names {
 
 template <class Processor>
 struct pass_names<Processor, true> {
-  pass_names(int, search::label const&) {}
+  template <class Layer>
+  pass_names(int, Layer const&, shape const&) {}
   static constexpr char const* forward() { return ""; }
   static constexpr char const* backward() { return ""; }
 };
