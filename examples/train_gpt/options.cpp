@@ -32,6 +32,8 @@ void check_device(options const& o) {
     throw CLI::ValidationError("--precision", o.precision +
                                                   " is for --device cuda. Ranks on host memory "
                                                   "train in float.");
+  if (o.device == "cpu" && o.graph)
+    throw CLI::ValidationError("--graph", "graphs are for --device cuda.");
   if (o.device == "cuda" && !has_cuda())
     throw CLI::ValidationError(
         "--device",
@@ -50,6 +52,7 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
                  "of products: float, tf32 or bf16 (bf16: activations too; parameters stay float)")
       ->check(CLI::IsMember({"float", "tf32", "bf16"}))
       ->capture_default_str();
+  app.add_flag("--graph", o.graph, "steps as one CUDA graph each: less work for the host");
   app.add_option("--model", o.model,
                  "what is not said otherwise: small, as shown here, or gpt2, as GPT-2's smallest: "
                  "12 layers, d-model 768, 12 heads, context 1024, vocabulary 50304")

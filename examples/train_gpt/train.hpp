@@ -60,7 +60,8 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
                                  {.clip = o.clip,
                                   .schedule = ashlar::train::warmup_cosine{o.warmup, o.steps, 0.1},
                                   .step_flops = ashlar::search::model_flops(problem),
-                                  .peak_flops = limit.flops});
+                                  .peak_flops = limit.flops,
+                                  .graph = o.graph});
   train_steps(trainer, o, speaks, data);
 
   if (o.sample == 0) return;

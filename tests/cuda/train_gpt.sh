@@ -50,6 +50,7 @@ losses 1 "$work/reference" --device cpu --dropout 0.1
 compare 2 1e-3 --dropout 0.1
 losses 1 "$work/reference" --device cpu
 for ranks in 1 2; do
+  compare "$ranks" 1e-3 --graph
   compare "$ranks" 1e-2 --precision tf32
   compare "$ranks" 2e-2 --precision bf16
 done

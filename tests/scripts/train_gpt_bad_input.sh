@@ -56,6 +56,7 @@ refused "--steps" --steps 0
 refused "--no-such-option" --no-such-option
 refused "bf16 is for --device cuda" --precision bf16
 refused "tf32 is for --device cuda" --device cpu --precision tf32
+refused "graphs are for --device cuda" --graph
 refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255
 if ldd "$program" | grep -q libnccl; then

@@ -54,13 +54,7 @@ class model {
   void accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
                   std::int64_t number, double* total) {
     double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    auto const& on = mesh_.processor();
-    {
-      [[maybe_unused]] auto const scope = range(on, "forward");
-      run(inputs, targets, pass{true, seed_, number}, scale, total);
-    }
-    [[maybe_unused]] auto const scope = range(on, "backward");
-    placed_.backward(loss_.backward());
+    train([&] { run(inputs, targets, pass{true, seed_, number}, scale, total); });
   }
   /// Where the data of a micro-batch are that does not come anew from the host.
   struct data_place {
@@ -83,9 +77,10 @@ class model {
   /// As accumulate above, on the data in their place.
   void accumulate(data_place const& from, std::int64_t number, double* total) {
     double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    loss_.forward(placed_.forward(from.inputs, pass{true, seed_, number}), from.targets, scale,
-                  total);
-    placed_.backward(loss_.backward());
+    train([&] {
+      loss_.forward(placed_.forward(from.inputs, pass{true, seed_, number}), from.targets, scale,
+                    total);
+    });
   }
   /// The same, and returns this rank's share: waits for a device.
   loss_share accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
@@ -125,6 +120,16 @@ class model {
   }
 
  private:
+  template <class Forward>
+  void train(Forward const& forward) {
+    auto const& on = mesh_.processor();
+    {
+      [[maybe_unused]] auto const scope = range(on, "forward");
+      forward();
+    }
+    [[maybe_unused]] auto const scope = range(on, "backward");
+    placed_.backward(loss_.backward());
+  }
   void run(std::span<Input const> inputs, std::span<std::int32_t const> targets, pass const& p,
            double scale, double* total) {
     loss_.check_targets(targets);

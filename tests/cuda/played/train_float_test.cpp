@@ -34,7 +34,7 @@ TEST_CASE("a step and its phases are ranges, and in them every pass of every lay
     };
     CHECK(text.find("step 0{forward{0.embedding forward{}2.layer_norm forward{}") == 0);
     CHECK(times("}}step 1{forward{") == 1);
-    CHECK(times("synchronize{}loss and norm{}update{}}") == 2);
+    CHECK(times("synchronize{}norm{}totals{}update{}}") == 2);
     CHECK(times("}backward{30.linear backward{}29.layer_norm backward{}") == 2 * micro_batches);
     CHECK(times(" forward{}") == times(" backward{}"));
     CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));
