@@ -54,6 +54,7 @@ struct cross_entropy_gradient_rows {
 
 template <class T>
 struct cross_entropy_gradient_op {
+  static constexpr bool any_row = true;
   using A = accumulation_t<T>;
   cross_entropy_gradient_rows<T> rows;
   A const* maximum;
@@ -67,6 +68,7 @@ struct cross_entropy_gradient_op {
 
 template <class T>
 struct cross_entropy_op {
+  static constexpr bool any_row = true;
   static constexpr int kept = 1;
   using A = accumulation_t<T>;
   /// The target's logit is gathered too: `apply` may overwrite it before another thread reads it.

@@ -20,6 +20,10 @@
 //   longer, or not aligned                   .. 1024    twice, the second time from the cache: long rows take
 //                                                       many threads, so that few of them are on their way
 //
+// Rows of any length, of which most begin between two packs, are still read in packs where Op::any_row says
+// that op has no array that all rows share: the elements before the first and after the last whole pack are a
+// share of their own, one to a thread, for gather<1> and apply<1>. Of other ops element by element.
+//
 // The fold's order depends on the number of columns and on whether they are read in packs.
 
 #include <cstdint>
@@ -27,65 +31,9 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/kernel/launcher.hpp>
 #include <ashlar/device/cuda/kernel/pack.hpp>
+#include <ashlar/device/cuda/kernel/row_shares.hpp>
 
 namespace ashlar::cuda {
-
-/// Packs of a row that one thread keeps.
-inline constexpr int kept_packs = 4;
-
-/// The columns of one thread, read from memory whenever they are needed.
-template <int Width>
-struct column_share {
-  std::int64_t cols;
-  int thread;
-  int threads;
-
-  template <class F>
-  ASHLAR_HD void operator()(F const& f) const {
-    std::int64_t const step = std::int64_t{threads} * Width;
-    for (std::int64_t c = std::int64_t{thread} * Width; c < cols; c += step) f(c, 0);
-  }
-  ASHLAR_HD bool is_first() const { return thread == 0; }
-
-  template <int Slot, class T>
-  ASHLAR_HD void keep(T const*) const {}
-  template <int Slot, class T>
-  ASHLAR_HD pack<T, Width> read(T const* row, std::int64_t c, int) const {
-    return load<Width>(row + c);
-  }
-};
-
-template <class T, int Width, int Slots>
-struct kept_columns {
-  pack<T, Width> at[Slots][kept_packs];
-};
-
-/// The columns of one thread, at most kept_packs packs, in its registers.
-template <class T, int Width, int Slots>
-struct kept_share {
-  std::int64_t cols;
-  int thread;
-  int threads;
-  kept_columns<T, Width, Slots>* kept;
-
-  template <class F>
-  ASHLAR_HD void operator()(F const& f) const {
-    ASHLAR_UNROLL for (int k = 0; k < kept_packs; ++k) {
-      std::int64_t const c = (std::int64_t{k} * threads + thread) * Width;
-      if (c < cols) f(c, k);
-    }
-  }
-  ASHLAR_HD bool is_first() const { return thread == 0; }
-
-  template <int Slot>
-  ASHLAR_HD void keep(T const* row) const {
-    (*this)([&](std::int64_t c, int k) { kept->at[Slot][k] = load<Width>(row + c); });
-  }
-  template <int Slot>
-  ASHLAR_HD pack<T, Width> read(T const*, std::int64_t, int k) const {
-    return kept->at[Slot][k];
-  }
-};
 
 /// Whether an op needs something of the whole row first.
 template <class Op>
@@ -127,6 +75,53 @@ struct kept_row_kernel {
   }
 };
 
+template <class Op>
+concept takes_any_row = requires {
+  Op::any_row;
+};
+
+template <int Width, class Op>
+struct cut_row_kernel {
+  static constexpr int launch_threads = folds_rows<Op> ? 1024 : 256;
+  Op op;
+  std::int64_t rows;
+  std::int64_t cols;
+
+  template <class Block>
+  ASHLAR_HD void operator()(Block const& block) const {
+    auto const edge = [&](std::int64_t row, int t) {
+      return edge_share<Width>(row_cut<Width>(row, cols), t, block.threads());
+    };
+    auto const body = [&](std::int64_t row, int t) {
+      return body_share<Width>(row_cut<Width>(row, cols), t, block.threads());
+    };
+    if constexpr (folds_rows<Op>) {
+      using partial = typename Op::partial;
+      auto* const scratch = reinterpret_cast<partial*>(block.shared());
+      typename Block::template per_thread<partial> parts(block);
+      for (std::int64_t row = block.index(); row < rows; row += block.count()) {
+        block.each_alone([&](int t) {
+          parts[t] = Op::combine(op.template gather<1>(row, edge(row, t)),
+                                 op.template gather<Width>(row, body(row, t)));
+        });
+        partial const total = block.fold(
+            parts, scratch, [](partial const& a, partial const& b) { return Op::combine(a, b); });
+        block.each_alone([&](int t) {
+          op.template apply<1>(row, edge(row, t), total);
+          op.template apply<Width>(row, body(row, t), total);
+        });
+      }
+    } else {
+      for (std::int64_t row = block.index(); row < rows; row += block.count()) {
+        block.each_alone([&](int t) {
+          op.template apply<1>(row, edge(row, t));
+          op.template apply<Width>(row, body(row, t));
+        });
+      }
+    }
+  }
+};
+
 template <int Width, class Op>
 struct row_kernel {
   static constexpr int launch_threads = folds_rows<Op> ? 1024 : 256;
@@ -154,7 +149,7 @@ struct row_kernel {
   }
 };
 
-/// Launches op on all rows; T are the elements, `packable` whether the arrays' rows are whole packs.
+/// Launches op on all rows; T are the elements, `packable` whether the arrays begin at whole packs.
 template <class T, class Launcher, class Op>
 void launch_rows(Launcher const& launch, char const* name, Op const& op, std::int64_t rows,
                  std::int64_t cols, bool packable) {
@@ -169,6 +164,10 @@ void launch_rows(Launcher const& launch, char const* name, Op const& op, std::in
     run(kernel, folds_rows<Op> && units > 256 * kept_packs ? 1024 : threads_for(units));
   };
   constexpr int w = widest<T>;
+  if constexpr (takes_any_row<Op>) {
+    if (packable && cols % w != 0)
+      return run_streamed(cut_row_kernel<w, Op>{op, rows, cols}, cols / w + 1);
+  }
   if (!packable || cols % w != 0) return run_streamed(row_kernel<1, Op>{op, rows, cols}, cols);
   if constexpr (keeps_rows<Op>) {
     if (cols <= w * 256 * kept_packs)

@@ -80,6 +80,7 @@ ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& sh
 
 template <class T>
 struct row_max_op {
+  static constexpr bool any_row = true;
   using partial = accumulation_t<T>;
   T const* x;
   std::int64_t cols;
@@ -98,6 +99,7 @@ struct row_max_op {
 
 template <class T>
 struct row_exp_sum_op {
+  static constexpr bool any_row = true;
   using partial = accumulation_t<T>;
   T const* x;
   std::int64_t cols;
@@ -124,6 +126,7 @@ struct row_exp_sum_op {
 
 template <class T>
 struct softmax_op {
+  static constexpr bool any_row = true;
   static constexpr int kept = 1;
   using A = accumulation_t<T>;
   using partial = exp_sum<A>;
@@ -154,6 +157,7 @@ struct softmax_op {
 /// With maximum and sum known: nothing to gather.
 template <class T>
 struct softmax_apply_op {
+  static constexpr bool any_row = true;
   using A = accumulation_t<T>;
   softmax_op<T> op;
   A const* maximum;

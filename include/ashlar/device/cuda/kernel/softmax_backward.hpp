@@ -23,6 +23,7 @@ namespace detail {
 
 template <class T>
 struct row_dot_op {
+  static constexpr bool any_row = true;
   using partial = accumulation_t<T>;
   T const* a;
   T const* b;
@@ -71,6 +72,7 @@ struct softmax_backward_op : row_dot_op<T> {  // of (dy, y)
 
 template <class T>
 struct softmax_backward_apply_op {
+  static constexpr bool any_row = true;
   using A = accumulation_t<T>;
   softmax_backward_op<T> op;
   A const* dot;

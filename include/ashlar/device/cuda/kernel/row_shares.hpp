@@ -1,0 +1,118 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The columns of a row that one thread has, as an op of rows.hpp sees them:
+//
+//   column_share              every so many packs, read from memory whenever they are needed
+//   kept_share                the same, at most kept_packs of them, read once and kept in registers
+//   edge_share, body_share    of a row that does not begin at a pack: an element outside of the whole packs,
+//                             and every so many of these
+
+#include <cstdint>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/cuda/kernel/pack.hpp>
+
+namespace ashlar::cuda {
+
+/// Packs of a row that one thread keeps.
+inline constexpr int kept_packs = 4;
+
+/// The columns of one thread, read from memory whenever they are needed.
+template <int Width>
+struct column_share {
+  std::int64_t cols;
+  int thread;
+  int threads;
+
+  template <class F>
+  ASHLAR_HD void operator()(F const& f) const {
+    std::int64_t const step = std::int64_t{threads} * Width;
+    for (std::int64_t c = std::int64_t{thread} * Width; c < cols; c += step) f(c, 0);
+  }
+  ASHLAR_HD bool is_first() const { return thread == 0; }
+
+  template <int Slot, class T>
+  ASHLAR_HD void keep(T const*) const {}
+  template <int Slot, class T>
+  ASHLAR_HD pack<T, Width> read(T const* row, std::int64_t c, int) const {
+    return load<Width>(row + c);
+  }
+};
+
+/// A row that begins anywhere: [head, head + body) are whole packs of an aligned array.
+template <int Width>
+struct row_cut {
+  std::int64_t cols, head, body;
+
+  ASHLAR_HD row_cut(std::int64_t row, std::int64_t columns) : cols(columns) {
+    std::int64_t const before = (Width - row * cols % Width) % Width;
+    head = before < cols ? before : cols;
+    body = (cols - head) / Width * Width;
+  }
+};
+
+/// Of one thread: at most one element outside of the body, which is less than two packs.
+template <int Width>
+struct edge_share : column_share<1> {
+  row_cut<Width> cut;
+
+  ASHLAR_HD edge_share(row_cut<Width> const& row, int at, int all)
+      : column_share<1>{row.cols, at, all}, cut(row) {}
+  template <class F>
+  ASHLAR_HD void operator()(F const& f) const {
+    std::int64_t const c = thread < cut.head ? thread : thread + cut.body;
+    if (c < cols) f(c, 0);
+  }
+};
+
+template <int Width>
+struct body_share : column_share<Width> {
+  row_cut<Width> cut;
+
+  ASHLAR_HD body_share(row_cut<Width> const& row, int at, int all)
+      : column_share<Width>{row.cols, at, all}, cut(row) {}
+  template <class F>
+  ASHLAR_HD void operator()(F const& f) const {
+    column_share<Width>{cut.body, this->thread,
+                        this->threads}([&](std::int64_t c, int k) { f(cut.head + c, k); });
+  }
+  /// What is written once for a row is written with the edges.
+  ASHLAR_HD bool is_first() const { return false; }
+};
+
+template <class T, int Width, int Slots>
+struct kept_columns {
+  pack<T, Width> at[Slots][kept_packs];
+};
+
+/// The columns of one thread, at most kept_packs packs, in its registers.
+template <class T, int Width, int Slots>
+struct kept_share {
+  std::int64_t cols;
+  int thread;
+  int threads;
+  kept_columns<T, Width, Slots>* kept;
+
+  template <class F>
+  ASHLAR_HD void operator()(F const& f) const {
+    ASHLAR_UNROLL for (int k = 0; k < kept_packs; ++k) {
+      std::int64_t const c = (std::int64_t{k} * threads + thread) * Width;
+      if (c < cols) f(c, k);
+    }
+  }
+  ASHLAR_HD bool is_first() const { return thread == 0; }
+
+  template <int Slot>
+  ASHLAR_HD void keep(T const* row) const {
+    (*this)([&](std::int64_t c, int k) { kept->at[Slot][k] = load<Width>(row + c); });
+  }
+  template <int Slot>
+  ASHLAR_HD pack<T, Width> read(T const*, std::int64_t, int k) const {
+    return kept->at[Slot][k];
+  }
+};
+
+}  // namespace ashlar::cuda
