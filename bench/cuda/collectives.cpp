@@ -13,6 +13,7 @@
 // timed. On ranks that share a device (NCCL_HOSTID) times say nothing.
 
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 
 #include <CLI/CLI.hpp>
@@ -55,24 +56,23 @@ std::vector<move> moves() {
           {"all-to-all", "ncclAlltoAll", rows, columns}};
 }
 
-/// A communicator of the same ranks that nothing of ours uses, for blocking calls.
+/// A communicator of the same ranks as a program without ashlar makes it: its calls block the host until the
+/// device has them.
 class bare_ranks {
  public:
-  explicit bare_ranks(nccl::world const& w) {
-    nccl::place const where{w.rank(), "", "ncclCommSplit for the bare calls"};
-    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-    config.blocking = 1;
-    w.all->call(where,
-                [&](ncclComm_t all) { return ncclCommSplit(all, 0, w.rank(), &comm_, &config); });
-    w.all->settle(where);
-    members_ = w.size();
+  explicit bare_ranks(nccl::mesh const& mesh) : members_(mesh.ranks()) {
+    ncclUniqueId id{};
+    if (mesh.rank() == 0) nccl::check(ncclGetUniqueId(&id), {0, "", "ncclGetUniqueId"});
+    std::int64_t words[sizeof id / 8];
+    std::memcpy(words, &id, sizeof id);  // of rank 0; zeros elsewhere
+    mesh.all_reduce(std::span<std::int64_t>(words));
+    std::memcpy(&id, words, sizeof id);
+    nccl::check(ncclCommInitRank(&comm_, members_, id, mesh.rank()),
+                {mesh.rank(), "", "ncclCommInitRank"});
   }
   bare_ranks(bare_ranks const&) = delete;
   bare_ranks& operator=(bare_ranks const&) = delete;
-  ~bare_ranks() {
-    ncclCommFinalize(comm_);
-    ncclCommDestroy(comm_);
-  }
+  ~bare_ranks() { ncclCommDestroy(comm_); }
 
   /// `elements`: of the whole tensor.
   void run(move const& m, float const* from, float* to, std::int64_t elements,
@@ -133,7 +133,7 @@ void run_all(options const& o, nccl::world const& w) {
   bool const speaks = w.rank() == 0;
   csv_file csv(speaks ? o.csv : "", "ranks,case,bare,bytes,ours_us,bare_us,bare/ours,ours_gbs");
   {
-    bare_ranks const bare(w);
+    bare_ranks const bare(mesh);
     agreement const most = [&](std::vector<double> values) {
       mesh.all_reduce(std::span<double>(values), ashlar::reduction::max);
       return values;
