@@ -18,7 +18,7 @@ namespace nn = ashlar::nn;
 // The placed half: arithmetic on local shards. `at` says where each tensor lies.
 template <class T, int Rank, class At>
 class placed_gain {
-  using input = ashlar::tensor_for<T, Rank, decltype(std::declval<At>().x())>;
+  using input = nn::input_of<T, Rank, At>;
   using parameter = nn::parameter_of<T, 1, 0, At>;
 
  public:

@@ -21,7 +21,6 @@ namespace example {
 template <class Model>
 std::string generate(Model& model, std::string prompt, int count, double temperature,
                      std::uint64_t seed) {
-  using T = typename Model::value_type;
   auto const sequences = static_cast<std::size_t>(model.input_extents()[0]);
   auto const length = static_cast<std::size_t>(model.input_extents()[1]);
   constexpr std::size_t bytes = 256;  // the vocabulary may have more
@@ -33,8 +32,8 @@ std::string generate(Model& model, std::string prompt, int count, double tempera
     std::size_t const start = text.size() - seen;
     std::fill(ids.begin(), ids.end(), 0);
     for (std::size_t k = 0; k < seen; ++k) ids[k] = static_cast<unsigned char>(text[start + k]);
-    std::vector<T> const logits = model.predict(ids);
-    T const* const row = logits.data() + (seen - 1) * logits.size() / (sequences * length);
+    auto const logits = model.predict(ids);
+    auto const* const row = logits.data() + (seen - 1) * logits.size() / (sequences * length);
     auto const highest = static_cast<double>(*std::max_element(row, row + bytes));
     std::vector<double> weight(bytes);
     double sum = 0;

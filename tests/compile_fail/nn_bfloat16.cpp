@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: nn::place: models are of float or double. Place the net as nn::place<float>(...); bfloat16 and integers are types of tensors, not of layers.
+// expect: nn::place: models on the host are of float or double. Place the net as nn::place<float>(...), or as bfloat16 on a mesh of devices.
 
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/model.hpp>

@@ -18,7 +18,14 @@
 //                               pass.saves(), until then
 //   backward(dy)                dy lies as at.dy(); returns dx as at.dx(); adds to parameters' pending()
 //   for_each_parameter(f)
-//   check(x)                    optional: refuses an x before it is redistributed
+//   check(span of values)       optional: of the net's first layer, refuses an input on the host
+//
+// What a layer computes on follows from its mesh: `at` has the processor_type, and input_of<T, Rank,
+// At> and parameter_of<T, Rank, K, At> are on it. A layer that calls the processor's operations
+// (device/host/operations.hpp, without their namespace), takes any basic_mesh in place() and keeps vectors
+// between the passes as `kept` (kept.hpp) runs on the host and on devices; one that loops over shards
+// takes an ashlar::mesh and runs on the host. T is the type of x and y and of parameters in use, gradients of
+// parameters and what is kept of rows are accumulation_t<T>.
 //
 // leaf adds what is the same for all: entering from wherever the neighbour left the tensor. The
 // order of redistributions is that of search/schedule.hpp.
@@ -131,6 +138,12 @@ constexpr shape output_extents(Layer const& layer, shape const& x) {
   else return layer.output_extents(x);
 }
 
+namespace detail {
+/// What a layer that was refused is placed as, so that its sentence is the only error.
+struct no_layer {};
+}  // namespace detail
+
+/// Places any part of a net on a mesh, `cursor` standing at its first element of the plan.
 template <class T, int XRank, class Layer, class Cursor, class Processor>
 auto place_part(Layer const& layer, basic_mesh<Processor> const& m, shape const& x,
                 Cursor const& cursor, stream_counter& streams) {
@@ -145,6 +158,7 @@ auto place_part(Layer const& layer, basic_mesh<Processor> const& m, shape const&
     if constexpr (computes_there)
       return leaf(layer.template place<T, XRank>(m, x, at, streams), at,
                   pass_names<Processor>(cursor.index, layer, x));
+    else return detail::no_layer{};
   } else {
     return layer.template place_part<T, XRank>(m, x, cursor, streams);
   }

@@ -89,8 +89,10 @@ class model {
   }
 
   /// The output of the net for a batch, whole on every rank, without training.
-  std::vector<T> predict(std::span<Input const> inputs) {
-    return to_full(placed_.forward(input(inputs), pass{false, seed_, 0}));
+  std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
+    auto values = to_full(placed_.forward(input(inputs), pass{false, seed_, 0}));
+    if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
+    else return {values.begin(), values.end()};
   }
 
   /// This rank's share of the summed loss of a batch, without training.
@@ -180,12 +182,12 @@ namespace detail {
 template <class T, class Processor, class Layer, class Plan, class Cursor, class LossCursor>
 auto place_with(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan,
                 Cursor const& cursor, LossCursor const& loss_cursor, std::uint64_t seed) {
-  static_assert(std::is_floating_point_v<T> || !Processor::is_host,
-                "nn::place: models are of float or double. Place the net as nn::place<float>(...); "
-                "bfloat16 and integers are types of tensors, not of layers.");
+  static_assert(!std::is_same_v<T, bfloat16> || !Processor::is_host,
+                "nn::place: models on the host are of float or double. Place the net as "
+                "nn::place<float>(...), or as bfloat16 on a mesh of devices.");
   static_assert(!std::is_integral_v<T>,
-                "nn::place: models are of float, double or bfloat16. Place the net as "
-                "nn::place<float>(...); integers are types of tensors, not of layers.");
+                "nn::place: integers are types of tensors, not of layers. Place the net as "
+                "nn::place<float>(...).");
   using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, accumulation_t<T>>;
   constexpr int x_rank = input_rank<Layer>();
   constexpr int y_rank = Layer::template y_rank<x_rank>;
