@@ -233,7 +233,7 @@ endfunction()
 # it calls are the program's own.
 function(ashlar_add_played_cuda_tests)
   ashlar_glob(sources cuda/played *_test.cpp)
-  list(APPEND sources "${ASHLAR_TEST_DIR}/cuda/gemm_test.cpp")  # the played products are products
+  list(APPEND sources "${ASHLAR_TEST_DIR}/cuda/gemm_test.cpp" "${ASHLAR_TEST_DIR}/cuda/operations_test.cpp")
   add_library(played_cuda OBJECT EXCLUDE_FROM_ALL
     "${ASHLAR_TEST_DIR}/cuda/played/played_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nccl.cpp"
     "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_blas.cpp"

@@ -17,7 +17,8 @@
 //                                the same formula, with another tanh
 //   algorithm                    cuBLASLt's first proposal for a shape, kept; with `tune` the fastest of
 //                                eight, measured on the first call of a shape that overwrites C. What is
-//                                measured may differ from run to run, and then the last bits do
+//                                measured may differ from run to run and from rank to rank, and then the
+//                                last bits do
 //
 // An object serves one stream at a time: its workspace is reused. It takes workspace and library at the first
 // product: a program without products does without. Nothing here waits for the device, but for the tuning.
