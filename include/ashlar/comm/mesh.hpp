@@ -99,7 +99,7 @@ class basic_mesh {
   /// Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
-    refuse_if_forbidden(collective::all_reduce, all_axes());
+    refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
@@ -107,7 +107,7 @@ class basic_mesh {
   /// sums and waits once, for all that it had given the processor.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
-    refuse_if_forbidden(collective::all_reduce, all_axes());
+    refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
     auto const timed = time();
     reduce(*state_->transport, op, stored, sums);
   }
@@ -221,17 +221,11 @@ class basic_mesh {
     if (root < 0 || root >= ranks())
       throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
                               " is none of the " + std::to_string(ranks()) + " ranks.");
-    refuse_if_forbidden(kind, all_axes());
+    refuse_if_forbidden(kind, all_axes(axes()));
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
     state_->back.reduce(*state_->transport, values,
-                        flat_rooted(kind, count, all_axes(), topology(), here(), root, op));
-  }
-
-  axis_list all_axes() const {
-    axis_list all;
-    for (int a = 0; a < axes(); ++a) all.push_back(static_cast<signed char>(a));
-    return all;
+                        flat_rooted(kind, count, all_axes(axes()), topology(), here(), root, op));
   }
 
   /// Adds the time until it goes to communication_seconds(), unless one around it does.
@@ -260,7 +254,7 @@ class basic_mesh {
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
     auto const count = static_cast<std::int64_t>(last.size());
-    auto const what = flat_all_reduce(count, all_axes(), topology(), here(), op);
+    auto const what = flat_all_reduce(count, all_axes(axes()), topology(), here(), op);
     state_->back.reduce(transport, values..., what);
   }
 

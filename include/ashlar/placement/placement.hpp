@@ -27,6 +27,13 @@ inline constexpr int max_rank = 5;  ///< dimensions of a tensor
 /// An ordered set of mesh axes, by index.
 using axis_list = inplace_vector<signed char, max_axes>;
 
+/// 0, 1, …, axes - 1.
+constexpr axis_list all_axes(int axes) {
+  axis_list list;
+  for (int a = 0; a < axes; ++a) list.push_back(static_cast<signed char>(a));
+  return list;
+}
+
 struct placement {
   inplace_vector<axis_placement, max_axes> axis;
 

@@ -145,8 +145,7 @@ class align {
   /// Of element i after partial plan l; those first that agree most with what is before and around.
   std::vector<way> ways_to_place(int l, int i, layer_choice const& before, int outer) {
     std::vector<way> list;
-    axis_order same;
-    for (int a = 0; a < mesh_.axes(); ++a) same.push_back(static_cast<signed char>(a));
+    axis_order const same = all_axes(mesh_.axes());
     layer_choice const around = outer < 0 ? before : placed(outer);
     for (int k = 0; k < model_.choices(i).size(); ++k) {
       layer_choice const& c = composition(i, k);

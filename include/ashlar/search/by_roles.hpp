@@ -48,8 +48,7 @@ class ordered_choices {
  private:
   static constexpr void add(layer_choice const& canonical, std::vector<layer_choice>& list) {
     auto const begin = static_cast<std::ptrdiff_t>(list.size());
-    axis_order order;
-    for (int a = 0; a < canonical.x.axes(); ++a) order.push_back(static_cast<signed char>(a));
+    axis_order order = all_axes(canonical.x.axes());
     do {
       layer_choice const nested = reordered(canonical, order);
       if (std::find(list.begin() + begin, list.end(), nested) == list.end()) list.push_back(nested);

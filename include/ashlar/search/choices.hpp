@@ -209,11 +209,10 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
   }
   if (usable.empty()) return choices;
   inplace_vector<detail::row_list, max_axes> rows;  // per axis
-  detail::axis_order canonical;
+  detail::axis_order const canonical = all_axes(axes);
   for (int a = 0; a < axes; ++a) {
     bool const one = t.extent(a) == 1 && trivial == trivial_axes::one_row && whole >= 0;
     rows.push_back(one ? detail::row_list{whole} : usable);
-    canonical.push_back(static_cast<signed char>(a));
   }
   detail::axis_rows at, row;  // of rows[a], and what is there
   at.resize(axes);

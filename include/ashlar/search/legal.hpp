@@ -44,13 +44,12 @@ constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology 
       return false;
   }
   detail::axis_rows rows;
-  detail::axis_order order;
+  detail::axis_order order = all_axes(t.axes());
   for (int a = 0; a < t.axes(); ++a) {
     int row = 0;
     while (row < spec.rows.size() && !detail::has_roles(c, a, spec.rows[row])) ++row;
     if (row == spec.rows.size()) return false;
     rows.push_back(row);
-    order.push_back(static_cast<signed char>(a));
   }
   do {
     layer_choice candidate = detail::assemble_choice(spec, rows, order);

@@ -31,9 +31,7 @@ constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_o
 
 /// The same with every role where it is.
 constexpr layer_choice reordered(layer_choice const& c, axis_order const& order) {
-  axis_order same;
-  for (int a = 0; a < order.size(); ++a) same.push_back(static_cast<signed char>(a));
-  return reordered(c, order, same);
+  return reordered(c, order, all_axes(order.size()));
 }
 
 }  // namespace ashlar::search::detail

@@ -142,10 +142,8 @@ class communicator final : public ashlar::communicator {
   void barrier() override {
     cuda::refuse_if_capturing(compute_, "barrier", "a barrier waits for other ranks' hosts.");
     wait_until([&] { return turns_.all_given(); });
-    axis_list all;
-    for (int a = 0; a < topology_.axes(); ++a) all.push_back(static_cast<signed char>(a));
-    auto const meeting = flat_all_reduce(1, all, topology_, topology_.coordinates_of(world_.rank()),
-                                         reduction::max);
+    auto const meeting = flat_all_reduce(1, all_axes(topology_.axes()), topology_,
+                                         topology_.coordinates_of(world_.rank()), reduction::max);
     buffer<std::int32_t> const word(memory_, 1);
     cuda::check(cudaMemsetAsync(word.data(), 0, sizeof(std::int32_t), own_), "cudaMemsetAsync");
     std::uint64_t const number = put(meeting, element_type::i32, word.data(), word.data(), nullptr);
