@@ -44,7 +44,7 @@ std::string read(std::string const& path) {
 
 void write(std::string const& path, std::string const& text) { std::ofstream(path) << text; }
 
-struct setting {
+struct saved_plan {
   search::problem net = block_net(2, {4, 6}, 8);
   ashlar::topology mesh = parse_topology("node=2,gpu=3");
   ashlar::machine machine = ashlar::machines::gpu_cluster;
@@ -53,7 +53,7 @@ struct setting {
 
 TEST_CASE("a plan that was saved and loaded is the same plan, priced anew") {
   folder const f;
-  setting const s;
+  saved_plan const s;
   auto const path = f.file("plan.json");
   save_plan(path, s.net, s.plan);
   auto const loaded = load_plan(path, s.net, s.mesh, s.machine);
@@ -92,7 +92,7 @@ TEST_CASE("orders of shards survive, and every choice of every layer does") {
 
 TEST_CASE("what is recomputed is kept, under version 2") {
   folder const f;
-  setting s;
+  saved_plan s;
   auto const path = f.file("plan.json");
   save_plan(path, s.net, s.plan);
   CHECK(json::parse(read(path)).at("version") == 1);
@@ -119,7 +119,7 @@ TEST_CASE("what is recomputed is kept, under version 2") {
 
 TEST_CASE("saving leaves no temporary and replaces what was there") {
   folder const f;
-  setting const s;
+  saved_plan const s;
   auto const path = f.file("plan.json");
   write(path, "something else");
   save_plan(path, s.net, s.plan);
@@ -131,7 +131,7 @@ TEST_CASE("saving leaves no temporary and replaces what was there") {
 
 TEST_CASE("a file that cannot be written or read is named") {
   folder const f;
-  setting const s;
+  saved_plan const s;
   auto const nowhere = f.file("no/such/folder/plan.json");
   auto const written = message_of([&] { save_plan(nowhere, s.net, s.plan); });
   CHECK(has(written, "save_plan: "));
@@ -144,7 +144,7 @@ TEST_CASE("a file that cannot be written or read is named") {
 
 TEST_CASE("each thing that is wrong with a plan file is one error that names the file") {
   folder const f;
-  setting const s;
+  saved_plan const s;
   auto const path = f.file("plan.json");
   save_plan(path, s.net, s.plan);
   auto const good = json::parse(read(path));
@@ -281,7 +281,7 @@ TEST_CASE("each thing that is wrong with a machine file is one error that names 
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
       {"format", [](json& j) { j["format"] = "ashlar plan"; }},
       {"version", [](json& j) { j["version"] = 0; }},
-      {"3 is unknown", [](json& j) { j["version"] = 3; }},
+      {"3 is unknown; this program reads versions 1 to 2", [](json& j) { j["version"] = 3; }},
       {"version: must be a whole number", [](json& j) { j["version"] = 2.5; }},
       {"version", [](json& j) { j["version"] = 1.0; }},
       {"lacks", [](json& j) { j.erase("version"); }},

@@ -57,15 +57,16 @@ inline std::int64_t whole_number(nlohmann::json const& value, std::string const&
   return value.get<std::int64_t>();
 }
 
-/// Checks "format" and "version". Throws ashlar::error.
-inline void check_format(nlohmann::json const& j, std::string const& format, int version) {
+/// Checks "format" and "version", which is returned: 1 to `newest`. Throws ashlar::error.
+inline int check_format(nlohmann::json const& j, std::string const& format, int newest) {
   auto const found = j.at("format").get<std::string>();
   if (found != format)
     throw error("format", "this is a file of \"" + found + "\", not of \"" + format + "\".");
   auto const number = whole_number(j.at("version"), "version");
-  if (number != version)
-    throw error("version", std::to_string(number) + " is unknown; this program reads version " +
-                               std::to_string(version) + ".");
+  if (number < 1 || number > newest)
+    throw error("version", std::to_string(number) + " is unknown; this program reads version" +
+                               (newest > 1 ? "s 1 to " : " ") + std::to_string(newest) + ".");
+  return static_cast<int>(number);
 }
 
 /// Throws ashlar::error naming the first key of `j` that is not among `known`.

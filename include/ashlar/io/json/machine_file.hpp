@@ -88,8 +88,7 @@ namespace detail {
 
 /// The machine in a file's content.
 inline machine machine_of(nlohmann::json const& j) {
-  bool const first = j.at("version") == 1;
-  check_format(j, "ashlar machine", first ? 1 : machine_version);
+  bool const first = check_format(j, "ashlar machine", machine_version) == 1;
   if (first)
     refuse_unknown_keys(
         j, "machine",

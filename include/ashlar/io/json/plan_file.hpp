@@ -176,8 +176,7 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
     throw error("format",
                 "this is a plan in pipeline stages, and these do not run yet: plan the net without "
                 "stages. (io::load_pipeline reads it.)");
-  bool const first = j.at("version") == 1;
-  check_format(j, "ashlar plan", first ? 1 : plan_version);
+  bool const first = check_format(j, "ashlar plan", plan_version) == 1;
   if (first)
     refuse_unknown_keys(j, "plan",
                         {"format", "version", "mesh", "input", "micro_batches", "elements"});
