@@ -32,9 +32,8 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/default
 figures=bench/results/ranking
 mkdir -p "$figures"
-export OPENBLAS_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_hwloc_base_binding_policy=none
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
 
 if [ "$real" = yes ]; then
   cmake --preset default
