@@ -9,7 +9,7 @@
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
 // Everything of a mesh is on one stream, its transfers on another beside it; the host runs ahead of both.
-// It waits where values come to it: in an all-reduce of values of its own, and for a barrier.
+// It waits where values come to it: in all-reduces of values of its own, and for a barrier.
 
 #include <memory>
 #include <span>

@@ -90,6 +90,8 @@ class environment {
       std::set_terminate(detail::on_terminate);
       take_place_in_mpi(is_on_mpi ? 0 : said);
     }
+    // Under capture NCCL would register our arrays as parts of allocations of its own sort; a pool's are not.
+    ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     check_version();
     world_.device = detail::select_device(world_.here);
     unique_id const id = exchange_id();
