@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a transfer is made of on a device: calls of NCCL and of kernels, one after the other on one stream.
+//
+//   library_calls.hpp    makes them
+//   recorded_calls.hpp   writes them down, and tests play them
+//
+// issue.hpp says which calls a transfer is.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include <ashlar/comm/strided_block.hpp>
+#include <ashlar/placement/placement.hpp>
+
+namespace ashlar::nccl {
+
+enum class sums : signed char { library, ordered };
+
+/// The calls of one transfer: its communicator, stream and element type are theirs to know. Counts are
+/// of elements; pointers are to device memory.
+template <class Calls>
+concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::int64_t n, int peer,
+                         reduction op, strided_block const& b, std::span<strided_block const> list,
+                         std::span<std::byte const* const> addends) {
+  c.group_start();
+  c.group_end();
+  c.send(from, n, peer);
+  c.receive(to, n, peer);
+  c.all_gather(from, to, n);          // n: of each member
+  c.reduce_scatter(from, to, n, op);  // n: to each member
+  c.all_reduce(from, to, n, op);
+  c.all_to_all(from, to, n);       // n: between two members
+  c.broadcast(from, to, n, peer);  // peer: the root
+  c.reduce(from, to, n, op, peer);
+  c.copy(b, from, to);                           // a block of an array to its place in another
+  c.pack(list, from, to);                        // blocks of an array, one after the other
+  c.unpack(list, from, to);                      // and back
+  c.combine(op, addends, to, n);                 // n elements, left to right (comm/transfer.hpp)
+  { c.scratch(n) } -> std::same_as<std::byte*>;  // n elements until the calls have ended
+};
+
+}  // namespace ashlar::nccl
