@@ -24,6 +24,7 @@
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/kernel/attention.hpp>
 #include <ashlar/device/cuda/kernel/attention_backward_blocks.hpp>
+#include <ashlar/device/cuda/kernel/attention_matrix_dots.hpp>
 #include <ashlar/device/cuda/kernel/attention_matrix_keys.hpp>
 #include <ashlar/device/cuda/kernel/attention_matrix_rows.hpp>
 #include <ashlar/device/cuda/kernel/pack.hpp>
@@ -83,8 +84,10 @@ void attention_backward(Launcher const& launch, T const* dout, T const* qkv, T c
   using A = accumulation_t<T>;
   A const factor = device::attention_scale<A>(e, scale);
   if constexpr (std::is_same_v<T, bfloat16>) {
-    if (attention_on_matrices(e, factor, qkv, dout, dqkv)) {
-      detail::launch_attention_dots(launch, dout, out, e, workspace);
+    if (attention_on_matrices(e, factor, qkv, dout, out, dqkv)) {
+      detail::attention_matrix_dots const dots{e, dout, out, workspace};
+      launch.blocks("attention_backward", dots, (dots.all_rows() + dots.rows - 1) / dots.rows,
+                    dots.launch_threads, 0);
       return detail::with_matrix_dim(e, [&]<int Dim>() {
         auto const run = [&](auto const& body) {
           launch.blocks("attention_backward", body, e.batch * e.heads * body.tiles(),
