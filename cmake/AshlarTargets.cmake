@@ -12,11 +12,6 @@ set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
 set(ashlar_core_rooms support placement mesh layout signature machine plan search)
 set(ashlar_full_rooms device comm tensor io nn train)
 
-# Compiling each header alone shows the one that leans on what its users happened to include before.
-if(PROJECT_IS_TOP_LEVEL AND NOT DEFINED CMAKE_VERIFY_INTERFACE_HEADER_SETS)
-  set(CMAKE_VERIFY_INTERFACE_HEADER_SETS ON)
-endif()
-
 # ashlar_headers(<out> <glob>...): the headers below include/ashlar that match.
 function(ashlar_headers out)
   list(TRANSFORM ARGN PREPEND "${ashlar_include_dir}/ashlar/")
@@ -96,10 +91,9 @@ if(ASHLAR_ENABLE_CUDA)
     target_link_libraries(ashlar_cuda INTERFACE
       ashlar_ashlar CUDA::cudart CUDA::cublasLt NCCL::NCCL)
     target_compile_definitions(ashlar_cuda INTERFACE ASHLAR_CUDA=1)
-    # Read by nvcc alone, so not among the headers that are compiled alone.
+    # Read by nvcc alone, so not among the headers.
     target_sources(ashlar_cuda INTERFACE FILE_SET kernels TYPE HEADERS
       BASE_DIRS "${ashlar_include_dir}" FILES ${ashlar_cuda_kernel_files})
-    set_target_properties(ashlar_cuda PROPERTIES INTERFACE_HEADER_SETS_TO_VERIFY HEADERS)
     message(STATUS "ashlar: CUDA ${CUDAToolkit_VERSION}, NCCL ${NCCL_VERSION}, ${ASHLAR_NVCC}")
   elseif(NOT ASHLAR_ENABLE_CUDA STREQUAL "AUTO")
     message(FATAL_ERROR "ashlar: ASHLAR_ENABLE_CUDA=${ASHLAR_ENABLE_CUDA}, but "

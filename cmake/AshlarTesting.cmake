@@ -3,6 +3,7 @@
 #
 # Registers tests by folder; tests/CMakeLists.txt calls one function per kind. A test is a file:
 #
+#   include/ashlar/**/*.hpp     each compiled alone             label headers
 #   tests/static/*.cpp          compiled, nothing else          label static
 #   tests/unit/*_test.cpp       doctest, one process            label unit
 #   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
@@ -70,21 +71,48 @@ function(ashlar_test_properties test)
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
 endfunction()
 
-# ashlar_test_program(<target> <source>): with every library of ours that this build has.
-function(ashlar_test_program target source)
-  add_executable(${target} "${source}")
+# ashlar_test_program(<target> <source>...): with every library of ours that this build has. Sources are
+# compiled six at a time as one: most of what a compiler does for one of them it does for all.
+function(ashlar_test_program target)
+  add_executable(${target} ${ARGN})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
   target_include_directories(${target} PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(${target} PRIVATE ashlar::core ashlar_test_flags)
-  # Searches and chains of layers take the compiler twice as long at -O3 as at -O1, and longer than they
-  # run. Examples and benchmarks, which hold the same code, are compiled at -O3.
-  cmake_path(GET source STEM stem)
-  if(stem MATCHES "^(io|nn|search|train)_")
-    target_compile_options(${target} PRIVATE "$<$<CONFIG:Release>:-O1>")
+  if(ARGC GREATER 2)
+    target_link_libraries(${target} PRIVATE ashlar_joined_test_flags)
   endif()
   foreach(library ashlar::ashlar ashlar::json doctest::doctest range-v3::range-v3 rapidcheck)
     if(TARGET ${library})
       target_link_libraries(${target} PRIVATE ${library})
     endif()
+  endforeach()
+endfunction()
+
+# ashlar_test_programs(<out> <kind> <main> <source>...): for each source the target that holds its cases,
+# in the order of the sources, and one program per target. Sources with the same first word share a
+# program, and so do those whose first word no other has: KIND_plan, KIND_search, …, KIND_others.
+function(ashlar_test_programs out kind main)
+  set(words "")
+  foreach(source IN LISTS ARGN)
+    cmake_path(GET source STEM name)
+    string(REGEX REPLACE "_.*" "" word "${name}")
+    list(APPEND words ${word})
+    list(APPEND sources_${word} "${source}")
+  endforeach()
+  set(targets "")
+  foreach(word source IN ZIP_LISTS words ARGN)
+    list(LENGTH sources_${word} count)
+    if(count EQUAL 1)
+      set(word others)
+    endif()
+    list(APPEND targets ${kind}_${word})
+    list(APPEND sources_of_${kind}_${word} "${source}")
+  endforeach()
+  set(${out} ${targets} PARENT_SCOPE)
+  list(REMOVE_DUPLICATES targets)
+  foreach(target IN LISTS targets)
+    ashlar_test_program(${target} ${sources_of_${target}})
+    target_link_libraries(${target} PRIVATE ${main})
   endforeach()
 endfunction()
 
@@ -106,13 +134,13 @@ function(ashlar_add_unit_tests)
   target_include_directories(unit_main PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(unit_main PRIVATE doctest::doctest ashlar_test_flags)
   add_custom_target(unit_tests)
-  foreach(source IN LISTS sources)
+  ashlar_test_programs(targets unit unit_main ${sources})
+  foreach(source target IN ZIP_LISTS sources targets)
     cmake_path(GET source STEM name)
-    ashlar_test_program(unit_${name} "${source}")
-    target_link_libraries(unit_${name} PRIVATE unit_main)
-    add_dependencies(unit_tests unit_${name})
-    add_test(NAME unit/${name} COMMAND unit_${name})
+    add_dependencies(unit_tests ${target})
+    add_test(NAME unit/${name} COMMAND ${target} "--source-file=*/unit/${name}.cpp")
     ashlar_test_properties(unit/${name} unit)
+    set_tests_properties(unit/${name} PROPERTIES FAIL_REGULAR_EXPRESSION "test cases: +0 ")
   endforeach()
 endfunction()
 
@@ -144,10 +172,21 @@ function(ashlar_add_mpi_tests)
   # Not a test: tests/scripts/mpi_harness.sh demands that each of its cases fails.
   ashlar_test_program(mpi_failing_cases "${ASHLAR_TEST_DIR}/support/failing_cases.cpp")
   target_link_libraries(mpi_failing_cases PRIVATE mpi_main)
+  # Not in one program with others: support/traffic_check.hpp has all of a program's meshes use messages.
+  set(counted "")
   foreach(source IN LISTS sources)
+    file(STRINGS "${source}" includes REGEX "support/traffic_check.hpp" LIMIT_COUNT 1)
+    if(includes)
+      list(APPEND counted "${source}")
+    endif()
+  endforeach()
+  list(REMOVE_ITEM sources ${counted})
+  ashlar_test_programs(targets mpi mpi_main ${sources})
+  ashlar_test_programs(counted_targets mpi_counted mpi_main ${counted})
+  list(APPEND sources ${counted})
+  list(APPEND targets ${counted_targets})
+  foreach(source target IN ZIP_LISTS sources targets)
     cmake_path(GET source STEM name)
-    ashlar_test_program(mpi_${name} "${source}")
-    target_link_libraries(mpi_${name} PRIVATE mpi_main)
     ashlar_rank_counts(counts "${source}")
     foreach(count IN LISTS counts)
       if(count GREATER ashlar_most_ranks)
@@ -155,14 +194,15 @@ function(ashlar_add_mpi_tests)
       endif()
       add_test(NAME mpi/${name}/np${count} COMMAND
         "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
-        $<TARGET_FILE:mpi_${name}> ${MPIEXEC_POSTFLAGS})
+        $<TARGET_FILE:${target}> "--source-file=*/mpi/${name}.cpp" ${MPIEXEC_POSTFLAGS})
       ashlar_test_properties(mpi/${name}/np${count} mpi np${count})
       # Two at most: a test that asked for eight would wait for ever on a two-core machine's CTest.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)
       endif()
-      set_tests_properties(mpi/${name}/np${count} PROPERTIES PROCESSORS ${processors})
+      set_tests_properties(mpi/${name}/np${count} PROPERTIES PROCESSORS ${processors}
+        FAIL_REGULAR_EXPRESSION "\\[0\\] 0 cases on ")
     endforeach()
   endforeach()
 endfunction()
@@ -257,6 +297,34 @@ function(ashlar_add_played_cuda_tests)
         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played/bench/cuda")
       target_link_libraries(played_bench_${name} PRIVATE played_cuda ashlar::cuda)
     endif()
+  endforeach()
+endfunction()
+
+# One test per library: each of its public headers compiles alone. With Clang where it is: it instantiates
+# templates when it precompiles headers, GCC again after each.
+function(ashlar_add_header_tests)
+  set(compiler "${CMAKE_CXX_COMPILER}")
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    find_program(ASHLAR_HEADER_COMPILER NAMES clang++ DOC "Compiles each public header alone")
+    if(ASHLAR_HEADER_COMPILER)
+      set(compiler "${ASHLAR_HEADER_COMPILER}")
+    endif()
+  endif()
+  get_property(libraries GLOBAL PROPERTY ASHLAR_LIBRARIES)
+  foreach(library IN LISTS libraries)
+    string(REPLACE "ashlar_" "" name ${library})
+    get_target_property(headers ${library} HEADER_SET)
+    list(JOIN headers "\n" lines)
+    set(folder "${PROJECT_BINARY_DIR}/tests/headers/${name}")
+    file(WRITE "${folder}.txt" "${lines}\n")
+    add_test(NAME headers/${name} COMMAND "${CMAKE_COMMAND}" "-DCOMPILER=${compiler}"
+      "-DHEADERS=${folder}.txt" "-DROOT=${ashlar_include_dir}" "-DFOLDER=${folder}"
+      "-DINCLUDES=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>,|>"
+      "-DDEFINITIONS=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>"
+      -P "${PROJECT_SOURCE_DIR}/cmake/run_headers.cmake")
+    ashlar_test_properties(headers/${name} headers)
+    math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
+    set_tests_properties(headers/${name} PROPERTIES TIMEOUT ${timeout})
   endforeach()
 endfunction()
 

@@ -33,7 +33,7 @@ using ashlar::element_type;
 using ashlar::sbp;
 
 /// Every step that communicates of the plans between all placements with one role per axis.
-std::vector<ashlar::step> steps_on(ashlar::topology const& t, ashlar::shape const& extents) {
+std::vector<ashlar::step> all_steps_on(ashlar::topology const& t, ashlar::shape const& extents) {
   std::vector<ashlar::step> steps;
   ashlar::axis_placement const roles[] = {ashlar::split(0), ashlar::split(1), ashlar::broadcast(),
                                           ashlar::partial()};
@@ -60,25 +60,25 @@ std::vector<ashlar::step> steps_on(ashlar::topology const& t, ashlar::shape cons
 }
 
 /// A shard in the mesh's memory, with values whose sums depend on their order.
-struct array {
+struct floats {
   ashlar::mesh m;
   std::size_t count;
   float* data;
 
-  array(ashlar::mesh const& on, std::int64_t elements)
+  floats(ashlar::mesh const& on, std::int64_t elements)
       : m(on), count(static_cast<std::size_t>(elements)),
         data(static_cast<float*>(m.memory().allocate(count * sizeof(float)))) {
     for (std::size_t i = 0; i < count; ++i)
       data[i] = float((i * 7919 + 104729 * std::size_t(m.rank())) % 1009) *
                 (i % 3 == 0 ? 1e6f : 0.1f);
   }
-  array(array const&) = delete;
-  ~array() { m.memory().release(data, count * sizeof(float)); }
+  floats(floats const&) = delete;
+  ~floats() { m.memory().release(data, count * sizeof(float)); }
   std::vector<float> values() const { return {data, data + count}; }
 };
 
 /// Large enough that halves of an all-reduce and chunks of messages are met, and small ones.
-ashlar::shape const shapes[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
+ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
 
@@ -87,14 +87,15 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
     if (t.axes() > 2) continue;  // more of the same
     auto const direct = mesh_on(transport::shared_memory, t);
     auto const messages = mesh_on(transport::messages, t);
-    for (auto const& extents : shapes)
-      for (auto const& s : steps_on(t, extents)) {
-        if (&extents == shapes && t.axes() > 1 && s.axes.size() == 1) continue;  // seen on one axis
+    for (auto const& extents : shapes_moved)
+      for (auto const& s : all_steps_on(t, extents)) {
+        if (&extents == shapes_moved && t.axes() > 1 && s.axes.size() == 1)
+          continue;  // seen on one axis
         auto const what = make_transfer(s, extents, t, direct.here());
         std::vector<std::vector<float>> results;
         for (auto const* m : {&direct, &messages}) {
-          array const source(*m, what.from.elements());
-          array const at_once(*m, what.to.elements()), background(*m, what.to.elements());
+          floats const source(*m, what.from.elements());
+          floats const at_once(*m, what.to.elements()), background(*m, what.to.elements());
           traffic_check traffic(*m,
                                 m == &messages ? transport::messages : transport::shared_memory);
           m->run(what, element_type::f32, source.data, at_once.data);
@@ -124,14 +125,14 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
     auto const m = mesh_on(on, t);
     ashlar::shape const extents{64, 96};
     std::vector<ashlar::transfer> whats;
-    for (auto const& s : steps_on(t, extents))
+    for (auto const& s : all_steps_on(t, extents))
       whats.push_back(make_transfer(s, extents, t, m.here()));
-    std::vector<std::unique_ptr<array>> sources, background, at_once;
+    std::vector<std::unique_ptr<floats>> sources, background, at_once;
     std::vector<std::unique_ptr<ashlar::progressing>> pending;
     for (auto const& what : whats) {
-      sources.push_back(std::make_unique<array>(m, what.from.elements()));
-      background.push_back(std::make_unique<array>(m, what.to.elements()));
-      at_once.push_back(std::make_unique<array>(m, what.to.elements()));
+      sources.push_back(std::make_unique<floats>(m, what.from.elements()));
+      background.push_back(std::make_unique<floats>(m, what.to.elements()));
+      at_once.push_back(std::make_unique<floats>(m, what.to.elements()));
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
                                  background.back()->data, m.take_ticket(what)}));
     }
@@ -150,9 +151,9 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
   // The last rank has no room left; the others have.
-  std::vector<std::unique_ptr<array>> fill;
+  std::vector<std::unique_ptr<floats>> fill;
   if (m.rank() == m.ranks() - 1)
-    for (int i = 0; i < 4; ++i) fill.push_back(std::make_unique<array>(m, 8 * 1024));
+    for (int i = 0; i < 4; ++i) fill.push_back(std::make_unique<floats>(m, 8 * 1024));
   for (ashlar::placement const to : {ashlar::placement{ashlar::broadcast()}, {ashlar::split(0)}}) {
     std::vector<std::vector<float>> values;
     for (auto const* on : {&m, &plenty}) {
@@ -185,7 +186,7 @@ TEST_CASE("small all-reduces in place, one after the other") {
     auto const what = ashlar::flat_all_reduce(n, {0}, t, m.here(), ashlar::reduction::sum);
     int wrong = 0;
     for (int round = 0; round < 100; ++round) {
-      array const values(m, n);
+      floats const values(m, n);
       std::fill_n(values.data, n, 1.0f);
       m.run(what, element_type::f32, values.data, values.data);
       auto const sums = values.values();
@@ -233,7 +234,7 @@ TEST_CASE("after an exception dropped a transfer the mesh refuses others instead
   ashlar::topology const t{{"gpu", world_size()}};
   auto const m = mesh_on(transport::messages, t);
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.here(), ashlar::reduction::sum);
-  array const values(m, 4);
+  floats const values(m, 4);
   try {
     (void)m.take_ticket(what);  // a turn that nobody uses: the next one cannot begin
     auto const pending = m.start(
@@ -258,10 +259,10 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
     auto const what = ashlar::flat_all_reduce(64, {0}, t, m.here(), ashlar::reduction::sum);
     auto const ticket = m.take_ticket(what);
     if (m.rank() == 0) {
-      auto target = std::make_unique<array>(m, 64);
+      auto target = std::make_unique<floats>(m, 64);
       float* const dropped = target->data;
       try {
-        array const source(m, 64);
+        floats const source(m, 64);
         auto const pending = m.start({&what, element_type::f32, source.data, target->data, ticket});
         throw std::runtime_error("meanwhile");
       } catch (std::runtime_error const&) {
@@ -269,7 +270,7 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
       // Messages may still arrive there.
       CHECK(m.memory().is_retired());
       target.reset();
-      array const other(m, 64);
+      floats const other(m, 64);
       CHECK(other.data != dropped);
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -366,7 +367,7 @@ TEST_CASE("a blocking transfer that fails leaves a mesh that refuses others") {
     bool advance() override { throw std::runtime_error("meanwhile"); }
   } failing;
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.here(), ashlar::reduction::sum);
-  array const values(m, 4);
+  floats const values(m, 4);
   m.order().add(failing);
   (void)m.take_ticket(what);  // not its turn: it waits, and polls
   CHECK_THROWS_AS(m.run(what, element_type::f32, values.data, values.data), std::runtime_error);

@@ -22,8 +22,6 @@ using namespace ashlar::placements;
 using ashlar::reduction;
 using ashlar::sbp;
 
-std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
-
 template <class F>
 dense mapped(dense x, F f) {
   for (auto& v : x.values) v = f(v);
@@ -33,11 +31,6 @@ template <class F>
 dense mapped(dense x, dense const& y, F f) {
   for (std::size_t i = 0; i < x.values.size(); ++i) x.values[i] = f(x.values[i], y.values[i]);
   return x;
-}
-
-dense integers(index extents, unsigned seed) {
-  std::mt19937 random(seed);
-  return random_integers(random, std::move(extents));
 }
 
 bool partial_on(placement const& p, int axis, reduction op) {
@@ -93,7 +86,7 @@ void expect(bool legal, Action action, dense const& truth, std::string const& se
 
 template <class T>
 void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
-  auto const a = integers(extents, 1), b = integers(extents, 2);
+  auto const a = seeded_integers(extents, 1), b = seeded_integers(extents, 2);
   auto const sum = mapped(a, b, std::plus{}), difference = mapped(a, b, std::minus{}),
              elements = mapped(a, b, std::multiplies{});
   auto states = all_placements(2, m.axes(), {reduction::sum});
@@ -142,7 +135,7 @@ TEST_CASE("maps, scaling and softmax on every placement") {
     ashlar::no_communication const forbidden(m);
     for (auto const op : all_reductions)
       for (auto const& p : all_placements(2, m.axes(), {op})) {
-        auto const a = integers({n + 1, 5}, 3);
+        auto const a = seeded_integers({n + 1, 5}, 3);
         auto const x = placed<double, 2>(m, a, p);
         auto const square = [](double v) { return v * v; };
         expect(
@@ -179,7 +172,7 @@ TEST_CASE("maps, scaling and softmax on every placement") {
 TEST_CASE("empty shards and empty tensors") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   for (index const& extents : {index{0, 3}, index{3, 0}, index{1, 2}}) {
-    auto const a = integers(extents, 1);
+    auto const a = seeded_integers(extents, 1);
     auto const x = placed<float, 2>(m, a, {ashlar::split(0)}).as_static<sbp<S<0>>>();
     CHECK(wrong_with(x + x, mapped(a, a, std::plus{})) == "");
     CHECK(wrong_with(2 * x, mapped(a, [](double v) { return 2 * v; })) == "");
@@ -190,7 +183,7 @@ TEST_CASE("empty shards and empty tensors") {
 TEST_CASE("typed results say where they lie") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
-  auto const a = integers({n, 4}, 1);
+  auto const a = seeded_integers({n, 4}, 1);
   auto const split =
       placed<float, 2>(m, a, {ashlar::split(1), ashlar::split(0)}).as_static<sbp<S<1>, S<0>>>();
   auto const sums =
@@ -213,9 +206,9 @@ TEST_CASE("typed results say where they lie") {
 TEST_CASE("operands of other extents or of another mesh are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   ashlar::mesh const other(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const x = placed<float, 2>(m, integers({3, 4}, 1), {ashlar::broadcast()});
-  auto const y = placed<float, 2>(m, integers({4, 3}, 1), {ashlar::broadcast()});
-  auto const z = placed<float, 2>(other, integers({3, 4}, 1), {ashlar::broadcast()});
+  auto const x = placed<float, 2>(m, seeded_integers({3, 4}, 1), {ashlar::broadcast()});
+  auto const y = placed<float, 2>(m, seeded_integers({4, 3}, 1), {ashlar::broadcast()});
+  auto const z = placed<float, 2>(other, seeded_integers({3, 4}, 1), {ashlar::broadcast()});
   CHECK(has(message_of([&] { x + y; }), "add: the extents differ: tensor 3x4 [B]@gpu="));
   CHECK(has(message_of([&] { x* y; }), "multiply: the extents differ"));
   CHECK(has(message_of([&] { x - z; }), "add: the operands live on different meshes"));

@@ -22,9 +22,6 @@ using namespace ashlar::placements;
 using ashlar::sbp;
 using ashlar::shape;
 
-std::vector<ashlar::reduction> const all_reductions{ashlar::reduction::sum, ashlar::reduction::max,
-                                                    ashlar::reduction::min};
-
 dense as_dense(shape const& extents, auto const& values) {
   dense x;
   for (int d = 0; d < extents.rank(); ++d) x.extents.push_back(static_cast<int>(extents[d]));

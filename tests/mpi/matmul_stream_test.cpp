@@ -22,11 +22,6 @@ using ashlar::matmul_options;
 // The bound of a step's buffers counts what is packed at a time.
 static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 
-dense integers(index extents, unsigned seed) {
-  std::mt19937 random(seed);
-  return random_integers(random, std::move(extents), -5, 5);
-}
-
 /// What the arena hands out for at most `bytes` in at most 32 blocks: it rounds sizes up.
 std::size_t rounded_up(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes) / 8 * 9 + 32 * 512;
@@ -72,7 +67,7 @@ template <class T, int Rank>
 int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta, bool tb,
            int samples) {
   std::mt19937 random(17);
-  dense const a = integers(a_extents, 1), b = integers(b_extents, 2);
+  dense const a = seeded_integers(a_extents, 1), b = seeded_integers(b_extents, 2);
   dense const c = product(a, b, ta, tb);
   auto const states = all_placements(Rank, m.axes());
   auto const any = [&] {
@@ -110,7 +105,7 @@ void check_limits(transport on) {
   placement blocks = placement::all_broadcast(t.axes());
   for (int a = 0; a < t.axes(); ++a) blocks = blocks.with_split(a, a % 2);
   int const size = 24 * n;
-  dense const a = integers({size, size}, 3), b = integers({size, size}, 4);
+  dense const a = seeded_integers({size, size}, 3), b = seeded_integers({size, size}, 4);
   auto const x = placed<float, 2>(m, a, blocks), y = placed<float, 2>(m, b, blocks);
   auto const whole = plan_matmul(x, y, blocks);
   REQUIRE(whole.panels.letter == 0);

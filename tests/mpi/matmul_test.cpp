@@ -21,11 +21,6 @@ using namespace ashlar::placements;
 using ashlar::sbp;
 using ashlar::tensor;
 
-dense integers(index extents, unsigned seed) {
-  std::mt19937 random(seed);
-  return random_integers(random, std::move(extents), -5, 5);
-}
-
 template <class X, class Y>
 std::string try_planned(X const& a, Y const& b, placement const& p, dense const& expected) {
   auto const plan = plan_matmul(a, b, p);
@@ -44,7 +39,7 @@ template <class T, int Rank>
 void sample_planned(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta,
                     bool tb, int samples, std::vector<ashlar::reduction> const& ops) {
   std::mt19937 random(5);
-  dense const a = integers(a_extents, 1), b = integers(b_extents, 2);
+  dense const a = seeded_integers(a_extents, 1), b = seeded_integers(b_extents, 2);
   dense const c = product(a, b, ta, tb);
   auto const states = all_placements(Rank, m.axes(), ops);
   auto const any = [&] {
@@ -66,7 +61,7 @@ void sample_planned(ashlar::mesh const& m, index const& a_extents, index const& 
 template <class A, class X, class Result>
 void typed_row(ashlar::mesh const& m) {
   int const n = world_size();
-  dense const a = integers({n + 1, n + 2}, 1), b = integers({n + 2, n - 1}, 2);
+  dense const a = seeded_integers({n + 1, n + 2}, 1), b = seeded_integers({n + 2, n - 1}, 2);
   auto const x = placed<float, 2>(m, a, ashlar::value_of<A>).template as_static<A>();
   auto const w = placed<float, 2>(m, b, ashlar::value_of<X>).template as_static<X>();
   ashlar::no_communication const forbidden(m);
@@ -107,7 +102,7 @@ TEST_CASE("the local product with run-time placements, transposed in all ways: l
     for (bool const tb : {false, true}) {
       index const a_extents = ta ? index{n + 2, 3} : index{3, n + 2};
       index const b_extents = tb ? index{n + 1, n + 2} : index{n + 2, n + 1};
-      dense const a = integers(a_extents, 1), b = integers(b_extents, 2);
+      dense const a = seeded_integers(a_extents, 1), b = seeded_integers(b_extents, 2);
       dense const c = product(a, b, ta, tb);
       auto const table = ashlar::matmul_signatures(ta, tb);
       ashlar::no_communication const forbidden(m);
@@ -165,7 +160,7 @@ TEST_CASE("operands and results that are partial maxima are reduced on their way
 TEST_CASE("batched products, local and planned") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
-  dense const a = integers({n + 1, 2, 5}, 1), b = integers({n + 1, 5, 3}, 2);
+  dense const a = seeded_integers({n + 1, 2, 5}, 1), b = seeded_integers({n + 1, 5, 3}, 2);
   {
     auto const x = placed<float, 3>(m, a, {ashlar::split(0)}).as_static<sbp<S<0>>>();
     auto const w = placed<float, 3>(m, b, {ashlar::split(0)}).as_static<sbp<S<0>>>();
@@ -189,7 +184,7 @@ TEST_CASE("batched products, local and planned") {
 TEST_CASE("matmul<Result> has a typed result") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
-  dense const a = integers({n + 1, 4}, 1), b = integers({4, 6}, 2);
+  dense const a = seeded_integers({n + 1, 4}, 1), b = seeded_integers({4, 6}, 2);
   auto const x = placed<float, 2>(m, a, {ashlar::split(1)}).as_static<sbp<S<1>>>();
   auto const w = placed<float, 2>(m, b, {ashlar::split(1)});
   auto const y = ashlar::matmul<sbp<S<0>>>(x, w);
@@ -202,14 +197,15 @@ TEST_CASE("operands that do not fit are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
   ashlar::mesh const other(MPI_COMM_WORLD, {{"gpu", n}});
   auto const whole = placement::all_broadcast(1);
-  auto const x = placed<float, 2>(m, integers({3, 4}, 1), whole);
-  auto const w = placed<float, 2>(m, integers({5, 4}, 1), whole);
-  auto const elsewhere = placed<float, 2>(other, integers({4, 5}, 1), whole);
+  auto const x = placed<float, 2>(m, seeded_integers({3, 4}, 1), whole);
+  auto const w = placed<float, 2>(m, seeded_integers({5, 4}, 1), whole);
+  auto const elsewhere = placed<float, 2>(other, seeded_integers({4, 5}, 1), whole);
   CHECK(has(message_of([&] { matmul(x, w); }), "the extents do not fit: tensor 3x4 [B]@gpu="));
   CHECK(has(message_of([&] { matmul(x, w, whole); }), "tensor 5x4"));
   CHECK(has(message_of([&] { matmul(transposed(x), transposed(w), whole); }), "4 [B]@gpu="));
   CHECK(wrong_with(matmul(x, transposed(w)),
-                   product(integers({3, 4}, 1), integers({5, 4}, 1), false, true)) == "");
+                   product(seeded_integers({3, 4}, 1), seeded_integers({5, 4}, 1), false, true)) ==
+        "");
   CHECK(has(message_of([&] { matmul(x, elsewhere); }), "different meshes"));
   CHECK(has(message_of([&] { matmul(x, elsewhere, whole); }), "different meshes"));
   CHECK(has(message_of([&] { matmul(x, transposed(w), ashlar::parse_placement("S(2)")); }),

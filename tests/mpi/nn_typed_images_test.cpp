@@ -22,21 +22,21 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-constexpr auto net = nn::chain(nn::convolution(2, 3, 3, {.padding = 1}), nn::max_pool(2),
-                               nn::linear<3, 1>({3, 2, 3}, {5}));
-constexpr nn::image_batch batch{5, 2, 4, 6};
-constexpr auto problem = nn::describe<double>(net, batch);
+constexpr auto images_net = nn::chain(nn::convolution(2, 3, 3, {.padding = 1}), nn::max_pool(2),
+                                      nn::linear<3, 1>({3, 2, 3}, {5}));
+constexpr nn::image_batch images{5, 2, 4, 6};
+constexpr auto images_problem = nn::describe<double>(images_net, images);
 constexpr ashlar::topology line{{"gpu", 4}};
 constexpr ashlar::machine machine = bandwidth_bound;
 
-constexpr auto searched = search::optimal(problem, line, machine);
-static_assert(!is_whole(searched[0]));
+constexpr auto searched_images = search::optimal(images_problem, line, machine);
+static_assert(!is_whole(searched_images[0]));
 
 template <auto const& Plan>
-void compare() {
+void compare_images() {
   ashlar::mesh const m(MPI_COMM_WORLD, line, machine);
-  auto typed = nn::place<double>(net, m, nn::constant<Plan>, 3);
-  auto run_time = nn::place<double>(net, m, Plan, 3);
+  auto typed = nn::place<double>(images_net, m, nn::constant<Plan>, 3);
+  auto run_time = nn::place<double>(images_net, m, Plan, 3);
   typed.for_each_parameter([](auto& p) {
     static_assert(std::remove_cvref_t<decltype(p.use())>::is_static);
     static_assert(std::remove_cvref_t<decltype(p.pending())>::is_static);
@@ -44,7 +44,7 @@ void compare() {
   train::trainer a(typed, train::adam_w{.lr = 0.01});
   train::trainer b(run_time, train::adam_w{.lr = 0.01});
   for (unsigned step = 0; step < 3; ++step) {
-    auto const data = random_batch<double>(batch, 0, 5, step);
+    auto const data = random_batch<double>(images, 0, 5, step);
     CHECK(a.step(data).loss == b.step(data).loss);
   }
   CHECK(values_of(typed) == values_of(run_time));
@@ -52,6 +52,6 @@ void compare() {
 
 }  // namespace
 
-TEST_CASE("a plan found by the compiler") { compare<searched>(); }
+TEST_CASE("a plan found by the compiler") { compare_images<searched_images>(); }
 
 }  // namespace ashlar_test

@@ -72,7 +72,7 @@ rc::Gen<product_case> products() {
   });
 }
 
-step_census census;
+step_census products_tried;
 int in_panels = 0;
 
 template <class A, class B>
@@ -88,7 +88,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
     plan = plan_matmul(a, b, c.c, wanted);
   }
   in_panels += plan.panels.letter != 0;
-  for (auto const* part : {&plan.a, &plan.b, &plan.c}) census.add(*part, m.topology());
+  for (auto const* part : {&plan.a, &plan.b, &plan.c}) products_tried.add(*part, m.topology());
   traffic_check const traffic(m, c.mesh.on);
   auto const product = matmul(a, b, c.c, wanted);
   std::string wrong = traffic.difference(predicted(m, plan), plan.panels.letter == 0);
@@ -111,7 +111,7 @@ std::string try_product(product_case const& c) {
   return multiply(c, m, a, b, expected);
 }
 
-std::string try_any(product_case const& c) {
+std::string try_any_product(product_case const& c) {
   if (c.in_double) return c.rank() == 2 ? try_product<double, 2>(c) : try_product<double, 3>(c);
   return c.rank() == 2 ? try_product<float, 2>(c) : try_product<float, 3>(c);
 }
@@ -119,17 +119,17 @@ std::string try_any(product_case const& c) {
 }  // namespace
 
 TEST_CASE("products of anything, wherever it lies, to anywhere") {
-  if (!for_all("matmul", 200, products(), try_any)) return;
+  if (!for_all("matmul", 200, products(), try_any_product)) return;
   CHECK(mpi_traffic::balanced());
 
   using ashlar::collective;
-  if (world_rank() == 0) MESSAGE(census.text() << ", products in panels " << in_panels);
+  if (world_rank() == 0) MESSAGE(products_tried.text() << ", products in panels " << in_panels);
   CHECK(in_panels > 0);
   if (world_size() == 1) return;
   for (auto const kind : {collective::all_gather, collective::reduce_scatter,
                           collective::all_reduce, collective::all_to_all, collective::slice}) {
     CAPTURE(to_string(kind));
-    CHECK(census.among_ranks(kind) > 0);
+    CHECK(products_tried.among_ranks(kind) > 0);
   }
 }
 

@@ -104,7 +104,7 @@ std::string try_order(order_case const& c) {
   return wrong;
 }
 
-std::string try_any(order_case const& c) {
+std::string try_any_order(order_case const& c) {
   switch (static_cast<int>(c.extents.size())) {
     case 1: return c.in_double ? try_order<double, 1>(c) : try_order<float, 1>(c);
     case 2: return c.in_double ? try_order<double, 2>(c) : try_order<float, 2>(c);
@@ -113,7 +113,7 @@ std::string try_any(order_case const& c) {
 }
 
 /// The operands lie as from and to, the result as to.
-std::string try_product(order_case const& c) {
+std::string try_product_order(order_case const& c) {
   auto const product = [&](transport t) {
     auto on = c.mesh;
     on.on = t;
@@ -147,11 +147,11 @@ rc::Gen<order_case> product_cases() {
 }  // namespace
 
 TEST_CASE("sums have the bits of the canonical order, on messages and in shared memory") {
-  for_all("order of reduction", 150, cases(), try_any);
+  for_all("order of reduction", 150, cases(), try_any_order);
 }
 
 TEST_CASE("products have the same bits on messages and in shared memory") {
-  for_all("products on both transports", 80, product_cases(), try_product);
+  for_all("products on both transports", 80, product_cases(), try_product_order);
 }
 
 }  // namespace ashlar_test

@@ -53,7 +53,7 @@ rc::Gen<move_case> moves() {
   });
 }
 
-step_census census;
+step_census moves_tried;
 
 template <class T, int Rank>
 std::string try_move(move_case const& c) {
@@ -63,7 +63,7 @@ std::string try_move(move_case const& c) {
   auto const source = placed<T, Rank>(m, x, c.from, static_cast<unsigned>(c.seed));
   std::vector<T> const before(source.local().begin(), source.local().end());
   auto const& plan = m.plan(source.extents(), sizeof(T), c.from, c.to);
-  census.add(plan, m.topology());
+  moves_tried.add(plan, m.topology());
 
   traffic_check traffic(m, c.mesh.on);
   auto const there = redistribute(source, c.to);
@@ -72,7 +72,7 @@ std::string try_move(move_case const& c) {
   if (auto const text = wrong_with(there, x); !text.empty()) wrong += " there: " + text + ";";
 
   auto const& way_back = m.plan(source.extents(), sizeof(T), c.to, c.from);
-  census.add(way_back, m.topology());
+  moves_tried.add(way_back, m.topology());
   traffic.clear();
   auto const back = redistribute(there, c.from);
   wrong += traffic.difference(predicted(m, way_back));
@@ -97,7 +97,7 @@ std::string try_ranks(move_case const& c) {
   }
 }
 
-std::string try_any(move_case const& c) {
+std::string try_any_move(move_case const& c) {
   switch (c.type) {
     case element_type::f32: return try_ranks<float>(c);
     case element_type::f64: return try_ranks<double>(c);
@@ -116,20 +116,21 @@ bool is_prime(int n) {
 }  // namespace
 
 TEST_CASE("redistribution of anything to anywhere, and back") {
-  if (!for_all("redistribute", 250, moves(), try_any)) return;
+  if (!for_all("redistribute", 250, moves(), try_any_move)) return;
   CHECK(mpi_traffic::balanced());
 
   using ashlar::collective;
-  if (world_rank() == 0) MESSAGE(census.text());
-  for (auto const kind : {collective::slice, collective::zero_pad}) CHECK(census.steps(kind) > 0);
+  if (world_rank() == 0) MESSAGE(moves_tried.text());
+  for (auto const kind : {collective::slice, collective::zero_pad})
+    CHECK(moves_tried.steps(kind) > 0);
   if (world_size() == 1) return;
   for (auto const kind : {collective::all_gather, collective::reduce_scatter,
                           collective::all_reduce, collective::all_to_all}) {
     CAPTURE(to_string(kind));
-    CHECK(census.among_ranks(kind) > 0);
+    CHECK(moves_tried.among_ranks(kind) > 0);
   }
   // Of a prime number of ranks all are along one axis: there is nothing to exchange it with.
-  if (!is_prime(world_size())) CHECK(census.among_ranks(collective::permute) > 0);
+  if (!is_prime(world_size())) CHECK(moves_tried.among_ranks(collective::permute) > 0);
 }
 
 }  // namespace ashlar_test

@@ -20,11 +20,6 @@ using namespace ashlar::placements;
 using ashlar::reduction;
 using ashlar::sbp;
 
-dense integers(index extents) {
-  std::mt19937 random(4);
-  return random_integers(random, std::move(extents));
-}
-
 double start_of(reduction op) {
   double const infinity = std::numeric_limits<double>::infinity();
   return op == reduction::sum ? 0 : op == reduction::max ? -infinity : infinity;
@@ -73,12 +68,12 @@ TEST_CASE("sums, maxima and minima over each dim, on every placement") {
   int const n = world_size();
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
-    over_dim<0, 1>(m, integers({n + 1}));
+    over_dim<0, 1>(m, seeded_integers({n + 1}));
     if (t.axes() == 3) continue;
-    over_dim<0, 2>(m, integers({n + 1, 3}));
-    over_dim<1, 2>(m, integers({2, n + 1}));
-    over_dim<1, 2>(m, integers({n - 1, 2}));
-    if (t.axes() == 1) over_dim<1, 3>(m, integers({2, n + 1, 3}));
+    over_dim<0, 2>(m, seeded_integers({n + 1, 3}));
+    over_dim<1, 2>(m, seeded_integers({2, n + 1}));
+    over_dim<1, 2>(m, seeded_integers({n - 1, 2}));
+    if (t.axes() == 1) over_dim<1, 3>(m, seeded_integers({2, n + 1, 3}));
   }
 }
 
@@ -87,7 +82,7 @@ TEST_CASE("the sum over all dims is a scalar, partial where anything was split")
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
     for (auto const& p : all_placements(2, m.axes())) {
-      auto const a = integers({n + 1, 3});
+      auto const a = seeded_integers({n + 1, 3});
       auto const s = sum(placed<float, 2>(m, a, p));
       dense truth{index{}};
       for (double v : a.values) truth.values[0] += v;
@@ -101,17 +96,17 @@ TEST_CASE("the sum over all dims is a scalar, partial where anything was split")
 
 TEST_CASE("a reduction over nothing leaves its identity") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const x = placed<double, 2>(m, integers({0, 2}), {ashlar::split(0)});
+  auto const x = placed<double, 2>(m, seeded_integers({0, 2}), {ashlar::split(0)});
   CHECK(to_full(ashlar::sum<0>(x)) == std::vector<double>{0, 0});
   CHECK(to_full(ashlar::max<0>(x)) == std::vector<double>(2, start_of(reduction::max)));
-  auto const i = placed<std::int32_t, 2>(m, integers({0, 1}), {ashlar::split(0)});
+  auto const i = placed<std::int32_t, 2>(m, seeded_integers({0, 1}), {ashlar::split(0)});
   CHECK(to_full(ashlar::min<0>(i))[0] == std::numeric_limits<std::int32_t>::max());
 }
 
 TEST_CASE("typed reductions say what they leave") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
-  auto const a = integers({n + 1, 3, 2});
+  auto const a = seeded_integers({n + 1, 3, 2});
   auto const x =
       placed<float, 3>(m, a, {ashlar::split(1), ashlar::split(0)}).as_static<sbp<S<1>, S<0>>>();
   static_assert(std::same_as<decltype(ashlar::sum<0>(x))::placement_type, sbp<S<0>, P>>);
@@ -125,7 +120,7 @@ TEST_CASE("transposition on every placement") {
   int const n = world_size();
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
-    auto const a = integers({n + 1, 3});
+    auto const a = seeded_integers({n + 1, 3});
     dense b({3, n + 1});
     for_each_index(a.extents, [&](index const& i) { b({i[1], i[0]}) = a(i); });
     ashlar::no_communication const forbidden(m);

@@ -24,11 +24,6 @@ using ashlar::reduction;
 using ashlar::sbp;
 using ashlar::shape;
 
-dense integers(index extents) {
-  std::mt19937 random(5);
-  return random_integers(random, std::move(extents));
-}
-
 dense with_extents(dense x, index extents) {
   x.extents = std::move(extents);
   return x;
@@ -80,7 +75,7 @@ void check(X const& x, std::string const& name, dense const& truth, Operation op
 template <int From, int To>
 void reshape_everywhere(ashlar::mesh const& m, index const& from, std::int64_t const (&to)[To],
                         tally& seen, std::vector<reduction> const& partials = {reduction::sum}) {
-  auto const a = integers(from);
+  auto const a = seeded_integers(from);
   auto const b = with_extents(a, index(to, to + To));
   for (auto const& p : all_placements(From, m.axes(), partials)) {
     auto const x = placed<float, From>(m, a, p);
@@ -121,7 +116,7 @@ TEST_CASE("reshapes on every placement") {
 TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
-  auto const a = integers({2 * n, 6});
+  auto const a = seeded_integers({2 * n, 6});
   auto const x =
       placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(0)}).as_static<sbp<B, S<0>>>();
   auto const y = ashlar::reshape<sbp<B, S<0>>>(x, {n, 2, 6});
@@ -148,7 +143,7 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(columns, {12 * n}); });
   CHECK_MESSAGE(has(message, "Redistribute it to [B,S(0)] first."), message);
   // No placement of x would do.
-  auto const uneven = placed<float, 2>(m, integers({n + 1, 5 * n}),
+  auto const uneven = placed<float, 2>(m, seeded_integers({n + 1, 5 * n}),
                                        {ashlar::broadcast(), ashlar::split(0)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(uneven, {5 * n * (n + 1)}); });
   CHECK_MESSAGE(has(message, "first; the result then lies as ["), message);
@@ -158,7 +153,7 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
 TEST_CASE("the message of tensor/README.md") {
   if (world_size() != 4) return;
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", 4}});
-  auto const x = placed<float, 2>(m, integers({12, 8}), {ashlar::split(1)});
+  auto const x = placed<float, 2>(m, seeded_integers({12, 8}), {ashlar::split(1)});
   CHECK(message_of([&] {
           ashlar::reshape(x, {16, 6});
         }) ==
@@ -168,7 +163,7 @@ TEST_CASE("the message of tensor/README.md") {
 
 TEST_CASE("reshapes that are wrong whatever the placement") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const x = placed<float, 2>(m, integers({4, 6}), {ashlar::broadcast()});
+  auto const x = placed<float, 2>(m, seeded_integers({4, 6}), {ashlar::broadcast()});
   CHECK(has(message_of([&] {
               ashlar::reshape(x, {5, 5});
             }),
@@ -184,7 +179,7 @@ TEST_CASE("reshapes that are wrong whatever the placement") {
 TEST_CASE("a view shares the shard and keeps it alive") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
-  auto const a = integers({n, 4});
+  auto const a = seeded_integers({n, 4});
   auto x = placed<double, 2>(m, a, {ashlar::split(0)});
   auto const flat = ashlar::reshape(x, {4 * n});
   auto const rows = ashlar::slice<0>(redistribute(x, placement{ashlar::split(1)}), n - 1, 1);
@@ -200,7 +195,7 @@ TEST_CASE("dims split and merged by name, on every placement") {
   tally seen;
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
-    auto const a = integers({2 * n, 6});
+    auto const a = seeded_integers({2 * n, 6});
     for (auto const& p : all_placements(2, m.axes())) {
       auto const x = placed<float, 2>(m, a, p);
       check(
@@ -220,7 +215,7 @@ TEST_CASE("dims split and merged by name, on every placement") {
           [&](auto const& y) { return ashlar::merge_axes<0>(y); }, seen);
     }
     if (t.axes() == 3) continue;
-    auto const b = integers({2, n, 3});
+    auto const b = seeded_integers({2, n, 3});
     for (auto const& p : all_placements(3, m.axes(), {})) {
       auto const x = placed<float, 3>(m, b, p);
       check(
@@ -238,7 +233,7 @@ TEST_CASE("dims split and merged by name, on every placement") {
 TEST_CASE("typed splits and merges of dims know how they lie") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
-  auto const a = integers({2 * n, 6, n});
+  auto const a = seeded_integers({2 * n, 6, n});
   auto const x =
       placed<float, 3>(m, a, {ashlar::split(2), ashlar::split(0)}).as_static<sbp<S<2>, S<0>>>();
   auto const heads = ashlar::split_axis<0>(x, {n, 2});
@@ -259,7 +254,7 @@ TEST_CASE("slices of every dim, on every placement") {
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
     index const extents{n + 1, 5};
-    auto const a = integers(extents);
+    auto const a = seeded_integers(extents);
     for (auto const op : {reduction::sum, reduction::max})
       for (auto const& p : all_placements(2, m.axes(), {op})) {
         auto const x = placed<float, 2>(m, a, p);
@@ -278,7 +273,7 @@ TEST_CASE("slices of every dim, on every placement") {
   CHECK(seen.local > 0);
   CHECK((seen.refused > 0) == (n > 1));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
-  auto const x = placed<float, 2>(m, integers({4, 6}), {ashlar::split(1)});
+  auto const x = placed<float, 2>(m, seeded_integers({4, 6}), {ashlar::split(1)});
   for (auto const& [begin, size] : {std::pair(-1, 2), {3, 2}, {0, -1}, {5, 0}})
     CHECK(has(message_of([&, b = begin, s = size] { ashlar::slice<0>(x, b, s); }),
               "of dim 0 of " + describe(x) + ": the range is not within 0 and 4."));
@@ -291,7 +286,7 @@ TEST_CASE("tensors joined along every dim, on every placement") {
   int local = 0, refused = 0;
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
-    auto const whole = integers({2 * n + 1, 4});
+    auto const whole = seeded_integers({2 * n + 1, 4});
     auto const run = [&](auto dim, std::vector<std::pair<int, int>> const& ranges,
                          placement const& p) {
       std::vector<ashlar::tensor<float, 2>> parts;
@@ -332,14 +327,14 @@ TEST_CASE("tensors joined along every dim, on every placement") {
 TEST_CASE("joins of tensors that do not go together") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}}), other(MPI_COMM_WORLD, {{"gpu", n}});
-  auto const a = integers({4, 6});
+  auto const a = seeded_integers({4, 6});
   auto const x = placed<float, 2>(m, a, {ashlar::split(1)});
   auto const said = [](auto const&... parts) {
     return message_of([&] { ashlar::concat<0>(parts...); });
   };
   CHECK(has(said(x, placed<float, 2>(m, a, {ashlar::partial()})),
             "They lie differently. Redistribute them to one placement, as [S(1)], first."));
-  CHECK(has(said(x, placed<float, 2>(m, integers({4, 5}), {ashlar::split(1)})),
+  CHECK(has(said(x, placed<float, 2>(m, seeded_integers({4, 5}), {ashlar::split(1)})),
             "Only the extents of the joined dim may differ."));
   CHECK(has(said(x, placed<float, 2>(other, a, {ashlar::split(1)})), "different meshes"));
   CHECK(has(message_of([] { ashlar::concat<0>(std::vector<ashlar::tensor<float, 2>>{}); }),

@@ -24,4 +24,10 @@ inline void check_table(ashlar::signature_table const& table,
   }
 }
 
+/// One row, of which `part` says whose it is.
+inline void check_part(char const* part, operation const& op, std::vector<axis_placement> const& in,
+                       axis_placement const& out) {
+  for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, ": ", row_text(in, out));
+}
+
 }  // namespace ashlar_test

@@ -65,4 +65,9 @@ inline dense random_integers(std::mt19937& random, index extents, int low = -9, 
   return x;
 }
 
+inline dense seeded_integers(index extents, unsigned seed = 4) {
+  std::mt19937 random(seed);
+  return random_integers(random, std::move(extents));
+}
+
 }  // namespace ashlar_test

@@ -24,4 +24,10 @@ inline bool has(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
 }
 
+inline int occurrences(std::string const& text, std::string const& part) {
+  int n = 0;
+  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+  return n;
+}
+
 }  // namespace ashlar_test

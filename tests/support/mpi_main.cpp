@@ -10,6 +10,8 @@
 //                       what those ranks would do next can no longer match
 //   too slow            after ASHLAR_TEST_DEADLINE seconds (default 120) the job is aborted
 //
+// The MPI calls that a test's traffic_check counts are defined here, once a program.
+//
 // A case is synchronised at its end and at each re-entry for another SUBCASE. Not supported:
 // doctest's decorators should_fail, may_fail and expected_failures.
 
@@ -28,6 +30,7 @@
 
 #include "support/agreed_sum.hpp"
 #include "support/deadline.hpp"
+#include "support/mpi_traffic_calls.hpp"
 #include "support/rank_stream.hpp"
 
 namespace {

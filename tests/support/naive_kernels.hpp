@@ -13,6 +13,11 @@
 
 namespace ashlar_test {
 
+inline double square(double x) { return x * x; }
+inline double relu(double x) { return x > 0 ? x : 0; }
+inline double sum(double x, double y) { return x + y; }
+inline double product(double x, double y) { return x * y; }
+
 inline index dims(extent_source& extents, int count) {
   index e;
   for (int d = 0; d < count; ++d) e.push_back(extents());

@@ -24,6 +24,8 @@ using ashlar::axis_placement;
 using ashlar::placement;
 using ashlar::reduction;
 
+inline std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
+
 /// Extents of the axes; ranks row-major, last axis fastest.
 struct naive_mesh {
   index extents;

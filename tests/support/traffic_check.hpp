@@ -5,22 +5,21 @@
 // The bytes of a redistribution or a product at three levels, which must agree exactly on every
 // rank, transfer by transfer:
 //
-//   predicted   step_traffic of the plan's steps          what was priced
-//   recorded    communication_log                         what was handed to the transport
-//   asked of MPI, below the library (mpi_traffic_calls.hpp)   what really moves
+//   predicted   step_traffic of the plan's steps         what was priced
+//   recorded    communication_log                        what was handed to the transport
+//   asked of MPI, below the library (mpi_traffic.hpp)    what really moves
 //
 //   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
 //
 // MPI is asked to move everything by meshes that run on messages: a program that includes this makes
 // all its meshes so, but for those of mesh_on(transport::shared_memory, …), which ask it for nothing.
-// Defines MPI's calls: include it in one translation unit of a program.
 
 #include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <vector>
 
-#include <support/mpi_traffic_calls.hpp>
+#include <support/mpi_traffic.hpp>
 #include <support/transport.hpp>
 
 #include <ashlar/comm/communication_log.hpp>

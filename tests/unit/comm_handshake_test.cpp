@@ -38,15 +38,15 @@ struct node {
   shared::neighbourhood neighbours;
 };
 
-struct trial {
+struct handshake_trial {
   step s;
   shape extents;
 };
 
 /// Steps of each kind along the one axis, small and large.
-std::vector<trial> trials() {
+std::vector<handshake_trial> trials() {
   placement const rows{split(0)}, columns{split(1)}, whole{broadcast()}, sums{partial()};
-  std::vector<trial> all;
+  std::vector<handshake_trial> all;
   for (shape const& e : {shape{6, 5}, shape{0, 3}, shape{97, 211}}) {
     all.push_back({{collective::all_gather, {0}, rows, whole}, e});
     all.push_back({{collective::all_gather, {0}, columns, whole}, e});

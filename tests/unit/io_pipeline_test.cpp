@@ -28,7 +28,7 @@ using nlohmann::json;
 
 ashlar::machine const cluster{{2e-6, 1e-11}, {5e-6, 2e-10}, 1e10, 1e12, 0};
 
-struct setting {
+struct saved_pipeline {
   ashlar::topology mesh = parse_topology("node=4,gpu=2");
   search::problem net;
   search::pipeline_plan found;
@@ -36,7 +36,7 @@ struct setting {
                       ("ashlar_pipeline_" + std::to_string(::getpid()) + ".json"))
                          .string();
 
-  explicit setting(int stages = 4) {
+  explicit saved_pipeline(int stages = 4) {
     auto const net_of = [](int m) {
       auto chain = block_net(4, {16 / m, 8}, 64);
       chain.micro_batches = m;
@@ -45,8 +45,8 @@ struct setting {
     net = net_of(8);
     found = search::pipeline(net_of, mesh, cluster, {{stages}, {8}});
   }
-  ~setting() { std::filesystem::remove(path); }
-  setting(setting const&) = delete;
+  ~saved_pipeline() { std::filesystem::remove(path); }
+  saved_pipeline(saved_pipeline const&) = delete;
 
   json saved() const {
     save_pipeline(path, net, found);
@@ -56,15 +56,9 @@ struct setting {
   search::pipeline_plan load() const { return load_pipeline(path, net, mesh, cluster); }
 };
 
-std::size_t occurrences(std::string const& text, std::string const& part) {
-  std::size_t n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
 TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
   for (int const stages : {1, 2, 4}) {
-    setting const s(stages);
+    saved_pipeline const s(stages);
     auto const j = s.saved();
     CHECK(j.at("mesh") == "node=4,gpu=2");
     CHECK(j.at("stages").size() == static_cast<std::size_t>(stages));
@@ -90,7 +84,7 @@ TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
 }
 
 TEST_CASE("each thing that is wrong with a pipeline file is one error that names the file") {
-  setting const s;
+  saved_pipeline const s;
   auto const good = s.saved();
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
       {"not of \"ashlar pipeline\"", [](json& j) { j["format"] = "ashlar plan"; }},
@@ -130,7 +124,7 @@ TEST_CASE("each thing that is wrong with a pipeline file is one error that names
 }
 
 TEST_CASE("what explain says of a pipeline") {
-  setting const s;
+  saved_pipeline const s;
   auto const text = search::explain(s.net, s.found, cluster).text;
   CAPTURE(text);
   CHECK(has(text, "pipeline for node=4,gpu=2 (8 ranks): "));
@@ -146,7 +140,7 @@ TEST_CASE("what explain says of a pipeline") {
 }
 
 TEST_CASE("the page of a pipeline draws every pass once") {
-  setting const s;
+  saved_pipeline const s;
   auto const text = ashlar::io::pipeline_page_text(s.net, s.found, cluster);
   CHECK(occurrences(text, "<rect class='fw'") == 4 * 8);
   CHECK(occurrences(text, "<rect class='bw'") == 4 * 8);

@@ -21,12 +21,6 @@ using ashlar::parse_placement, ashlar::parse_topology;
 using ashlar::io::plan_page_text;
 namespace page = ashlar::io::page;
 
-int occurrences(std::string const& text, std::string const& part) {
-  int n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
-}
-
 TEST_CASE("a page needs nothing else and closes what it opens") {
   auto const m = ashlar::machines::gpu_cluster;
   auto const net = block_net(3, {8, 64}, 64);

@@ -16,7 +16,7 @@ using ashlar::axis_list, ashlar::parse_topology, ashlar::topology;
 
 namespace {
 
-std::string message(std::string const& text) {
+std::string topology_message(std::string const& text) {
   try {
     parse_topology(text);
   } catch (ashlar::error const& e) {
@@ -127,7 +127,7 @@ TEST_CASE("a malformed mesh gives an error that quotes it") {
       {"a=99999,b=99999", "more ranks than can be counted"},
   };
   for (auto const& c : cases) {
-    auto const what = message(c.text);
+    auto const what = topology_message(c.text);
     CHECK_MESSAGE(what.find("\"" + std::string(c.text) + "\"") != std::string::npos, what);
     CHECK_MESSAGE(what.find(c.reason) != std::string::npos, std::string(c.text), ": ", what);
   }

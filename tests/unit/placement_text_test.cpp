@@ -17,7 +17,7 @@ using ashlar::broadcast, ashlar::parse_placement, ashlar::partial, ashlar::split
 
 namespace {
 
-std::string message(std::string const& text) {
+std::string placement_message(std::string const& text) {
   try {
     parse_placement(text);
   } catch (ashlar::error const& e) {
@@ -93,13 +93,13 @@ TEST_CASE("malformed text gives an error that quotes it and says where it is wro
       {"B,B,B,B,B,B,B", "more axes than a mesh can have"},
   };
   for (auto const& c : cases) {
-    auto const what = message(c.text);
+    auto const what = placement_message(c.text);
     CHECK_MESSAGE(what.find("\"" + std::string(c.text) + "\"") != std::string::npos, what);
     CHECK_MESSAGE(what.find(c.reason) != std::string::npos, std::string(c.text), ": ", what);
     CHECK_MESSAGE(what.find("at character ") != std::string::npos, what);
     CHECK(what.find("Write one of") != std::string::npos);
   }
-  CHECK(message("B,X").find("at character 3") != std::string::npos);
+  CHECK(placement_message("B,X").find("at character 3") != std::string::npos);
 }
 
 TEST_CASE("random text is an error or a placement that survives a round trip") {

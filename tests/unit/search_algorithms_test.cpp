@@ -11,6 +11,7 @@
 #include <ashlar/search/appraise.hpp>
 #include <ashlar/search/baselines.hpp>
 
+#include "search_combinations.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -19,14 +20,6 @@ namespace {
 using ashlar::parse_topology;
 using doctest::Approx;
 using search::ending;
-
-double combinations(search::problem const& net, ashlar::topology const& t) {
-  double n = 1;
-  for (int i = 0; i < net.size(); ++i)
-    if (net[i].kind != search::element_kind::residual_end)
-      n *= static_cast<double>(search::layer_choices(net.spec(i), t).size());
-  return n;
-}
 
 std::string message(auto const& f) {
   try {

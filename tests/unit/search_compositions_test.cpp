@@ -20,8 +20,8 @@ namespace {
 using ashlar::parse_topology;
 using search::any_choice, search::pruning;
 
-double over_all_choices(search::problem const& net, ashlar::topology const& t,
-                        ashlar::machine const& m) {
+double least_seconds(search::problem const& net, ashlar::topology const& t,
+                     ashlar::machine const& m) {
   search::chain_model<-1> model(net, t, m, any_choice{}, pruning::by_time);
   return make_plan(model, search::chain_solver<-1>(model).path()).seconds;
 }
@@ -63,7 +63,7 @@ TEST_CASE("on random nets and machines it costs what dynamic programming over al
     auto const m = draw.machine();
     auto const net = draw.net();
     CAPTURE(to_string(t));
-    double const least = over_all_choices(net, t, m);
+    double const least = least_seconds(net, t, m);
     search::search_by_compositions<-1> alike(net, t, m);
     CHECK(alike.bound() <= least * (1 + 1e-9));
     auto const found = alike.plan();
@@ -82,7 +82,7 @@ TEST_CASE("on four axes") {
   for (auto const& net : {mlp(3, 64, 32), mlp(5, 6, 10)}) {
     auto const plan = optimal(net, t, m);
     check_plan(plan, net, t, m);
-    CHECK(plan.seconds == doctest::Approx(over_all_choices(net, t, m)).epsilon(1e-9));
+    CHECK(plan.seconds == doctest::Approx(least_seconds(net, t, m)).epsilon(1e-9));
   }
 }
 

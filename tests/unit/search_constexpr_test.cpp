@@ -12,7 +12,7 @@
 namespace ashlar_test {
 namespace {
 
-constexpr ashlar::topology cluster{{"node", 2}, {"gpu", 4}};
+constexpr ashlar::topology two_nodes{{"node", 2}, {"gpu", 4}};
 
 /// Widths and kinds that all differ: no table is shared.
 template <int N = search::dynamic_size>
@@ -41,13 +41,14 @@ void check_equal(search::basic_plan<N> const& compiled, search::plan const& foun
 }
 
 TEST_CASE("a chain of twelve layers is placed alike by the compiler and at run time") {
-  constexpr auto compiled = optimal(mlp<12>(12, 512, 1024), cluster, ashlar::machines::workstation);
-  check_equal(compiled, optimal(mlp(12, 512, 1024), cluster, ashlar::machines::workstation));
+  constexpr auto compiled = optimal(mlp<12>(12, 512, 1024), two_nodes,
+                                    ashlar::machines::workstation);
+  check_equal(compiled, optimal(mlp(12, 512, 1024), two_nodes, ashlar::machines::workstation));
 }
 
 TEST_CASE("so is a net with a residual and a loss, extents that do not divide") {
-  constexpr auto compiled = optimal(uneven<6>(), cluster, ashlar::machines::gpu_cluster);
-  check_equal(compiled, optimal(uneven(), cluster, ashlar::machines::gpu_cluster));
+  constexpr auto compiled = optimal(uneven<6>(), two_nodes, ashlar::machines::gpu_cluster);
+  check_equal(compiled, optimal(uneven(), two_nodes, ashlar::machines::gpu_cluster));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include <doctest/doctest.h>
+#include <support/message_of.hpp>
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
@@ -24,12 +25,6 @@ std::string explained(search::problem const& net, search::plan const& plan,
   std::ostringstream out;
   out << explain(net, plan, m);
   return out.str();
-}
-
-int occurrences(std::string const& text, std::string const& part) {
-  int n = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
-  return n;
 }
 
 std::size_t widest_line(std::string const& text) {

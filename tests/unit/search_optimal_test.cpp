@@ -12,6 +12,7 @@
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
 
+#include "search_combinations.hpp"
 #include "search_nets.hpp"
 
 namespace ashlar_test {
@@ -19,14 +20,6 @@ namespace {
 
 using ashlar::parse_topology;
 using doctest::Approx;
-
-double combinations(search::problem const& net, ashlar::topology const& t) {
-  double n = 1;
-  for (int i = 0; i < net.size(); ++i)
-    if (net[i].kind != search::element_kind::residual_end)
-      n *= static_cast<double>(search::layer_choices(net.spec(i), t).size());
-  return n;
-}
 
 /// What a plan says of itself must follow from its choices alone.
 void check_claims(search::problem const& net, search::plan const& plan, ashlar::machine const& m) {

@@ -15,16 +15,12 @@ using namespace ashlar_test;
 
 namespace {
 
-double square(double x) { return x * x; }
-double relu(double x) { return x > 0 ? x : 0; }
 double magnitude(double x) { return std::abs(x); }
 double falling(double x) { return x > 0 ? -x : -2 * x; }
 double shifted(double x) { return x + 1; }
 double negative(double x) { return -x; }
 double tripled(double x) { return 3 * x; }
 double gelu(double x) { return x * std::erfc(-x / std::sqrt(2.0)) / 2; }
-double sum(double x, double y) { return x + y; }
-double product(double x, double y) { return x * y; }
 
 }  // namespace
 

@@ -25,11 +25,6 @@ std::vector<operation> for_all_windows(Make make) {
   return all;
 }
 
-void check_part(char const* part, operation const& op, std::vector<axis_placement> const& in,
-                axis_placement const& out) {
-  for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, ": ", row_text(in, out));
-}
-
 }  // namespace
 
 TEST_CASE("convolution may be split by images and channels, and no other row holds") {

@@ -137,11 +137,6 @@ operation bottom_mlp(int result) {
           }};
 }
 
-void check_part(char const* part, operation const& op, std::vector<axis_placement> const& in,
-                axis_placement const& out) {
-  for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, ": ", row_text(in, out));
-}
-
 }  // namespace
 
 TEST_CASE("tables may be split by samples, tables, rows and columns, and no other row holds") {

@@ -44,9 +44,6 @@ tally check_resolve(ashlar::signature_table const& table, operation const& op, n
   return count;
 }
 
-double sum(double x, double y) { return x + y; }
-double product(double x, double y) { return x * y; }
-
 }  // namespace
 
 TEST_CASE("resolve agrees with brute force for matmul, also transposed, on a 2x3 mesh") {

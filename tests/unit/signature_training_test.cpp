@@ -45,11 +45,8 @@ void check_distinct(ashlar::training_table const& table) {
   }
 }
 
-double sum(double x, double y) { return x + y; }
 double scaled(double x) { return -3 * x; }
-double square(double x) { return x * x; }
 double times_slope(double dy, double x) { return dy * 2 * x; }
-double relu(double x) { return x > 0 ? x : 0; }
 double times_step(double dy, double x) { return x > 0 ? dy : 0; }
 
 }  // namespace

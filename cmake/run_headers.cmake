@@ -1,0 +1,94 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# cmake -DCOMPILER=… -DHEADERS=FILE -DROOT=… -DFOLDER=… -DINCLUDES=a|b [-DDEFINITIONS=a|b] -P run_headers.cmake
+#
+# Compiles each header that FILE lists alone: it may lean on nothing that its users included before it.
+# Most of the time of that is reading the same headers again, so a header that includes one of `bases`,
+# in whatever depth, is read after that base, precompiled. It cannot lean on the base unduly: it
+# includes it, and what else it includes is compiled alone too.
+
+cmake_minimum_required(VERSION 3.25)
+
+# Dearest first: each includes those below it or much that they do not.
+set(bases nn/layer.hpp comm/mesh.hpp search/chain_solver.hpp search/cost.hpp comm/strided_block.hpp
+  plan/path_search.hpp)
+
+set(command "${COMPILER}" -std=c++20)
+string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
+foreach(directory IN LISTS INCLUDES)
+  if(directory)
+    list(APPEND command "-I${directory}")
+  endif()
+endforeach()
+string(REPLACE "|" ";" DEFINITIONS "${DEFINITIONS}")
+foreach(definition IN LISTS DEFINITIONS)
+  if(definition)
+    list(APPEND command "-D${definition}")
+  endif()
+endforeach()
+set(precompile "")
+if(COMPILER MATCHES "clang")
+  list(APPEND command -Wno-pragma-once-outside-header)
+  set(precompile -fpch-instantiate-templates) # once, and not again after each header
+endif()
+
+# all_includes(<out> <header>): what the header includes of ours, in whatever depth.
+function(all_includes out header)
+  get_property(all GLOBAL PROPERTY "included by ${header}")
+  if(NOT all)
+    set(all "${header}")
+    file(STRINGS "${ROOT}/ashlar/${header}" lines REGEX "^# *include <ashlar/[^>]+>")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE ".*<ashlar/([^>]+)>.*" "\\1" other "${line}")
+      all_includes(deeper "${other}")
+      list(APPEND all "${other}" ${deeper})
+    endforeach()
+    list(REMOVE_DUPLICATES all)
+    set_property(GLOBAL PROPERTY "included by ${header}" "${all}") # of several that include it
+  endif()
+  list(POP_FRONT all)
+  set(${out} "${all}" PARENT_SCOPE)
+endfunction()
+
+# options_for(<out> <header>): those that put its base before it, which is precompiled first if need be.
+function(options_for out header)
+  set(${out} "" PARENT_SCOPE)
+  all_includes(included "${header}")
+  foreach(base IN LISTS bases)
+    if(base IN_LIST included)
+      set(prefix "${FOLDER}/${base}")
+      if(NOT EXISTS "${prefix}.gch")
+        file(WRITE "${prefix}" "#include <ashlar/${base}>\n")
+        execute_process(COMMAND ${command} ${precompile} -x c++-header "${prefix}" -o "${prefix}.gch"
+          COMMAND_ERROR_IS_FATAL ANY)
+      endif()
+      set(${out} -include "${prefix}" PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+endfunction()
+
+file(REMOVE_RECURSE "${FOLDER}") # of an earlier state of the headers
+foreach(base IN LISTS bases)
+  if(NOT EXISTS "${ROOT}/ashlar/${base}")
+    message(FATAL_ERROR "there is no ashlar/${base} to precompile: correct the list `bases`")
+  endif()
+endforeach()
+set(failed "")
+file(STRINGS "${HEADERS}" headers)
+foreach(header IN LISTS headers)
+  cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${ROOT}/ashlar" OUTPUT_VARIABLE name)
+  options_for(options "${name}")
+  execute_process(COMMAND ${command} ${options} -fsyntax-only -x c++ "${header}" RESULT_VARIABLE status)
+  if(NOT status EQUAL 0)
+    list(APPEND failed "${name}")
+  endif()
+endforeach()
+list(LENGTH headers count)
+if(count EQUAL 0)
+  message(FATAL_ERROR "no headers")
+elseif(failed)
+  message(FATAL_ERROR "do not compile alone: ${failed}")
+endif()
+message(NOTICE "${count} headers compile alone")
