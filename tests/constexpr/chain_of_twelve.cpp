@@ -7,12 +7,12 @@
 // clang: -fconstexpr-steps=600000 -ftemplate-depth=1024
 // class templates: 14000
 
-#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/in_compiler.hpp>
 
-#include "../unit/search_nets.hpp"
+#include "../unit/search_specs.hpp"
 
-constexpr auto plan = ashlar::search::optimal(ashlar_test::mlp<12>(12, 512, 1024),
-                                              ashlar::topology{{"node", 2}, {"gpu", 4}},
-                                              ashlar::machines::gpu_cluster);
+constexpr auto plan = ashlar::search::optimal_in_compiler(ashlar_test::mlp<12>(12, 512, 1024),
+                                                          ashlar::topology{{"node", 2}, {"gpu", 4}},
+                                                          ashlar::machines::gpu_cluster);
 static_assert(plan.size() == 12);
 static_assert(plan.gap == 0 && plan.seconds > 0);

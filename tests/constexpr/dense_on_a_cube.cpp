@@ -9,9 +9,9 @@
 // class templates: 14000
 
 #include <ashlar/machine/presets.hpp>
-#include <ashlar/search/optimal.hpp>
+#include <ashlar/search/in_compiler.hpp>
 
-#include "../unit/search_nets.hpp"
+#include "../unit/search_specs.hpp"
 
 constexpr auto net = [] {
   ashlar::search::basic_problem<5> vgg;
@@ -23,6 +23,6 @@ constexpr auto net = [] {
   return vgg;
 }();
 constexpr ashlar::topology cube{{"a", 2}, {"b", 2}, {"c", 2}};
-constexpr auto plan = ashlar::search::optimal(net, cube, ashlar::machines::piz_daint);
+constexpr auto plan = ashlar::search::optimal_in_compiler(net, cube, ashlar::machines::piz_daint);
 static_assert(plan.size() == 5);
 static_assert(plan.gap == 0 && plan.seconds > 0);

@@ -8,7 +8,7 @@
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
 
-#include "../unit/search_nets.hpp"
+#include "../unit/search_specs.hpp"
 
 namespace {
 
@@ -20,6 +20,9 @@ constexpr auto net = mlp<12>(12, 512, 1024);
 constexpr auto best = search::optimal(net, cluster, ashlar::machines::gpu_cluster);
 
 static_assert(best.size() == 12);
+static_assert(search::fingerprint(search::optimal_in_compiler(net, cluster,
+                                                              ashlar::machines::gpu_cluster)) ==
+              search::fingerprint(best));
 static_assert(best.mesh == cluster && best.input == ashlar::shape{512, 1024});
 static_assert(best.gap == 0 && best.problem_hash == search::hash(net));
 static_assert(best.seconds > best.communication_seconds && best.communication_seconds > 0);

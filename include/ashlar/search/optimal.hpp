@@ -12,10 +12,12 @@
 // search_on_mesh. With one: within_memory. Ties go to fewer collectives and, on up to two axes, to the
 // choice that layer_choices names first. Which factors the axes had best be made of: factored.hpp.
 //
+// In the compiler alone, with fewer headers: in_compiler.hpp.
+//
 // Five and six axes, as factors of two are, are searched without a filter and within memory only.
 
+#include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>
-#include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -31,10 +33,9 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
       if (t.axes() > 2 && net.recomputed == 0)
-        return std::is_constant_evaluated() ? optimal_by_roles(net, t, m)
+        return std::is_constant_evaluated() ? fastest_in_compiler(net, t, m)
                                             : search_on_mesh<N>(net, t, m).plan();
-    chain_model<N> model(net, t, m, filter, pruning::by_time);
-    return make_plan(model, chain_solver<N>(model).path());
+    return fastest_of_choices(net, t, m, filter);
   };
   basic_plan<N> const fastest = find_fastest();
   watch.raise_bound(fastest.seconds * (1 - fastest.gap));

@@ -9,7 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <memory>
+#include <optional>
+#include <vector>
 
 #include <ashlar/plan/role_distances.hpp>
 #include <ashlar/search/alike_axes.hpp>
@@ -38,8 +39,7 @@ class placed_moves : public planned_moves {
       for (auto& a : p->axis) a.depth = 0;
     auto const id = static_cast<std::size_t>(table(extents, element_size));
     if (prices_.size() <= id) prices_.resize(id + 1);
-    if (!prices_[id])
-      prices_[id] = std::make_unique<step_prices>(extents, element_size, mesh(), priced_on());
+    if (!prices_[id]) prices_[id].emplace(extents, element_size, mesh(), priced_on());
     auto const [it, fresh] = least_.try_emplace({id, code_of(from), code_of(to)}, 0.0);
     if (fresh) {
       role_distances distances(mesh(), extents.rank(), *prices_[id]);
@@ -68,7 +68,7 @@ class placed_moves : public planned_moves {
       }
   }
 
-  std::vector<std::unique_ptr<step_prices>> prices_;  ///< per table
+  std::vector<std::optional<step_prices>> prices_;  ///< per table
   std::map<std::array<std::uint64_t, 3>, double> least_;
 };
 

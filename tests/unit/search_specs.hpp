@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Layers to search on: specs from the rule tables alone, without nn. Work counts are rough, as the
+// tests ask for equality of algorithms, not for realism.
+
+#include <ashlar/search/problem.hpp>
+
+namespace ashlar_test {
+
+namespace search = ashlar::search;
+using ashlar::shape;
+
+constexpr double count(shape const& s) { return static_cast<double>(s.elements()); }
+
+/// A linear layer with bias on the last dim of x, which has two or three dims.
+constexpr search::layer_spec linear_spec(shape const& x, std::int64_t out) {
+  search::layer_spec s;
+  int const last = x.rank() - 1;
+  s.name = "linear";
+  s.x = s.y = x;
+  s.y[last] = out;
+  s.parameters.push_back({"weight", {x[last], out}, true});
+  s.parameters.push_back({"bias", {out}, false});
+  s.rows = x.rank() == 2 ? ashlar::linear_training_rows("md", "df", "mf", "f")
+                         : ashlar::linear_training_rows("bsd", "df", "bsf", "f");
+  s.forward_flops = 2.0 * count(x) * static_cast<double>(out);
+  s.backward_flops = 2.0 * s.forward_flops;
+  s.saved_values = count(x);
+  return s;
+}
+
+/// A map from x to x.
+constexpr search::layer_spec map_spec(search::label name, shape const& x,
+                                      ashlar::training_table const& rows, double saved) {
+  search::layer_spec s;
+  s.name = name;
+  s.x = s.y = x;
+  s.rows = rows;
+  s.forward_values = 2.0 * count(x);
+  s.backward_values = 3.0 * count(x);
+  s.saved_values = saved * count(x);
+  return s;
+}
+
+constexpr search::layer_spec gelu_spec(shape const& x) {
+  return map_spec("gelu", x, ashlar::nonlinear_training_rows(x.rank() == 2 ? "md" : "bsd"), 1);
+}
+
+constexpr search::layer_spec dropout_spec(shape const& x) {
+  return map_spec("dropout", x, ashlar::independent_training_rows(x.rank()), 0);
+}
+
+constexpr search::layer_spec layer_norm_spec(shape const& x) {
+  auto s = map_spec("layer_norm", x, ashlar::layer_norm_training_rows(x.rank()), 1);
+  s.parameters.push_back({"gain", {x[x.rank() - 1]}, true});
+  s.parameters.push_back({"bias", {x[x.rank() - 1]}, false});
+  return s;
+}
+
+/// x: [batch, seq, 3 heads head_dim], seen as [batch, seq, heads, 3 head_dim].
+constexpr search::layer_spec attention_spec(shape const& x, std::int64_t heads) {
+  search::layer_spec s;
+  s.name = "attention";
+  s.x = {x[0], x[1], heads, x[2] / heads};
+  s.y = {x[0], x[1], heads, x[2] / heads / 3};
+  s.rows = ashlar::attention_training_rows();
+  s.forward_flops = 4.0 * count(s.y) * static_cast<double>(x[1]);
+  s.backward_flops = 2.0 * s.forward_flops;
+  s.saved_values = 4.0 * count(s.y);
+  return s;
+}
+
+constexpr search::layer_spec embedding_spec(shape const& ids, std::int64_t words, std::int64_t d) {
+  search::layer_spec s;
+  s.name = "embedding";
+  s.x = ids;
+  s.y = {ids[0], ids[1], d};
+  s.parameters.push_back({"table", {words, d}, false});
+  s.parameters.push_back({"positions", {ids[1], d}, false});
+  s.rows = ashlar::embedding_training_rows(true);
+  s.forward_values = s.backward_values = 2.0 * count(s.y);
+  return s;
+}
+
+constexpr search::layer_spec cross_entropy_spec(shape const& x) {
+  search::layer_spec s;
+  s.name = "cross_entropy";
+  s.x = x;
+  shape rows;
+  for (int d = 0; d + 1 < x.rank(); ++d) rows.extent.push_back(x[d]);
+  s.statistics.push_back(rows);
+  s.statistics.push_back(rows);
+  s.rows = ashlar::cross_entropy_training_rows(x.rank());
+  s.forward_values = 2.0 * count(x);
+  s.backward_values = count(x);
+  return s;
+}
+
+/// Adds a residual around what `inside(net)` adds.
+template <class Problem, class Inside>
+constexpr void add_residual(Problem& net, shape const& x, Inside inside) {
+  int const begin = net.size();
+  auto sum = map_spec("residual", x, ashlar::independent_training_rows(x.rank()), 0);
+  sum.forward_values = sum.backward_values = 0;
+  net.add(sum, search::element_kind::residual_begin);
+  inside(net);
+  net[begin].partner = net.size();
+  sum.forward_values = sum.backward_values = 3.0 * count(x);
+  net.add(sum, search::element_kind::residual_end, begin);
+}
+
+/// Linear layers and gelus in turn, widths d, 4 d, 4 d, d, ...
+template <int N = search::dynamic_size>
+constexpr search::basic_problem<N> mlp(int layers, std::int64_t batch, std::int64_t d) {
+  search::basic_problem<N> net;
+  for (int i = 0; i < layers; ++i) {
+    bool const wide = (i + 1) / 2 % 2 == 1;
+    shape const x{batch, wide ? 4 * d : d};
+    if (i % 2 == 0) net.add(linear_spec(x, wide ? d : 4 * d));
+    else net.add(gelu_spec(x));
+  }
+  return net;
+}
+
+}  // namespace ashlar_test
