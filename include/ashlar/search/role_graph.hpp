@@ -15,6 +15,7 @@
 // Every plan of a redistribution is a path of these steps, so its weight is no less than the
 // distance here. role_distances finds those to one target; this, all of them at once.
 
+#include <type_traits>
 #include <vector>
 
 #include <ashlar/plan/role_distances.hpp>
@@ -43,6 +44,8 @@ class role_graph {
     for (int a = 0; a < axes; ++a, numbers *= roles) {
       place[a] = numbers;
       before[a] = exchange_alike ? alike_before(t, a) : -1;
+      alike_[a] = exchange_alike ? -1 : alike_before(t, a);
+      place_[a] = numbers;
       for (int set = 0; set < 1 << a; ++set)
         moved.data()[set | 1 << a] = moved.data()[set] + numbers;
     }
@@ -110,7 +113,8 @@ class role_graph {
   }
 
   /// From every state to every state, some targets at a time: each state's distances improve by
-  /// those of the states behind its edges, in sweeps, until none does.
+  /// those of the states behind its edges, in sweeps, until none does. Exchanging alike axes in source
+  /// and target changes no distance: only targets whose digits ascend along them are searched.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states_;
@@ -120,37 +124,51 @@ class role_graph {
     edge const* const edges = edges_.data();
     int const* const first = first_.data();
     double* const to = some.data();
-    for (int target = 0; target < n; target += lanes) {
-      int const width = n - target < lanes ? n - target : lanes;
+    int target[lanes]{};
+    for (int next = 0; next < n;) {
+      int found = 0;
+      for (; next < n && found < lanes; ++next)
+        if (exchange_of(next).first < 0) target[found++] = next;
+      // The compiler makes no vectors of constant expressions: there no lane is in vain.
+      int width = lanes;
+      if (std::is_constant_evaluated()) width = found;
       for (double& w : some) w = 1e300;
-      for (int l = 0; l < width; ++l) to[(target + l) * lanes + l] = 0;
+      for (int l = 0; l < found; ++l) to[target[l] * lanes + l] = 0;
       for (int u = 0; u < n; ++u) improved.data()[u] = 1, looked.data()[u] = 0;
       int now = 1;
-      bool any = true;
+      bool any = found > 0;
       for (int sweep = 0; any; ++sweep) {
         any = false;
         for (int k = 0; k < n; ++k) {
           int const u = sweep % 2 == 0 ? k : n - 1 - k;
           double row[lanes];
-          for (int l = 0; l < lanes; ++l) row[l] = to[u * lanes + l];
+          for (int l = 0; l < width; ++l) row[l] = to[u * lanes + l];
           int const before = looked.data()[u];
           looked.data()[u] = ++now;
           for (int e = first[u]; e < first[u + 1]; ++e) {
             if (improved.data()[edges[e].to] < before) continue;
             double const* const other = to + edges[e].to * lanes;
             double const w = edges[e].weight;
-            for (int l = 0; l < lanes; ++l) row[l] = w + other[l] < row[l] ? w + other[l] : row[l];
+            for (int l = 0; l < width; ++l) row[l] = w + other[l] < row[l] ? w + other[l] : row[l];
           }
           bool better = false;
-          for (int l = 0; l < lanes; ++l) better |= row[l] < to[u * lanes + l];
+          for (int l = 0; l < width; ++l) better |= row[l] < to[u * lanes + l];
           if (!better) continue;
-          for (int l = 0; l < lanes; ++l) to[u * lanes + l] = row[l];
+          for (int l = 0; l < width; ++l) to[u * lanes + l] = row[l];
           improved.data()[u] = now;
           any = true;
         }
       }
       for (int u = 0; u < n; ++u)
-        for (int l = 0; l < width; ++l) weight.data()[u * n + target + l] = to[u * lanes + l];
+        for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
+    }
+    // What an exchange makes of a target is a larger number, or was searched.
+    for (int t = n - 1; t >= 0; --t) {
+      auto const [a, b] = exchange_of(t);
+      if (a < 0) continue;
+      int const like = exchanged(t, a, b);
+      for (int u = 0; u < n; ++u)
+        weight.data()[u * n + t] = weight.data()[exchanged(u, a, b) * n + like];
     }
     return weight;
   }
@@ -160,6 +178,23 @@ class role_graph {
     int to;
     double weight;
   };
+  struct axis_pair {
+    int first = -1, second = -1;
+  };
+
+  /// Two alike axes along which the digits of a state descend; -1 if there are none. Where alike axes
+  /// are not told apart there never are.
+  constexpr axis_pair exchange_of(int state) const {
+    for (int b = 0; b < axes_; ++b)
+      if (int const a = alike_[b]; a >= 0 && digit_at(state, a) > digit_at(state, b)) return {a, b};
+    return {};
+  }
+  constexpr int digit_at(int state, int axis) const { return state / place_[axis] % roles_; }
+
+  /// The state with the roles of two axes exchanged; states are all numbers.
+  constexpr int exchanged(int state, int a, int b) const {
+    return state + (digit_at(state, a) - digit_at(state, b)) * (place_[b] - place_[a]);
+  }
 
   /// Numbers the states in the order of their digits; the digits of each. Of alike axes (before[a]:
   /// the last one before a, or -1) the digits of a state ascend.
@@ -221,6 +256,8 @@ class role_graph {
   int axes_;
   int roles_ = 0;              ///< B, P and the dims that count
   int digit_[2 + max_rank]{};  ///< per role
+  int place_[max_axes]{};      ///< of an axis' digit in a number
+  int alike_[max_axes]{};      ///< the last axis before that is alike, to be exchanged; -1: none
   int states_ = 0;
   scratch<int> state_;       ///< per number with a digit per axis
   std::vector<edge> edges_;  ///< grouped by where they start
