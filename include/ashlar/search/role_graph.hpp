@@ -51,7 +51,8 @@ class role_graph {
     }
     std::vector<int> const numbered = number_states(numbers, place, before);
     states_ = static_cast<int>(numbered.size());
-    first_ = scratch<int>(numbered.size() + 1);
+    first_ = scratch<int>(numbered.size());
+    end_ = first_;
     auto const add = [&](int to, double seconds) {
       edges_.push_back({state_.data()[to], seconds > 0 ? seconds + tie : 0});
     };
@@ -62,9 +63,11 @@ class role_graph {
           return false;
       return true;
     };
-    for (int state = 0; state < states_; ++state) {
+    // What an exchange of alike axes makes of a state is a larger number: its edges are there.
+    for (int state = states_ - 1; state >= 0; --state) {
       int const number = numbered.data()[state];
       first_.data()[state] = static_cast<int>(edges_.size());
+      if (copy_exchanged(state, edges_, first_, end_)) continue;
       axis_roles from;
       for (int a = 0; a < axes; ++a) from.having[role_of[number / place[a] % roles]] |= 1u << a;
       for (int x = 0; x < roles; ++x) {
@@ -97,8 +100,8 @@ class role_graph {
           if (state_.data()[exchanged] != state)
             add(exchanged, price(collective::permute, both, from, to, t.extent(a) == t.extent(b)));
         }
+      end_.data()[state] = static_cast<int>(edges_.size());
     }
-    first_.data()[states_] = static_cast<int>(edges_.size());
     leave_detours();
   }
 
@@ -122,7 +125,7 @@ class role_graph {
     scratch<double> weight(size * size), some(size * lanes);
     scratch<int> improved(size), looked(size);  // when
     edge const* const edges = edges_.data();
-    int const* const first = first_.data();
+    int const *const first = first_.data(), *const end = end_.data();
     double* const to = some.data();
     int target[lanes]{};
     for (int next = 0; next < n;) {
@@ -145,7 +148,7 @@ class role_graph {
           for (int l = 0; l < width; ++l) row[l] = to[u * lanes + l];
           int const before = looked.data()[u];
           looked.data()[u] = ++now;
-          for (int e = first[u]; e < first[u + 1]; ++e) {
+          for (int e = first[u]; e < end[u]; ++e) {
             if (improved.data()[edges[e].to] < before) continue;
             double const* const other = to + edges[e].to * lanes;
             double const w = edges[e].weight;
@@ -196,6 +199,21 @@ class role_graph {
     return state + (digit_at(state, a) - digit_at(state, b)) * (place_[b] - place_[a]);
   }
 
+  /// Adds the edges of a state that is another one but for an exchange, if it is, to `list`, where
+  /// those of the other are.
+  constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
+                                scratch<int>& end) const {
+    auto const [a, b] = exchange_of(state);
+    if (a < 0) return false;
+    int const like = exchanged(state, a, b);
+    for (int e = first.data()[like]; e < end.data()[like]; ++e) {
+      edge const its = list.data()[e];
+      list.push_back({exchanged(its.to, a, b), its.weight});
+    }
+    end.data()[state] = static_cast<int>(list.size());
+    return true;
+  }
+
   /// Numbers the states in the order of their digits; the digits of each. Of alike axes (before[a]:
   /// the last one before a, or -1) the digits of a state ascend.
   constexpr std::vector<int> number_states(int numbers, int const* place, int const* before) {
@@ -225,31 +243,33 @@ class role_graph {
                            1e300);  // from one state, at two edges' end
     double* const d = direct.data();
     edge const* const edges = edges_.data();
-    int* const first = first_.data();
+    int const *const first = first_.data(), *const end = end_.data();
     std::vector<edge> kept;
-    scratch<int> kept_first(first_.size());
-    for (int u = 0; u < states_; ++u) {
+    scratch<int> kept_first(first_.size()), kept_end(first_.size());
+    for (int u = states_ - 1; u >= 0; --u) {
+      kept_first.data()[u] = static_cast<int>(kept.size());
+      if (copy_exchanged(u, kept, kept_first, kept_end)) continue;
       double longest = 0;
-      for (int e = first[u]; e < first[u + 1]; ++e) {
+      for (int e = first[u]; e < end[u]; ++e) {
         if (edges[e].weight > longest) longest = edges[e].weight;
         if (edges[e].weight < d[edges[e].to]) d[edges[e].to] = edges[e].weight;
       }
-      for (int e = first[u]; e < first[u + 1]; ++e)
-        for (int f = first[edges[e].to]; f < first[edges[e].to + 1]; ++f) {
+      for (int e = first[u]; e < end[u]; ++e)
+        for (int f = first[edges[e].to]; f < end[edges[e].to]; ++f) {
           double const both = edges[e].weight + edges[f].weight;
           if (both < d[edges[f].to] && both < longest) d[edges[f].to] = both;
         }
-      kept_first.data()[u] = static_cast<int>(kept.size());
-      for (int e = first[u]; e < first[u + 1]; ++e)
+      for (int e = first[u]; e < end[u]; ++e)
         if (edges[e].weight <= d[edges[e].to]) kept.push_back(edges[e]);
-      for (int e = first[u]; e < first[u + 1]; ++e) {
+      kept_end.data()[u] = static_cast<int>(kept.size());
+      for (int e = first[u]; e < end[u]; ++e) {
         d[edges[e].to] = 1e300;
-        for (int f = first[edges[e].to]; f < first[edges[e].to + 1]; ++f) d[edges[f].to] = 1e300;
+        for (int f = first[edges[e].to]; f < end[edges[e].to]; ++f) d[edges[f].to] = 1e300;
       }
     }
-    kept_first.data()[states_] = static_cast<int>(kept.size());
     edges_ = kept;
     first_ = kept_first;
+    end_ = kept_end;
   }
 
   shape extents_;
@@ -259,9 +279,9 @@ class role_graph {
   int place_[max_axes]{};      ///< of an axis' digit in a number
   int alike_[max_axes]{};      ///< the last axis before that is alike, to be exchanged; -1: none
   int states_ = 0;
-  scratch<int> state_;       ///< per number with a digit per axis
-  std::vector<edge> edges_;  ///< grouped by where they start
-  scratch<int> first_;       ///< per state: its first edge
+  scratch<int> state_;        ///< per number with a digit per axis
+  std::vector<edge> edges_;   ///< grouped by where they start
+  scratch<int> first_, end_;  ///< per state: its edges
 };
 
 }  // namespace ashlar::search
