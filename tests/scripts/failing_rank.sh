@@ -41,6 +41,11 @@ fails 3 all "[rank 0] error: no rank can go on" "no rank can go on"
 fails 3 foreign "[rank 2] error: an exception that is no std::exception"
 # Neighbours of rank 2 are told and throw too; whichever leaves first ends the job.
 fails 3 caught "main says: work: disk full on this rank only" "error: an exception left"
+# Nobody throws who waits for messages, as between nodes: the rank that failed ends the job alone.
+export ASHLAR_SHARED_MEMORY=off
+fails 3 one "[rank 2] error: work: disk full on this rank only"
+fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: an exception left"
+unset ASHLAR_SHARED_MEMORY
 output="$("$mpiexec" "${oversubscribe[@]}" -n 3 "$program" none 2>&1)" || { echo "$output"; exit 1; }
 [ "$(grep -c '^done 1$' <<<"$output")" -eq 3 ] || { echo "$output"; exit 1; }
 echo "failing_rank: all as expected"
