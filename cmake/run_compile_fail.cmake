@@ -28,6 +28,9 @@ endforeach()
 set(ENV{LC_ALL} C) # plain quotes, English
 
 if(NOT SOURCE) # both compilers look for PREFIX.gch
+  if(COMPILER MATCHES "clang")
+    list(APPEND command -fpch-instantiate-templates) # once, not again in each test
+  endif()
   execute_process(COMMAND ${command} -x c++-header "${PREFIX}" -o "${PREFIX}.gch"
     COMMAND_ERROR_IS_FATAL ANY)
   return()
