@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What a plan costs more than the optimum if it was made with α, β and flops that are up to 20 % wrong
-// (HiDup's table 5). bench/search --noise has more nets, machines and trials.
+// (HiDup's table 5, which reports the mean over trials as relative time: 100.2 % for one net).
+// bench/search --noise has more nets, machines and trials.
 //
-//   GPT and VGG13    at most 2 %, in every trial
+//   GPT and VGG13    at most 1 % in the mean of a net on a mesh and machine, and 2 % in every trial
 //   any net          at most 56 %, by proof: every term of the cost is between 0.8 and 1.25 of what
 //                    the search took it for, so a plan that seemed no dearer is dearer by 1.25 / 0.8
 //                    at most. A DLRM of few layers, of which two plans cost about the same, each
@@ -70,6 +71,7 @@ TEST_CASE("with α, β and flops wrong by up to 20 %, plans of GPT and VGG13 cos
         auto const best = search::optimal(net, t, truth);
         double const least = seconds_on(net, best, truth, truth);
         CHECK(least == doctest::Approx(best.seconds).epsilon(1e-9));
+        double sum = 0;
         for (std::uint64_t seed = 1; seed <= 20; ++seed) {
           auto const kind = seed % 2 == 0 ? noise::of_tiers : noise::of_collectives;
           double const more = regret(net, t, truth, disturbed(truth, 0.2, seed, kind), least);
@@ -77,7 +79,9 @@ TEST_CASE("with α, β and flops wrong by up to 20 %, plans of GPT and VGG13 cos
           CAPTURE(seed);
           CHECK(more >= -1e-9);
           CHECK(more <= 0.02);
+          sum += more;
         }
+        CHECK(sum / 20 <= 0.01);
         most = std::max(most, regret(net, t, truth, disturbed(truth, 0.9, 1), least));
       }
   CHECK(most > 0.02);  // of machines that are wrong by 90 %: the bound above can fail
