@@ -8,9 +8,7 @@
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/mesh/text.hpp>
-#include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
-#include <ashlar/search/optimal.hpp>
 #include <ashlar/support/parse_bytes.hpp>
 
 namespace search = ashlar::search;
@@ -35,11 +33,7 @@ ashlar::machine choose_machine(training_options const& o, ashlar::machine const&
 
 search::plan choose_layout(training_options const& o, search::problem const& problem,
                            ashlar::topology const& mesh, ashlar::machine const& machine) {
-  if (o.layout == "auto") return search::optimal(problem, mesh, machine);
-  auto unlimited = machine;  // a memory limit is for the search
-  unlimited.memory = 0;
-  if (o.layout == "data") return search::data_parallel(problem, mesh, unlimited);
-  if (o.layout == "tensor") return search::tensor_parallel(problem, mesh, unlimited);
+  if (auto const found = search_layout(o.layout, problem, mesh, machine)) return *found;
   return ashlar::io::load_plan(o.layout, problem, mesh, machine);
 }
 

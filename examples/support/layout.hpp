@@ -5,6 +5,7 @@
 
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <ashlar/machine/machine.hpp>
@@ -20,7 +21,13 @@ ashlar::topology choose_mesh(training_options const& o, int ranks);
 /// The machine that plans are priced for: a file, a preset or `usual`, with --memory-limit.
 ashlar::machine choose_machine(training_options const& o, ashlar::machine const& usual);
 
-/// The plan that --layout asks for. Throws ashlar::error if there is none.
+/// The plan called auto, data or tensor; none by another name.
+std::optional<ashlar::search::plan> search_layout(std::string const& layout,
+                                                  ashlar::search::problem const& problem,
+                                                  ashlar::topology const& mesh,
+                                                  ashlar::machine const& machine);
+
+/// The plan that --layout asks for, in a file if it is none of these. Throws ashlar::error if there is none.
 ashlar::search::plan choose_layout(training_options const& o,
                                    ashlar::search::problem const& problem,
                                    ashlar::topology const& mesh, ashlar::machine const& machine);
