@@ -6,6 +6,7 @@
 // and on one that is played on the host (tests/cuda/played): what they predict, gradients, losses of
 // training, and what a step sends. What runs on the device is one rank's part; a failure throws.
 
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -14,27 +15,15 @@
 #include <support/nets.hpp>
 #include <support/plans.hpp>
 
+#include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/search/optimal.hpp>
 
 namespace ashlar_test {
 
 namespace nn = ashlar::nn;
-
-/// The mesh of this process alone, on the host. Starts MPI where nobody has, and ends it then.
-inline ashlar::mesh host_alone() {
-  static struct mpi_of_one {
-    int started = 0;
-    mpi_of_one() {
-      MPI_Initialized(&started);
-      if (started == 0) MPI_Init(nullptr, nullptr);
-    }
-    ~mpi_of_one() {
-      if (started == 0) MPI_Finalize();
-    }
-  } const here;
-  return {MPI_COMM_SELF, {{"gpu", 1}}};
-}
 
 /// Ids [batch, 5] of 11 -> [batch, 5, 11], by every layer that runs on a device but flatten.
 inline auto every_layer() {
@@ -84,7 +73,13 @@ inline double apart(std::vector<double> const& made, std::vector<double> const& 
   return difference({made}, {right});
 }
 
-/// A net, its data, and what it does on one rank of the host in float.
+/// How far a net may be from the host's: predictions and gradients relative to the largest, and losses.
+struct tolerances {
+  double predictions, gradients, losses;
+};
+
+/// A net, its data, and what it does on one rank of the host in float. At most one in a program that does
+/// not begin MPI itself.
 template <class Net, class Batch>
 class device_trial {
  public:
@@ -94,45 +89,52 @@ class device_trial {
       : net_(net), batch_(batch), steps_(steps) {
     for (unsigned i = 0; i < 4; ++i)
       data_.push_back(random_batch<input>(batch, vocabulary, classes, i, 5));
-    auto const m = host_alone();
+    // MPI begins and ends here where nobody has begun it: nothing played needs it.
+    int begun = 0, argc = 0;
+    char** argv = nullptr;
+    MPI_Initialized(&begun);
+    std::optional<ashlar::mpi::environment> env;
+    if (begun == 0) env.emplace(argc, argv);
+    ashlar::mesh const m(MPI_COMM_SELF, {{"gpu", 1}});
     auto const problem = any_length(nn::describe<float>(net, batch));
     host_ = trace<float>(net, m, problem, plan_source(problem, m.topology(), m.machine()).whole(),
                          data_, steps);
   }
 
+  /// Holds the plans that split samples or layers or shard everything, the best, and `drawn` random ones.
   template <class T>
-  std::vector<search::plan> random_plans(ashlar::nccl::mesh const& m, int drawn) const {
+  void hold_all(ashlar::nccl::mesh const& m, int drawn, tolerances const& near) const {
     auto const problem = any_length(nn::describe<T>(net_, batch_));
+    std::vector<search::plan> plans{search::data_parallel(problem, m.topology(), m.machine()),
+                                    search::tensor_parallel(problem, m.topology(), m.machine()),
+                                    search::zero_3(problem, m.topology(), m.machine()),
+                                    search::optimal(problem, m.topology(), m.machine())};
     plan_source const source(problem, m.topology(), m.machine());
     std::mt19937 random(3);
-    std::vector<search::plan> all;
-    for (int i = 0; i < drawn; ++i) all.push_back(source.random(random));
-    return all;
+    for (int i = 0; i < drawn; ++i) plans.push_back(source.random(random));
+    for (auto const& plan : plans) hold<T>(m, problem, plan, near);
   }
 
-  /// Throws unless a plan gives what the host has: `near` relative to the largest value, losses within
-  /// `loss` of it.
+ private:
+  /// Throws unless a plan gives what the host has.
   template <class T>
-  void hold(ashlar::nccl::mesh const& m, search::plan const& plan, double near, double loss) const {
-    auto const problem = any_length(nn::describe<T>(net_, batch_));
+  void hold(ashlar::nccl::mesh const& m, search::problem const& problem, search::plan const& plan,
+            tolerances const& near) const {
     auto const made = trace<T>(net_, m, problem, plan, data_, steps_);
     std::string wrong = made.unplanned;
     auto const demand = [&](char const* what, double distance, double most) {
       if (!(distance <= most))
         wrong += std::string(what) + " differ by " + std::to_string(distance) + '\n';
     };
-    demand("predictions", apart(made.predicted, host_.predicted), near);
-    demand("gradients", difference(made.gradients, host_.gradients), near);
+    demand("predictions", apart(made.predicted, host_.predicted), near.predictions);
+    demand("gradients", difference(made.gradients, host_.gradients), near.gradients);
     double most = 0;
     for (std::size_t i = 0; i < made.losses.size(); ++i)
       most = std::max(most, std::abs(made.losses[i] - host_.losses[i]));
-    demand("losses", most, loss);
+    demand("losses", most, near.losses);
     if (!wrong.empty()) throw std::logic_error(wrong + describe(problem, plan));
   }
 
-  net_trace const& host() const { return host_; }
-
- private:
   Net net_;
   Batch batch_;
   int steps_;

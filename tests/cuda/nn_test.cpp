@@ -1,0 +1,39 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// A net with every layer that runs on a device, on GPU ranks: it predicts, learns and sends as on the host
+// in float, and nearly so in bfloat16, under plans of every sort.
+
+#include <doctest/doctest.h>
+#include <support/device_nets.hpp>
+#include <support/nccl_shared_device.hpp>
+#include <support/placed.hpp>
+
+#include <ashlar/comm/nccl/environment.hpp>
+
+namespace ashlar_test {
+namespace {
+
+/// Made when first asked for, by all ranks.
+ashlar::nccl::world const& ranks() {
+  static int argc = 0;
+  static char** argv = nullptr;
+  static ashlar::nccl::environment env(argc, argv);
+  return env.world();
+}
+
+template <class T>
+void hold_on_all_meshes(tolerances const& near) {
+  device_trial const trial(every_layer(), nn::token_batch{3, 5, 2}, 11, 11, 3);
+  for (auto const& t : topologies(world_size()))
+    trial.template hold_all<T>(ashlar::nccl::mesh(ranks(), t), t.ranks(), near);
+}
+
+}  // namespace
+
+TEST_CASE("every layer in float") { hold_on_all_meshes<float>({1e-5, 1e-5, 1e-5}); }
+
+TEST_CASE("every layer in bfloat16") { hold_on_all_meshes<ashlar::bfloat16>({0.05, 0.2, 0.2}); }
+
+}  // namespace ashlar_test
