@@ -64,8 +64,9 @@ class collective_handles {
   };
 
   static std::vector<std::shared_ptr<held>>& all() {
-    static std::vector<std::shared_ptr<held>> meshes;
-    return meshes;
+    // Never destroyed: an environment that is static, too, may finalize MPI after it would be.
+    static auto* const meshes = new std::vector<std::shared_ptr<held>>;
+    return *meshes;
   }
 
   template <class Condition>
