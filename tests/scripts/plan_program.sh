@@ -74,7 +74,8 @@ refused '"lots" is no size' "${gpt[@]}" --memory lots
 refused '"nowhere.json" is neither a file nor one of' "${gpt[@]}" --machine nowhere.json
 refused "an extent is not a number" "${gpt[@]}" --ranks gpu=0
 refused "two axes share one name" "${gpt[@]}" --ranks gpu=2,gpu=2
-refused "Merge axes of one tier" "${gpt[@]}" --ranks a=2,b=2,c=2,d=2,e=2
+refused "Merge axes of one tier" "${gpt[@]}" --ranks a=2,b=2,c=2,d=2,e=2 --pin '0.table=B,B,B,B,B'
+says "no baselines beside it" mlp --widths 64,256,10 --batch 8 --ranks a=2,b=2,c=2,d=2,e=2
 refused "The nearest are" "${gpt[@]}" --pin 'gelu.x=S(0),P'
 refused "a pin is written ELEMENT.TENSOR=PLACEMENT" "${gpt[@]}" --pin x
 refused "there is no element 99" "${gpt[@]}" --pin '99.x=B,B'
