@@ -144,7 +144,7 @@ TEST_CASE("equal seeds and evaluations give equal results; progress never goes b
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=4");
   auto m = ashlar::machines::gpu_cluster;
-  for (std::int64_t const memory : {std::int64_t{0}, optimal(net, t, m).memory * 8 / 10}) {
+  for (std::int64_t const memory : {std::int64_t{0}, optimal(net, t, m).memory * 9 / 10}) {
     m.memory = memory;
     for (auto const& a : search::algorithms()) {
       CAPTURE(a.name);
