@@ -94,7 +94,7 @@ class align {
     effort_ = effort;
     for (int best = -1;;) {
       if (effort_ < 0 && most_ < unreachable) return -1;
-      if (effort_ < 0) open.clear();
+      if (effort_ < 0) open.clear(), seen.clear();  // straight on, also where others were before
       auto next = static_cast<int>(all_.size());
       expand(best);
       if (best >= 0 && at(best).next > 0) push(best);
