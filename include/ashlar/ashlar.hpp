@@ -13,7 +13,7 @@
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 #include <ashlar/nn/pooling.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>

@@ -8,7 +8,7 @@
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>
 #include <ashlar/nn/linear.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

@@ -3,7 +3,7 @@
 // expect: nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].
 
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

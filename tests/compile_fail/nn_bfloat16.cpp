@@ -3,7 +3,7 @@
 // expect: nn::place: models on the host are of float or double. Place the net as nn::place<float>(...), or as bfloat16 on a mesh of devices.
 
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

@@ -3,7 +3,7 @@
 // expect: nn::bottom_mlp: only described, for the search: a model has no second input.
 
 #include <ashlar/nn/dlrm.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

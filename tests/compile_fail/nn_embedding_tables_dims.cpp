@@ -5,7 +5,7 @@
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/embedding_tables.hpp>
 #include <ashlar/nn/flatten.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

@@ -6,7 +6,7 @@
 #include <ashlar/nn/embedding_tables.hpp>
 #include <ashlar/nn/interaction.hpp>
 #include <ashlar/nn/linear.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

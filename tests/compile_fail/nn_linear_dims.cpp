@@ -3,7 +3,7 @@
 // expect: nn::linear: the input has no dims beside those the layer takes.
 
 #include <ashlar/nn/linear.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

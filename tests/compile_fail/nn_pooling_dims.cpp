@@ -4,7 +4,7 @@
 
 #include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/flatten.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 #include <ashlar/nn/pooling.hpp>
 
 namespace nn = ashlar::nn;

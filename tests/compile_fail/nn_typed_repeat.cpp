@@ -3,7 +3,7 @@
 // expect: nn::place: repeat(n, block) has a run-time n. A typed model needs the form repeat<n>(block).
 
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 
 namespace nn = ashlar::nn;
 

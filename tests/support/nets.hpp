@@ -7,7 +7,7 @@
 #include <random>
 #include <vector>
 
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 #include <ashlar/train/trainer.hpp>
 
 namespace ashlar_test {

@@ -3,23 +3,23 @@
 
 #pragma once
 
-// A net placed on a mesh by a plan: what a trainer trains.
-//
-//   auto model = nn::place<float>(net, mesh, plan);                   a run-time plan
-//   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
+// A net placed on a mesh by a plan (nn/place.hpp): what a trainer trains.
 //
 // Every redistribution that the model makes is in search::schedule(problem, plan), in that order.
-// The mesh is any basic_mesh: what the net computes on follows from it. Inputs are [batch, seq] token ids where the net begins with an embedding, images [batch, channels,
-// height, width] where it begins with convolution or pooling, else [rows, features]. Targets are one
-// per row of the logits: they have the extents of the net's output but its last dim.
+// The mesh is any basic_mesh: what the net computes on follows from it. Inputs are [batch, seq] token
+// ids where the net begins with an embedding, images [batch, channels, height, width] where it begins
+// with convolution or pooling, else [rows, features]. Targets are one per row of the logits: they have
+// the extents of the net's output but its last dim.
 
+#include <cstdint>
 #include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
-#include <ashlar/nn/describe.hpp>
-#include <ashlar/search/halo.hpp>
-#include <ashlar/search/legal.hpp>
-#include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/nn/cross_entropy.hpp>
+#include <ashlar/support/accumulation.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
@@ -176,128 +176,5 @@ class model {
   Placed placed_;
   Loss loss_;
 };
-
-namespace detail {
-
-template <class T, class Processor, class Layer, class Plan, class Cursor, class LossCursor>
-auto place_with(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan,
-                Cursor const& cursor, LossCursor const& loss_cursor, std::uint64_t seed) {
-  static_assert(!std::is_same_v<T, bfloat16> || !Processor::is_host,
-                "nn::place: models on the host are of float or double. Place the net as "
-                "nn::place<float>(...), or as bfloat16 on a mesh of devices.");
-  static_assert(!std::is_integral_v<T>,
-                "nn::place: integers are types of tensors, not of layers. Place the net as "
-                "nn::place<float>(...).");
-  using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, accumulation_t<T>>;
-  constexpr int x_rank = input_rank<Layer>();
-  constexpr int y_rank = Layer::template y_rank<x_rank>;
-  stream_counter streams{seed};
-  auto placed = nn::place_part<T, x_rank>(net, m, plan.input, cursor, streams);
-  shape targets = nn::output_extents(net, plan.input);
-  auto loss = softmax_cross_entropy().template place<T, y_rank>(loss_cursor.choice(),
-                                                                targets[y_rank - 1]);
-  targets.extent.pop_back();
-  return model<T, Processor, input, x_rank, y_rank - 1, decltype(placed), decltype(loss)>(
-      m, plan.input, targets, plan.micro_batches, seed, std::move(placed), std::move(loss));
-}
-
-template <class T, class Layer, class Processor, class Plan>
-void check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan) {
-  if (!(plan.mesh == m.topology()))
-    throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
-                                 " but the model is placed on " + to_string(m.topology()) + ".");
-  auto const another = [](std::string const& why) {
-    return error("nn::place",
-                 "the plan was made for another net: " + why + " Search again for this net.");
-  };
-  auto const problem = [&] {
-    try {
-      return describe<T>(net, plan.input, plan.micro_batches);
-    } catch (error const& e) {
-      throw another("on its batches of " + to_string(plan.input) + ", " + e.what());
-    }
-  }();
-  m.require_agreement(search::fingerprint(plan), "nn::place", "the ranks have different plans");
-  if (plan.size() != problem.size())
-    throw another("it has " + std::to_string(plan.size()) + " elements, this net has " +
-                  std::to_string(problem.size()) + ".");
-  if (plan.problem_hash != search::hash(problem))
-    throw another("it has other extents, layers or another element type.");
-  if (plan.recomputed < 0 || plan.recomputed > problem.segments)
-    throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
-                                 " segments, this net has " + std::to_string(problem.segments) +
-                                 ".");
-  for (int i = 0; i < plan.size(); ++i) {
-    if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
-      throw error("nn::place", "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
-                                   ") of the plan lies as no rule of that layer permits.");
-    if (auto const axes = search::halo_axes(problem.spec(i), plan[i], m.topology()); !axes.empty())
-      throw error("nn::place",
-                  "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
-                      ") splits the rows of its images along " +
-                      std::string(m.topology().axis[axes[0]].name.view()) +
-                      ", and the exchange of halos does not run yet. Make the net without .halo "
-                      "and search again.");
-    if (problem[i].kind == search::element_kind::residual_end &&
-        !(plan[i] == plan[problem[i].partner]))
-      throw error("nn::place", "the two ends of the residual, elements " +
-                                   std::to_string(problem[i].partner) + " and " +
-                                   std::to_string(i) + " of the plan, lie differently.");
-  }
-}
-
-}  // namespace detail
-
-/// Places `net` by a run-time plan. Parameters are drawn from (seed, global index), so they do not
-/// depend on the plan. Communicates: one all-reduce of 16 bytes, to make sure that all ranks have the
-/// same plan.
-/// Throws ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
-template <class T, class Layer, class Processor>
-auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
-           std::uint64_t seed = 0) {
-  detail::check_plan<T>(net, m, plan);
-  run_time_cursor<Processor> const cursor{&plan, 0};
-  return detail::place_with<T>(net, m, plan, cursor, cursor.advance(plan.size() - 1), seed);
-}
-
-/// Places `net` by a plan that the compiler knows: every tensor of the model is typed.
-template <class T, class Layer, class Processor, auto const& Plan>
-auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>,
-           std::uint64_t seed = 0) {
-  static_assert(element_count<Layer>() > 0,
-                "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
-                "repeat<n>(block).");
-  detail::check_plan<T>(net, m, Plan);
-  return detail::place_with<T>(net, m, Plan, compile_time_cursor<Plan, 0, Processor>{},
-                               compile_time_cursor<Plan, element_count<Layer>(), Processor>{},
-                               seed);
-}
-
-/// A plan with a capacity known to the compiler, used as a run-time value.
-template <class T, class Layer, class Processor, int Capacity>
-requires(Capacity != search::dynamic_size) auto place(Layer const& net,
-                                                      basic_mesh<Processor> const& m,
-                                                      search::basic_plan<Capacity> const& fixed,
-                                                      std::uint64_t seed = 0) {
-  search::plan plan;
-  plan.mesh = fixed.mesh;
-  plan.input = fixed.input;
-  plan.micro_batches = fixed.micro_batches;
-  plan.recomputed = fixed.recomputed;
-  plan.problem_hash = fixed.problem_hash;
-  plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
-  return place<T>(net, m, plan, seed);
-}
-
-/// A plan in pipeline stages: these do not run yet, so all but one stage are refused.
-template <class T, class Layer, class Processor>
-auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
-           std::uint64_t seed = 0) {
-  if (p.stages.size() > 1)
-    throw error("nn::place", "the plan has " + std::to_string(p.stages.size()) +
-                                 " pipeline stages, and these do not run yet. Plan without them: "
-                                 "search::optimal, or search::pipeline with {.stages = {1}}.");
-  return place<T>(net, m, p.chosen, seed);
-}
 
 }  // namespace ashlar::nn

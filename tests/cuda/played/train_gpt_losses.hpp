@@ -14,7 +14,7 @@
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/train/trainer.hpp>
 

@@ -12,7 +12,7 @@
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
-#include <ashlar/nn/model.hpp>
+#include <ashlar/nn/place.hpp>
 #include <ashlar/nn/residual.hpp>
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/train/trainer.hpp>
