@@ -3,52 +3,44 @@
 // ranks: 1 2 4
 
 // Meshes of ranks with a device each, on a device: one that all ranks share, where there are no more
-// (support/nccl_shared_device.hpp). The same cases as played on the host (tests/cuda/played), and the bits
+// (support/gpu_ranks.hpp). The same cases as played on the host (tests/cuda/played), and the bits
 // of ordered sums.
 
 #include <doctest/doctest.h>
+#include <support/gpu_ranks.hpp>
 #include <support/nccl_mesh_cases.hpp>
-#include <support/nccl_shared_device.hpp>
-
-#include <ashlar/comm/nccl/environment.hpp>
 
 namespace ashlar_test {
 namespace {
 
-/// The environment of the program, made when first asked for, by all ranks.
-world const& ranks() {
-  static int argc = 0;
-  static char** argv = nullptr;
-  static ashlar::nccl::environment env(argc, argv);
-  return env.world();
-}
-
 ashlar::topology grid() {
-  int const n = ranks().size();
+  int const n = gpu_ranks().size();
   return {{"node", n >= 4 ? n / 2 : 1}, {"gpu", n >= 4 ? 2 : n}};
 }
 
 TEST_CASE("redistribute, and the bytes that are recorded") {
-  redistribute_at_once(ranks(), grid(), pairs(grid(), 7));
+  redistribute_at_once(gpu_ranks(), grid(), pairs(grid(), 7));
 }
 
 TEST_CASE("redistributions beside the program, several at a time") {
-  redistribute_beside(ranks(), grid(), pairs(grid(), 17));
+  redistribute_beside(gpu_ranks(), grid(), pairs(grid(), 17));
 }
 
-TEST_CASE("values of the host") { reduce_values_of_the_host(ranks()); }
+TEST_CASE("values of the host") { reduce_values_of_the_host(gpu_ranks()); }
 
-TEST_CASE("several meshes of one program, and shards of no elements") { several_meshes(ranks()); }
+TEST_CASE("several meshes of one program, and shards of no elements") {
+  several_meshes(gpu_ranks());
+}
 
 /// The sum over all ranks of values whose sum depends on the order, as the replay sums.
 template <class T>
 void check_ordered_sums(std::int64_t elements) {
-  ashlar::topology const t{{"gpu", ranks().size()}};
+  ashlar::topology const t{{"gpu", gpu_ranks().size()}};
   auto const value = [](int addend, int i) {
     return static_cast<T>(float((i * 7919 + 104729 * addend) % 1009 - 500) *
                           (i % 3 != 0 ? 0.1f : 1e6f));
   };
-  mesh const m(ranks(), t, ashlar::machines::workstation, ashlar::nccl::sums::ordered);
+  mesh const m(gpu_ranks(), t, ashlar::machines::workstation, ashlar::nccl::sums::ordered);
   using tensor = ashlar::tensor<T, 1, ashlar::dynamic, ashlar::cuda::processor>;
   auto const stream = m.processor().stream;
   tensor x(m, {elements}, {ashlar::partial()});

@@ -7,27 +7,17 @@
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>
-#include <support/nccl_shared_device.hpp>
+#include <support/gpu_ranks.hpp>
 #include <support/placed.hpp>
-
-#include <ashlar/comm/nccl/environment.hpp>
 
 namespace ashlar_test {
 namespace {
-
-/// Made when first asked for, by all ranks.
-ashlar::nccl::world const& ranks() {
-  static int argc = 0;
-  static char** argv = nullptr;
-  static ashlar::nccl::environment env(argc, argv);
-  return env.world();
-}
 
 template <class T>
 void hold_on_all_meshes(tolerances const& near) {
   device_trial const trial(every_layer(), nn::token_batch{3, 5, 2}, 11, 11, 3);
   for (auto const& t : topologies(world_size()))
-    trial.template hold_all<T>(ashlar::nccl::mesh(ranks(), t), t.ranks(), near);
+    trial.template hold_all<T>(ashlar::nccl::mesh(gpu_ranks(), t), t.ranks(), near);
 }
 
 }  // namespace

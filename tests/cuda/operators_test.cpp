@@ -7,25 +7,15 @@
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>
-#include <support/nccl_shared_device.hpp>
-
-#include <ashlar/comm/nccl/environment.hpp>
+#include <support/gpu_ranks.hpp>
 
 namespace ashlar_test {
 namespace {
 
-/// The environment of the program, made when first asked for, by all ranks.
-ashlar::nccl::world const& ranks() {
-  static int argc = 0;
-  static char** argv = nullptr;
-  static ashlar::nccl::environment env(argc, argv);
-  return env.world();
-}
-
-device_mesh row() { return {ranks(), {{"gpu", ranks().size()}}}; }
+device_mesh row() { return {gpu_ranks(), {{"gpu", gpu_ranks().size()}}}; }
 device_mesh mesh() {
-  if (ranks().size() < 4) return row();
-  return {ranks(), {{"node", ranks().size() / 2}, {"gpu", 2}}};
+  if (gpu_ranks().size() < 4) return row();
+  return {gpu_ranks(), {{"node", gpu_ranks().size() / 2}, {"gpu", 2}}};
 }
 
 TEST_CASE("operators") { check_operators(mesh()); }

@@ -6,24 +6,15 @@
 // placements, random values against those of a mesh of the same ranks on the host.
 
 #include <doctest/doctest.h>
-#include <support/nccl_shared_device.hpp>
+#include <support/gpu_ranks.hpp>
 #include <support/placement_cases.hpp>
 
 #include <ashlar/comm/nccl/backend.hpp>
-#include <ashlar/comm/nccl/environment.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar_test {
 namespace {
-
-/// Made when first asked for, by all ranks.
-ashlar::nccl::world const& ranks() {
-  static int argc = 0;
-  static char** argv = nullptr;
-  static ashlar::nccl::environment env(argc, argv);
-  return env.world();
-}
 
 template <class T>
 std::vector<T> numbers(ashlar::shape const& extents) {
@@ -35,7 +26,7 @@ std::vector<T> numbers(ashlar::shape const& extents) {
 
 template <class T>
 void try_pairs(ashlar::topology const& t, ashlar::shape const& extents) {
-  ashlar::nccl::mesh const m(ranks(), t);
+  ashlar::nccl::mesh const m(gpu_ranks(), t);
   auto const values = numbers<T>(extents);
   auto const states = all_placements(2, m.axes(), {ashlar::reduction::sum});
   int wrong = 0;
@@ -61,7 +52,7 @@ TEST_CASE("every pair of placements") {
 
 TEST_CASE("random tensors have the host's values") {
   for (auto const& t : topologies(world_size())) {
-    ashlar::nccl::mesh const m(ranks(), t);
+    ashlar::nccl::mesh const m(gpu_ranks(), t);
     ashlar::mesh const host(MPI_COMM_WORLD, t);
     for (auto const& p : all_placements(2, m.axes(), {ashlar::reduction::sum})) {
       auto const here = ashlar::to_full(ashlar::normal<float, 2>(m, {9, 14}, p, {.seed = 3}));
