@@ -112,27 +112,12 @@ run_all() {
   describe_machine >"$work/machine.txt"
 }
 
-# Replaces what is between the markers of the page by the tables of the figures.
-write_page() {
-  local from="$1" to="$2" line name words
-  while IFS= read -r line; do
-    case "$line" in
-      '<!-- begin '*)
-        printf '%s\n' "$line"
-        name="${line#<!-- begin }"
-        name="${name% -->}"
-        if [ "$name" = machine ]; then
-          cat "$figures/machine.txt"
-        else
-          read -r -a words <<<"$name" # which table, of which setting
-          bench/results/table.sh "$figures" "${words[@]}"
-        fi
-        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
-        ;;
-    esac
-    printf '%s\n' "$line"
-  done <"$from" >"$to"
+# table <name> <setting>...: as Markdown.
+table() {
+  if [ "$1" = machine ]; then cat "$figures/machine.txt"; else bench/results/table.sh "$figures" "$@"; fi
 }
+# shellcheck source=bench/support/page.sh
+. bench/support/page.sh
 
 start=$SECONDS
 if [ "$install" = yes ]; then

@@ -69,25 +69,12 @@ table() {
   awk -F, -v table="$1" -f bench/results/table.awk -f bench/results/cuda.awk "$source"
 }
 
-# Replaces what is between the markers of the page.
-write_page() {
-  local line name
-  while IFS= read -r line; do
-    printf '%s\n' "$line"
-    case "$line" in
-      '<!-- begin '*)
-        name="${line#<!-- begin }"
-        table "${name% -->}"
-        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
-        printf '%s\n' "$line"
-        ;;
-    esac
-  done <"$template" >"$1"
-}
+# shellcheck source=bench/support/page.sh
+. bench/support/page.sh
 
 if [ "$report_only" = yes ]; then
   mkdir -p "$figures"
-  write_page "$figures/page.md"
+  write_page "$template" "$figures/page.md"
   mv "$figures/page.md" "$page"
   printf 'Page: %s\n' "$page"
   exit 0
@@ -219,7 +206,7 @@ describe_machine >"$work/figures/machine.txt"
 mkdir -p "$figures"
 rm -f "$figures"/*.csv "$figures/machine.txt"
 mv "$work/figures"/* "$figures/"
-write_page "$figures/page.md"
+write_page "$template" "$figures/page.md"
 mv "$figures/page.md" "$page"
 printf '\n'
 cat "$figures/machine.txt" "$figures/parts.csv"

@@ -50,8 +50,8 @@ if [ "$report_only" = no ]; then
     "$(g++ --version | head -n 1)" "$runs" $((runs / 2)) "$seconds" >"$figures/machine.txt"
 fi
 
-# table <mesh>: as Markdown. Rows of one net follow each other; the first has its name.
-table() {
+# table_of <mesh>: as Markdown. Rows of one net follow each other; the first has its name.
+table_of() {
   awk -F, -v mesh="$1" '
     NR == 1 {
       for (i = 1; i <= NF; ++i) c[$i] = i
@@ -107,28 +107,18 @@ noise() {
     }' "$figures/noise.csv"
 }
 
-# Replaces what is between the markers of the page.
-write_page() {
-  local line name
-  while IFS= read -r line; do
-    printf '%s\n' "$line"
-    case "$line" in
-      '<!-- begin '*)
-        name="${line#<!-- begin }"
-        name="${name% -->}"
-        case "$name" in
-          machine) cat "$figures/machine.txt" ;;
-          noise) noise ;;
-          *) table "$name" ;;
-        esac
-        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
-        printf '%s\n' "$line"
-        ;;
-    esac
-  done <"$page" >"$figures/page.md"
+# table <name>...: what stands at the marker of this name; that of a mesh has a word an axis.
+table() {
+  case "$1" in
+    machine) cat "$figures/machine.txt" ;;
+    noise) noise ;;
+    *) table_of "$*" ;;
+  esac
 }
+# shellcheck source=bench/support/page.sh
+. bench/support/page.sh
 
-write_page
+write_page "$page" "$figures/page.md"
 if command -v gnuplot >/dev/null 2>&1; then
   gnuplot -e "folder='$figures'" bench/results/search.gp
 else

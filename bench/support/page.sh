@@ -1,0 +1,25 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# Sourced by the scripts that make a page of bench/results: write_page puts the tables of this run between
+# the page's markers `<!-- begin NAME -->` and `<!-- end -->`. What stands outside them stays.
+#
+#   table NAME...   of the script that sources this: prints the table of a marker, given its words
+
+# write_page <page> <new page>
+write_page() {
+  local from="$1" to="$2" line name words
+  while IFS= read -r line; do
+    printf '%s\n' "$line"
+    case "$line" in
+      '<!-- begin '*)
+        name="${line#<!-- begin }"
+        read -r -a words <<<"${name% -->}"
+        table "${words[@]}"
+        while IFS= read -r line && [ "${line#<!-- end}" = "$line" ]; do :; done
+        printf '%s\n' "$line"
+        ;;
+    esac
+  done <"$from" >"$to"
+}
