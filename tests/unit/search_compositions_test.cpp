@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 
+#include <ashlar/machine/presets.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/factored.hpp>
 #include <ashlar/search/legal.hpp>
@@ -99,6 +100,47 @@ TEST_CASE(
     CHECK(plan.gap < 0.05);
     // What a coarse mesh can do without exchanging axes, the finer one can.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
+  }
+}
+
+/// `blocks` GPT blocks, of which attention and the layers around it see other dims.
+search::problem gpt_net(int blocks) {
+  search::problem net;
+  net.micro_batches = 128;
+  shape const x{8, 1024, 8192}, qkv{8, 1024, 3 * 8192};
+  net.add(embedding_spec({8, 1024}, 50257, 8192));
+  for (int b = 0; b < blocks; ++b) {
+    add_residual(net, x, [&](search::problem& p) {
+      p.add(layer_norm_spec(x));
+      p.add(linear_spec(x, 3 * 8192));
+      p.add(attention_spec(qkv, 64));
+      p.add(linear_spec(x, 8192));
+    });
+    add_residual(net, x, [&](search::problem& p) {
+      p.add(layer_norm_spec(x));
+      p.add(linear_spec(x, 4 * 8192));
+      p.add(linear_spec({8, 1024, 4 * 8192}, 8192));
+    });
+  }
+  net.add(cross_entropy_spec(x));
+  return net;
+}
+
+TEST_CASE("out of effort, the search for placements ends with a plan that costs what it says") {
+  auto const m = ashlar::machines::piz_daint;
+  auto const t = parse_topology("a=4:inter,b=4:inter,c=8:inter");
+  auto const net = gpt_net(4);
+  search::chain_model<-1, search::composition_planner> model(net, t, m, any_choice{},
+                                                             pruning::by_time);
+  search::bounded_choices<-1, search::composition_planner> bounds(model);
+  bounds.restrict();
+  double const bound = search::chain_solver<-1, search::composition_planner>(model).solve();
+  bounds.narrow(bound);
+  for (int effort = 0; effort < 1500; effort += 100) {
+    CAPTURE(effort);
+    auto const plan = search::detail::align<-1>(model).plan(bound, effort);
+    check_plan(plan, net, t, m);
+    CHECK(plan.seconds > bound * (1 + 1e-9));  // else there was no need to go straight on
   }
 }
 
