@@ -15,6 +15,7 @@
 #include <support/message_of.hpp>
 
 #include <ashlar/comm/shared/direct_transfer.hpp>
+#include <ashlar/comm/shared/eager_transfer.hpp>
 
 namespace ashlar_test {
 namespace {
@@ -29,18 +30,27 @@ struct node {
     for (int r = 0; r < ranks; ++r) {
       slots.push_back(std::make_unique<shared::slot>());
       memory.push_back(std::make_unique<std::byte[]>(4 * array_bytes));
+      stages.push_back(std::make_unique<std::byte[]>(2 * shared::stage_bytes));
       neighbours.slots.push_back(slots.back().get());
       neighbours.windows.push_back(memory.back().get());
+      neighbours.stages.push_back(stages.back().get());
     }
+    neighbours.most_staged = shared::stage_bytes;
   }
   std::vector<std::unique_ptr<shared::slot>> slots;
-  std::vector<std::unique_ptr<std::byte[]>> memory;
+  std::vector<std::unique_ptr<std::byte[]>> memory, stages;
   shared::neighbourhood neighbours;
 };
 
 struct handshake_trial {
   step s;
   shape extents;
+  int root = -1;  ///< of a broadcast or reduce of the flat array
+
+  transfer as_transfer(topology const& t, coordinates const& here) const {
+    if (root < 0) return make_transfer(s, extents, t, here);
+    return flat_rooted(s.kind, extents[0] * extents[1], {0}, t, here, root % t.group_size({0}));
+  }
 };
 
 /// Steps of each kind along the one axis, small and large.
@@ -54,6 +64,10 @@ std::vector<handshake_trial> trials() {
     all.push_back({{collective::reduce_scatter, {0}, sums, columns}, e});
     all.push_back({{collective::all_reduce, {0}, sums, whole}, e});
     all.push_back({{collective::all_to_all, {0}, rows, columns}, e});
+    for (int const root : {0, 1}) {  // some wait for nobody
+      all.push_back({{collective::broadcast, {0}, whole, whole}, e, root});
+      all.push_back({{collective::reduce, {0}, sums, whole}, e, root});
+    }
   }
   return all;
 }
@@ -64,6 +78,7 @@ std::int32_t value(int round, std::int64_t index, int rank) {
 }
 
 std::int64_t flat(shape const& e, box const& b, std::int64_t i) {
+  if (b.rank() == 1) return b[0].begin + i;
   std::int64_t const columns = b[1].size;
   return (b[0].begin + i / columns) * e[1] + b[1].begin + i % columns;
 }
@@ -78,29 +93,43 @@ int play(node& n, int rank, int ranks, int rounds) {
   int wrong = 0;
   auto* const base = n.memory[static_cast<std::size_t>(rank)].get();
   for (int round = 1; round <= rounds; ++round) {
-    auto const& [s, extents] = all[static_cast<std::size_t>(round * 5) % all.size()];
-    auto const what = make_transfer(s, extents, t, here);
+    auto const& trial = all[static_cast<std::size_t>(round * 5) % all.size()];
+    auto const& extents = trial.extents;
+    auto const what = trial.as_transfer(t, here);
     std::int64_t const at = (round % 2) * array_bytes;  // the memory of the transfer before last
     auto* const source = reinterpret_cast<std::int32_t*>(base + at);
     auto* const target = reinterpret_cast<std::int32_t*>(base + 2 * array_bytes + at);
-    bool const reduces = what.reduces();
-    box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
-    for (std::int64_t i = 0; i < from.elements(); ++i)
-      source[i] = value(round, flat(extents, from, i), reduces ? rank : 0);
-    bool const shares = round % 17 != 0 || rank != 0;  // now and then a shard is elsewhere
-    shared::direct_transfer direct(what, element_type::i32, n.neighbours,
-                                   static_cast<std::uint64_t>(round), target,
-                                   shares ? at : shared::not_shared, 2 * array_bytes + at);
-    while (!direct.advance())
-      if (random() % 2 == 0) std::this_thread::yield();
+    bool const reduces = what.reduces(), is_own = reduces || trial.root >= 0;
+    for (std::int64_t i = 0; i < what.from.elements(); ++i)
+      source[i] = value(round, flat(extents, what.from, i), is_own ? rank : 0);
+    auto const epoch = static_cast<std::uint64_t>(round);
+    auto const wait = [&](auto& transfer) {
+      while (!transfer.advance())
+        if (random() % 2 == 0) std::this_thread::yield();
+    };
+    bool as_messages = false;
+    if (shared::eager_transfer::carries(what, element_type::i32, n.neighbours)) {
+      shared::eager_transfer eager(what, element_type::i32, n.neighbours, epoch, source, target);
+      wait(eager);
+    } else {
+      bool const shares = round % 17 != 0 || rank != 0;  // now and then a shard is elsewhere
+      shared::direct_transfer direct(what, element_type::i32, n.neighbours, epoch, target,
+                                     shares ? at : shared::not_shared, 2 * array_bytes + at);
+      wait(direct);
+      as_messages = direct.must_be_messages();
+      CHECK(as_messages == (round % 17 == 0));
+    }
     // From here on the source is my own again.
-    for (std::int64_t i = 0; i < from.elements(); ++i) source[i] = -1;
-    CHECK(direct.must_be_messages() == (round % 17 == 0));
-    if (direct.must_be_messages()) continue;
-    for (std::int64_t i = 0; i < to.elements(); ++i) {
+    for (std::int64_t i = 0; i < what.from.elements(); ++i) source[i] = -1;
+    bool const receives = trial.root < 0 || !reduces || rank == what.partner;
+    if (as_messages || !receives) continue;
+    for (std::int64_t i = 0; i < what.to.elements(); ++i) {
       std::int32_t expected = 0;
       for (int r = 0; r < (reduces ? ranks : 1); ++r)
-        expected += value(round, flat(extents, to, i), r);
+        expected += value(round, flat(extents, what.to, i),
+                          reduces  ? r
+                          : is_own ? what.partner
+                                   : 0);
       if (target[i] != expected) ++wrong;
     }
   }

@@ -20,6 +20,7 @@
 // modulo the size of the group, in accumulation_t of the element type, rounded once. A ring visits the
 // addends in that order too.
 
+#include <algorithm>
 #include <vector>
 
 #include <ashlar/comm/strided_block.hpp>
@@ -31,10 +32,11 @@ struct transfer {
   collective kind = collective::slice;
   axis_list axes;
   reduction op = reduction::sum;
-  int members = 1;    ///< of the group
-  int index = 0;      ///< mine in it
-  int partner = -1;   ///< of a pairwise permute; the root of a broadcast or reduce
-  box from, to;       ///< my shard before and after
+  int members = 1;                  ///< of the group
+  int index = 0;                    ///< mine in it
+  int partner = -1;                 ///< of a pairwise permute; the root of a broadcast or reduce
+  box from, to;                     ///< my shard before and after
+  std::int64_t largest_source = 0;  ///< elements of the largest shard before, of all members
   bool pads = false;  ///< zero_pad: elements outside receives[0] become the reduction's identity
   /// Per member: what comes out of its shard into mine, and what goes out of mine into its. For a
   /// reduction the source is any member's shard: they lie alike. Blocks to myself included.
@@ -81,6 +83,7 @@ inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, to
   x.members = t.group_size(axes);
   x.index = t.index_in_group(here, axes);
   x.from = x.to = detail::flat_box({0, elements});
+  x.largest_source = elements;
   for (int j = 0; j < x.members; ++j) {
     auto const part = detail::flat_block(balanced_part({0, elements}, x.members, j), elements);
     x.sends.push_back(part);
@@ -101,6 +104,7 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
   x.index = t.index_in_group(here, axes);
   x.partner = root;
   x.from = x.to = detail::flat_box({0, elements});
+  x.largest_source = elements;
   auto const whole = detail::flat_block({0, elements}, elements);
   bool const is_root = x.index == root;
   for (int j = 0; j < x.members; ++j) {
@@ -138,6 +142,7 @@ inline transfer make_transfer(step const& s, shape const& extents, topology cons
   for (int j = 0; j < x.members; ++j) {
     auto const member = t.member(here, s.axes, j);
     box const before = local_box(extents, t, s.from, member);
+    x.largest_source = std::max(x.largest_source, before.elements());
     box const after = local_box(extents, t, s.to, member);
     if (s.kind == collective::reduce_scatter) {
       x.sends.emplace_back(after, from, after);

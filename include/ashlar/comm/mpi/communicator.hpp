@@ -5,6 +5,7 @@
 
 // The communicator on MPI. For each transfer:
 //
+//   all members on one node, all shards small              eager (shared/eager_transfer.hpp)
 //   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
 //   else                                                   messages (message_transfer.hpp), by the
 //                                                          algorithm that choice.hpp takes
@@ -13,6 +14,7 @@
 // together. Group communicators are made when opened (MPI_Comm_split over the whole mesh, so every
 // rank must come by) and kept.
 
+#include <algorithm>
 #include <unordered_map>
 #include <variant>
 
@@ -23,6 +25,7 @@
 #include <ashlar/comm/mpi/shared_window.hpp>
 #include <ashlar/comm/mpi/waiting.hpp>
 #include <ashlar/comm/shared/direct_transfer.hpp>
+#include <ashlar/comm/shared/eager_transfer.hpp>
 #include <ashlar/support/exception_watch.hpp>
 
 namespace ashlar::mpi {
@@ -31,8 +34,8 @@ class communicator final : public ashlar::communicator {
  public:
   /// Expects: the handles' communicator has as many ranks as `t`. `memory` is where the shards come
   /// from; it and the others outlive this.
-  communicator(collective_handles& handles, topology const& t, shared_window const& window,
-               arena& memory, progress& order, waiting const& wait)
+  communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
+               progress& order, waiting const& wait)
       : topology_(t), choices_(choices_from_environment(handles.comm())), handles_(&handles),
         window_(&window), memory_(&memory), order_(&order), waiting_(&wait) {
     int rank = 0;
@@ -46,7 +49,12 @@ class communicator final : public ashlar::communicator {
     try {
       waiting_->until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });
       auto const& g = group_of(s.what->axes);
-      if (!g.is_on_node || !run_direct(s, g)) run_messages(s, g);
+      if (goes_eager(s, g)) {
+        auto eager = start_eager(s, g);
+        waiting_->until([&] { return eager.advance(); });
+      } else if (!g.is_on_node || !run_direct(s, g)) {
+        run_messages(s, g);
+      }
     } catch (...) {
       order_->abandon();
       throw;
@@ -95,9 +103,12 @@ class communicator final : public ashlar::communicator {
       if (done_) return true;
       if (std::holds_alternative<std::monostate>(way_)) {
         if (!owner_->order_->is_turn_of(shipment_.what->axes, shipment_.ticket)) return false;
-        if (group_->is_on_node) way_ = owner_->start_direct(shipment_, *group_);
+        if (goes_eager(shipment_, *group_)) way_ = owner_->start_eager(shipment_, *group_);
+        else if (group_->is_on_node) way_ = owner_->start_direct(shipment_, *group_);
         else begin_messages();
       }
+      if (auto* const eager = std::get_if<shared::eager_transfer>(&way_))
+        if (!eager->advance()) return false;
       if (auto* const direct = std::get_if<shared::direct_transfer>(&way_)) {
         if (!direct->advance()) return false;
         if (direct->must_be_messages()) begin_messages();
@@ -123,9 +134,16 @@ class communicator final : public ashlar::communicator {
     group const* group_;
     bool done_ = false;
     exception_watch watch_;
-    std::variant<std::monostate, shared::direct_transfer, message_transfer> way_;
+    std::variant<std::monostate, shared::eager_transfer, shared::direct_transfer, message_transfer>
+        way_;
   };
 
+  static bool goes_eager(shipment const& s, group const& g) {
+    return g.is_on_node && shared::eager_transfer::carries(*s.what, s.type, g.neighbours);
+  }
+  shared::eager_transfer start_eager(shipment const& s, group const& g) {
+    return {*s.what, s.type, g.neighbours, s.ticket, s.source, s.target};
+  }
   shared::direct_transfer start_direct(shipment const& s, group const& g) {
     return {*s.what,
             s.type,
@@ -169,6 +187,8 @@ class communicator final : public ashlar::communicator {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
     group g;
+    unsigned const slot = progress::group_of(axes);
+    window_->obtain_stages(slot);
     coordinates color = here_;  // ranks that agree on every other axis
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
     check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),
@@ -176,7 +196,8 @@ class communicator final : public ashlar::communicator {
     handles_->keep_communicator(g.comm);
     g.is_on_node = true;
     g.where = spread_of(topology_, axes);
-    unsigned const slot = progress::group_of(axes);
+    auto& near = g.neighbours;
+    near.most_staged = shared::stage_bytes;
     for (int j = 0; j < topology_.group_size(axes); ++j) {
       int const rank = topology_.rank_of(topology_.member(here_, axes, j));
       auto* const region = window_->region_of(rank);
@@ -184,8 +205,11 @@ class communicator final : public ashlar::communicator {
         g.is_on_node = false;
         break;
       }
-      g.neighbours.windows.push_back(region);
-      g.neighbours.slots.push_back(window_->slot_of(rank, slot));
+      near.windows.push_back(region);
+      near.slots.push_back(window_->slot_of(rank, slot));
+      near.stages.push_back(window_->stages_of(rank, slot));
+      near.most_staged = std::min(near.most_staged,
+                                  near.slots.back()->stages.load(std::memory_order_acquire));
     }
     return groups_.emplace(key_of(axes), std::move(g)).first->second;
   }
@@ -193,7 +217,7 @@ class communicator final : public ashlar::communicator {
   topology topology_;
   choice_table choices_;
   collective_handles* handles_;
-  shared_window const* window_;
+  shared_window* window_;
   arena* memory_;
   progress* order_;
   waiting const* waiting_;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Memory that the ranks of one node share: an MPI-3 shared window with, for each rank, its slots
-// (shared/handshake.hpp), one per group of axes, and then the region of its arena. Where a rank
+// Memory that the ranks of one node share: an MPI-3 shared window with, for each rank, its slots and
+// stages (shared/handshake.hpp), one and two per group of axes, and then the region of its arena. Where a rank
 // cannot have one (an MPI without, a full /dev/shm, a window that is none), no rank of its node has.
 //
 // When a mesh ends on this rank its region's pages go back: the others have read what they need. Its
@@ -29,9 +29,11 @@ namespace ashlar::mpi {
 class shared_window {
  public:
   static constexpr std::size_t slot_count = std::size_t(1) << max_axes;
-  static constexpr std::size_t head_bytes = slot_count * sizeof(shared::slot);  // a page
   static constexpr std::size_t page = 4096;
-  static_assert(head_bytes % page == 0);
+  static constexpr std::size_t slots_bytes = slot_count * sizeof(shared::slot);  // a page
+  static constexpr std::size_t pair_bytes = 2 * shared::stage_bytes;             // of stages
+  static constexpr std::size_t head_bytes = slots_bytes + slot_count * pair_bytes;
+  static_assert(slots_bytes % page == 0 && pair_bytes % page == 0);
 
   /// Collective over the handles' communicator, whose ranks are those of the mesh. Throws
   /// ashlar::error on every rank if the settings of one are none (agreed_settings.hpp).
@@ -73,6 +75,21 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
+  /// Asks for the pages of this rank's stages of a group, once. Others look for them (stages_of) after the
+  /// next collective of all ranks.
+  void obtain_stages(unsigned group) {
+    if (mine_ == nullptr || (asked_ >> group & 1) != 0) return;
+    asked_ |= std::uint64_t(1) << group;
+    if (shared::obtain_pages(mine_ + stages_offset(group), pair_bytes) < pair_bytes) return;
+    reinterpret_cast<shared::slot*>(mine_)[group].stages.store(
+        shared::ranks_share_cores(ranks_on_node_) ? shared::stage_bytes
+                                                  : shared::staged_by_own_core,
+        std::memory_order_release);
+  }
+  /// The two stages of a rank of this node, behind each other.
+  std::byte* stages_of(int rank, unsigned group) const {
+    return window_of_[static_cast<std::size_t>(rank)] + stages_offset(group);
+  }
   /// Tells those who wait for this rank in shared memory that it will not come.
   void abandon(int rank) const {
     if (mine_ == nullptr) return;
@@ -110,7 +127,7 @@ class shared_window {
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
     bool const made = status == MPI_SUCCESS;
     bool const usable = made && finds_own_part(base) &&
-                        shared::obtain_pages(on_page(base), head_bytes) == head_bytes;
+                        shared::obtain_pages(on_page(base), slots_bytes) == slots_bytes;
     int all[] = {made ? 1 : 0, usable ? 1 : 0};
     check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
     if (all[1] == 0) {
@@ -158,6 +175,10 @@ class shared_window {
     }
   }
 
+  static constexpr std::size_t stages_offset(unsigned group) {
+    return slots_bytes + group * pair_bytes;
+  }
+
   MPI_Comm node_ = MPI_COMM_NULL;  // while this is made
   int members_ = 1;                // of it
   int ranks_on_node_ = 1;
@@ -165,6 +186,8 @@ class shared_window {
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
   std::vector<std::byte*> window_of_;
+  std::uint64_t asked_ = 0;  // groups whose stages were asked for
+  static_assert(slot_count <= 64);
   bool keeps_pages_ = false;
 };
 

@@ -6,15 +6,17 @@
 // How a rank of a mesh waits: it lets the mesh's transfers go on and asks again.
 //
 //   its first `patience` questions   at once; every 128th time MPI may bring messages on their way
-//   then                             after MPI had its turn, and other threads of this core
+//   then                             after other threads of this core had their turn; every 4th time MPI
+//                                    too, whose turn takes as long as theirs
 //
-// Patience is short where the ranks of the node are more than its cores: what one waits for may need
-// the core on which it asks.
+// Patience is short where ranks share cores (shared/settings.hpp): what one waits for may need the core
+// on which it asks.
 
 #include <thread>
 
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/progress.hpp>
+#include <ashlar/comm/shared/settings.hpp>
 
 namespace ashlar::mpi {
 
@@ -31,13 +33,13 @@ class waiting {
       bool const is_patient = asked < patience_;
       if (is_patient && asked % 128 != 127) continue;
       order_->refuse_if_abandoned();
-      let_messages_go_on();
+      if (is_patient || asked % 4 == 3) let_messages_go_on();
       if (!is_patient) std::this_thread::yield();
     }
   }
 
   static unsigned patience_of(int ranks_on_node) {
-    return static_cast<unsigned>(ranks_on_node) <= std::thread::hardware_concurrency() ? 2000 : 1;
+    return shared::ranks_share_cores(ranks_on_node) ? 1 : 2000;
   }
 
  private:

@@ -13,23 +13,14 @@
 //
 // advance() never waits: it does what can be done and says whether all is done.
 
-#include <vector>
-
-#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/shared/handshake.hpp>
-#include <ashlar/comm/transfer.hpp>
+#include <ashlar/comm/shared/take.hpp>
 
 namespace ashlar::shared {
 
 /// Up to here every rank reduces a whole all-reduce by itself: reading is cheaper than one more
 /// wait for all others.
 inline constexpr std::int64_t small_all_reduce = 32 * 1024;
-
-/// A group's members as this rank sees them.
-struct neighbourhood {
-  std::vector<std::byte*> windows;  ///< where each member's window begins, in my address space
-  std::vector<slot*> slots;
-};
 
 class direct_transfer {
  public:
@@ -81,32 +72,16 @@ class direct_transfer {
     if (x.kind == collective::all_reduce) {
       // In place, a whole result would overwrite addends that others still read.
       if (x.from.elements() * target_.size() > small_all_reduce || sync_.any_in_place()) {
-        reduce_part(x.index);
+        reduce_part(
+            x, x.index, [&](int j) { return source_of(j); }, target_);
         sync_.show();
         state_ = state::waiting_for_parts;
         return;
       }
-      for (int j = 0; j < x.members; ++j) reduce_part(j);
-    } else if (x.reduces()) {
-      reduce_part(x.index);
-    } else {
-      for (int i = 1; i <= x.members; ++i) {  // not all from the same member at the same time
-        int const j = (x.index + i) % x.members;
-        auto const& block = x.receives[static_cast<std::size_t>(j)];
-        if (block.elements > 0) copy(block, source_of(j), target_);
-      }
     }
+    take_all(
+        x, [&](int j) { return source_of(j); }, target_);
     leave();
-  }
-
-  /// The part of member `owner`, reduced in the one order of transfer.hpp.
-  void reduce_part(int owner) {
-    auto const& x = *what_;
-    auto const& block = x.receives[static_cast<std::size_t>(owner)];
-    if (block.elements == 0) return;
-    small_vector<void const*, 64> addends;  // no allocation
-    for (int i = 1; i <= x.members; ++i) addends.push_back(source_of((owner + i) % x.members).at);
-    target_.kernels->reduce(x.op, block, addends, target_.at);
   }
 
   void copy_parts() {

@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include <ashlar/support/parse_bytes.hpp>
 
@@ -60,6 +61,11 @@ inline std::int64_t automatic_bytes(int ranks_on_node) {
     free = double(file_system.f_bavail) * double(file_system.f_frsize);
 #endif
   return static_cast<std::int64_t>(free / 4 / ranks_on_node);
+}
+
+/// Whether ranks of one node take turns on a core: who waits then holds up whom it waits for.
+inline bool ranks_share_cores(int ranks_on_node) {
+  return static_cast<unsigned>(ranks_on_node) > std::thread::hardware_concurrency();
 }
 
 }  // namespace ashlar::shared

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A transfer of small shards within one node: each rank copies its shard aside, where those who need it
+// read it when they come. It waits for those only whose shards it needs, and for no reader: where ranks
+// share cores, that saves every second change of them. The synchronization is that of handshake.hpp.
+//
+//   stage · wait until those have arrived whom I read from · copy or reduce
+//
+// The shards themselves may lie anywhere. advance() never waits.
+
+#include <cstring>
+
+#include <ashlar/comm/shared/handshake.hpp>
+#include <ashlar/comm/shared/take.hpp>
+
+namespace ashlar::shared {
+
+class eager_transfer {
+ public:
+  /// Whether the shards of all members are staged. All members agree.
+  static bool carries(transfer const& what, element_type type, neighbourhood const& group) {
+    return what.largest_source * size_of(type) <= group.most_staged;
+  }
+
+  /// Expects carries(what, type, group). What is given outlives this; `source` until it is staged, which
+  /// may be as late as the end.
+  eager_transfer(transfer const& what, element_type type, neighbourhood const& group,
+                 std::uint64_t epoch, void const* source, void* target)
+      : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
+        source_(source, type), target_(target, type),
+        offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
+
+  /// Does what can be done now. True when the transfer has ended. Throws ashlar::error when a member
+  /// that it waits for has abandoned the mesh.
+  bool advance() {
+    if (!is_staged_ && !stage()) return false;
+    while (next_ < what_->members) {
+      if (needs(next_) && !sync_.arrived(next_)) return false;
+      ++next_;
+    }
+    take_all(
+        *what_, [&](int j) { return staged(j); }, target_);
+    return true;
+  }
+
+ private:
+  bool stage() {
+    if (!sync_.all_arrived_before()) return false;
+    auto const bytes = what_->from.elements() * source_.size();
+    if (bytes > 0)
+      std::memcpy(staged(what_->index).at, source_.at, static_cast<std::size_t>(bytes));
+    sync_.publish();
+    return is_staged_ = true;
+  }
+
+  bool needs(int member) const {
+    transfer const& x = *what_;
+    if (x.kind == collective::all_reduce) return x.from.elements() > 0;
+    return x.receives[static_cast<std::size_t>(member)].elements > 0;
+  }
+  element_pointer staged(int member) const {
+    return {group_->stages[static_cast<std::size_t>(member)] + offset_, source_.type()};
+  }
+
+  transfer const* what_;
+  neighbourhood const* group_;
+  handshake sync_;
+  element_pointer source_, target_;
+  std::int64_t offset_;
+  bool is_staged_ = false;
+  int next_ = 0;
+};
+
+}  // namespace ashlar::shared
