@@ -206,4 +206,41 @@ TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did
   }
 }
 
+TEST_CASE("a small transfer waits for those it reads from, and two epochs behind for nobody") {
+  int const ranks = 3;
+  topology const t{{"gpu", ranks}};
+  node n(ranks);
+  std::int32_t values[ranks][4], taken[ranks][4]{};
+  std::vector<transfer> whats;
+  for (int r = 0; r < ranks; ++r) {
+    coordinates here{};
+    here[0] = r;
+    whats.push_back(flat_rooted(collective::broadcast, 4, {0}, t, here, 0));
+    for (int i = 0; i < 4; ++i) values[r][i] = 10 * r + i;
+  }
+  auto const begin = [&](std::size_t r, std::uint64_t epoch) {
+    return shared::eager_transfer(whats[r], element_type::i32, n.neighbours, epoch, values[r],
+                                  taken[r]);
+  };
+  auto root = begin(0, 1), leaf = begin(1, 1);
+  CHECK_FALSE(leaf.advance());  // the root has not come
+  CHECK(root.advance());        // and needs nobody
+  values[0][0] = -1;            // its shard is its own again
+  CHECK(leaf.advance());
+  CHECK(taken[1][0] == 0);
+  CHECK(taken[1][3] == 3);
+  auto const again = [&] {
+    auto next = begin(0, 2);
+    CHECK_FALSE(next.advance());  // the stage is free only when all have come to epoch 1
+  };
+  again();
+  n.slots[2]->abandon(7);
+  auto next = begin(0, 2);
+  bool done = false;
+  std::string const message = message_of([&] { done = next.advance(); });
+  CHECK(message == "broadcast: an exception ended the mesh on rank 7, which others wait for. Go on "
+                   "with a new mesh.");
+  CHECK_FALSE(done);
+}
+
 }  // namespace ashlar_test

@@ -20,6 +20,8 @@ namespace ashlar {
 struct strided_block {
   int rank = 0;
   std::int64_t elements = 0;
+  /// Elements that are written at about the same time: the target's, whose other parts are other blocks.
+  std::int64_t part_of = 0;
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;
   std::int64_t source_strides[max_rank]{}, target_strides[max_rank]{};
@@ -28,7 +30,7 @@ struct strided_block {
   strided_block() = default;
   /// `region` of a shard with box `from`, to its place in a shard with box `to`.
   strided_block(box const& region, box const& from, box const& to)
-      : rank(region.rank()), elements(region.elements()) {
+      : rank(region.rank()), elements(region.elements()), part_of(to.elements()) {
     if (elements == 0) return;
     std::int64_t source_stride = 1, target_stride = 1;
     for (int d = rank - 1; d >= 0; --d) {
@@ -55,7 +57,9 @@ void copy(Processor const& on, strided_block const& b, T const* source, T* targe
 /// The same in the host's.
 template <class T>
 void copy(strided_block const& b, T const* source, T* target) {
-  copy(device::host::processor{}, b, source, target);
+  if (b.elements == 0) return;
+  device::host::copy_strided(b.rank, b.extents, source + b.source_offset, b.source_strides,
+                             target + b.target_offset, b.target_strides, b.part_of);
 }
 
 namespace detail {
@@ -100,11 +104,11 @@ void copy_range(strided_block const& b, std::int64_t first, std::int64_t last, T
       packed[d] = stride;
       stride *= extents[d];
     }
-    device::host::copy_strided(b.rank - dim, extents + dim,
-                               packed_source ? source + done : source + from,
-                               (packed_source ? packed : b.source_strides) + dim,
-                               packed_target ? target + done : target + to,
-                               (packed_target ? packed : b.target_strides) + dim);
+    device::host::copy_strided(
+        b.rank - dim, extents + dim, packed_source ? source + done : source + from,
+        (packed_source ? packed : b.source_strides) + dim,
+        packed_target ? target + done : target + to,
+        (packed_target ? packed : b.target_strides) + dim, packed_target ? 0 : b.part_of);
     done += stride;
   };
   if (b.rank == 0) {

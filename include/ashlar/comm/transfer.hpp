@@ -158,6 +158,8 @@ inline transfer make_transfer(step const& s, shape const& extents, topology cons
       x.receives.emplace_back(intersect(before, to), before, to);
     }
   }
+  // All members write at once; what is worth a place in the caches was measured with two that do.
+  for (auto& b : x.receives) b.part_of *= std::max(1, x.members / 2);
   return x;
 }
 

@@ -8,7 +8,7 @@
 // cannot have one (an MPI without, a full /dev/shm, a window that is none), no rank of its node has.
 //
 // When a mesh ends on this rank its region's pages go back: the others have read what they need. Its
-// slots stay, which they may still look at, until the window is freed (collective_handles.hpp).
+// slots and stages stay, which they may still read, until the window is freed (collective_handles.hpp).
 
 #include <cstddef>
 #include <cstdint>

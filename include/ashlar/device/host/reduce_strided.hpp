@@ -46,9 +46,10 @@ template <reduction Op, class Lanes, class T>
   return sum;
 }
 
-/// dst[i] = the reduction of sources[.][from + i], 0 <= i < n.
+/// dst[i] = the reduction of sources[.][from + i], 0 <= i < n. `next` is where the run after it is read.
 template <reduction Op, bool Streamed, class T>
-void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst) {
+void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst,
+                [[maybe_unused]] std::int64_t next = 0) {
   using vector = lanes<T, 1>;
   using block = lanes<T, Op == reduction::sum ? 128 / ASHLAR_VECTOR_BYTES : 1>;
   std::int64_t i = 0;
@@ -58,8 +59,9 @@ void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64
   }
   for (; i + block::count <= n; i += block::count) {
     if constexpr (Streamed) {
-      constexpr auto bytes = block::count * std::int64_t{sizeof(T)};
-      for (T const* const source : sources) prefetch_ahead(source + from + i, bytes);
+      constexpr std::int64_t size = sizeof(T), ahead = stream_ahead / size;
+      std::int64_t const soon = i + ahead < n ? from + i + ahead : next + (i + ahead - n);
+      for (T const* const source : sources) prefetch(source + soon, block::count * size);
     }
     auto const sum = reduce_lanes_of<Op, block>(sources, from + i);
     if constexpr (Streamed) sum.stream(dst + i);
@@ -84,8 +86,14 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
         dst[to + i * inner.dst_stride] = reduce_one<Op>(sources, from + i * inner.src_stride);
     });
   } else if (Op == reduction::sum && streamed) {  // maxima of so much are rare
-    for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {
-      reduce_run<reduction::sum, true>(sources, from, inner.extent, dst + to);
+    bool const single = loop.rank == 1;
+    strided_dim const rows = single ? strided_dim{1, 0, 0}
+                                    : loop.dim[static_cast<std::size_t>(loop.rank - 2)];
+    for_each_outer(loop, single ? 1 : 2, [=](std::int64_t from, std::int64_t to) {
+      for (std::int64_t r = 0; r < rows.extent; ++r)
+        reduce_run<reduction::sum, true>(sources, from + r * rows.src_stride, inner.extent,
+                                         dst + to + r * rows.dst_stride,
+                                         from + (r + 1) * rows.src_stride);
     });
     stream_fence();
   } else {

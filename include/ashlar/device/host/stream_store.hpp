@@ -11,7 +11,7 @@
 //   stream_fence()         makes them visible before later stores; once after a call's last one
 //   stream_head(to)        bytes up to the next line, so that whole lines follow
 //   is_streamed(...)       which calls use them
-//   prefetch_ahead(...)    asks early for what such a call reads
+//   prefetch(...)          asks early for what such a call reads
 //
 // Without such instructions (see config.hpp) these are ordinary stores.
 
@@ -29,9 +29,11 @@ namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
 
-/// Bytes a call reads and writes from which its result is not worth a place in the caches, and the
-/// shortest row whose whole lines outweigh its ends; shorter where rows are whole lines.
+/// Bytes a call reads and writes from which its result is not worth a place in the caches: from here on
+/// the copy and whoever reads the result next take less time together, on two cores that do the same and
+/// share 48 MiB of cache; at a quarter of it they take more.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
+/// The shortest row whose whole lines outweigh its ends; shorter where rows are whole lines.
 inline constexpr std::int64_t stream_row_from = 1024;
 inline constexpr std::int64_t stream_whole_row_from = 256;
 
@@ -48,10 +50,6 @@ constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
 [[gnu::always_inline]] inline void prefetch(void const* from, std::int64_t bytes) {
   auto const* at = static_cast<char const*>(from);
   for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(at + i);
-}
-/// The same from stream_ahead after `from` on.
-[[gnu::always_inline]] inline void prefetch_ahead(void const* from, std::int64_t bytes) {
-  prefetch(static_cast<char const*>(from) + stream_ahead, bytes);
 }
 
 /// Bytes up to the next cache line from `to`.

@@ -98,7 +98,8 @@ inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void 
 
 template <class Combine, class T>
 void combine_strided(int rank, std::int64_t const* extents, T const* src,
-                     std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+                     std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
+                     std::int64_t part_of = 0) {
   strided_loop loop = canonical_loop(rank, extents, src_strides, dst_strides);
   if (loop.empty) return;
   if (loop.rank == 0) return Combine::one(*src, *dst);
@@ -106,7 +107,7 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   if (inner.src_stride == 1 && inner.dst_stride == 1) {
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
-      if (is_streamed(2 * loop.elements() * size, row_worth(loop, size, dst))) {
+      if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
         // With the next row known, its first lines are asked for before the row ends.
         bool const single = loop.rank == 1;
         strided_dim const rows = single ? strided_dim{1, 0, 0}
@@ -132,7 +133,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     strided_dim const plane = loop.dim[static_cast<std::size_t>(loop.rank - 2)];
     if constexpr (std::is_same_v<Combine, assign_run>) {
       constexpr std::int64_t both = 2 * sizeof(T);
-      if (is_streamed_plane<T>(loop.elements() * both, inner.extent, plane.dst_stride)) {
+      if (is_streamed_plane<T>(std::max(loop.elements(), part_of) * both, inner.extent,
+                               plane.dst_stride)) {
         for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
           transpose_plane_streamed<Combine>(src + from, inner.src_stride, plane.extent,
                                             inner.extent, dst + to, plane.dst_stride);
@@ -162,19 +164,22 @@ using copied_as =
 
 }  // namespace detail
 
-/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents.
+/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents. `part_of` is how many
+/// elements this and other calls together fill: so many must not be worth a place in the caches.
 template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
-                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
+                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
+                  std::int64_t part_of = 0) {
   static_assert(std::is_trivially_copyable_v<T>);
   using word = detail::copied_as<sizeof(T)>;  // only ever read and written by memcpy
   if constexpr (std::is_void_v<word>) {
-    detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides);
+    detail::combine_strided<detail::assign_run>(rank, extents, src, src_strides, dst, dst_strides,
+                                                part_of);
   } else {
     static_assert(alignof(T) >= alignof(word));
     detail::combine_strided<detail::assign_run>(rank, extents, reinterpret_cast<word const*>(src),
                                                 src_strides, reinterpret_cast<word*>(dst),
-                                                dst_strides);
+                                                dst_strides, part_of);
   }
 }
 
