@@ -11,19 +11,9 @@
 
 cmake_minimum_required(VERSION 3.25)
 
-set(command "${COMPILER}" -std=c++20 -fdiagnostics-color=never)
-string(REPLACE "|" ";" INCLUDES "${INCLUDES}")
-foreach(directory IN LISTS INCLUDES)
-  if(directory)
-    list(APPEND command "-I${directory}")
-  endif()
-endforeach()
-string(REPLACE "|" ";" DEFINITIONS "${DEFINITIONS}")
-foreach(definition IN LISTS DEFINITIONS)
-  if(definition)
-    list(APPEND command "-D${definition}")
-  endif()
-endforeach()
+include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
+compile_command(command)
+list(APPEND command -fdiagnostics-color=never)
 
 set(ENV{LC_ALL} C) # plain quotes, English
 
