@@ -66,11 +66,9 @@ template <class Launcher, class T>
 void launch_attention_dots(Launcher const& launch, T const* dout, T const* out,
                            device::attention_extents const& e, accumulation_t<T>* dots) {
   std::int64_t const rows = e.batch * e.heads * e.sequence;
-  if (e.head_dim % widest<T> == 0 && is_packable(dout, out)) {
-    launch.for_each("attention_backward", attention_dots<T, widest<T>>{e, dout, out, dots}, rows);
-  } else {
-    launch.for_each("attention_backward", attention_dots<T, 1>{e, dout, out, dots}, rows);
-  }
+  with_width<T>(e.head_dim % widest<T> == 0 && is_packable(dout, out), [&]<int Width>() {
+    launch.for_each("attention_backward", attention_dots<T, Width>{e, dout, out, dots}, rows);
+  });
 }
 
 }  // namespace detail

@@ -104,16 +104,11 @@ void launch_column_sums(Launcher const& launch, char const* name, Term const& te
   if (rows == 0 || cols == 0) return;
   std::int64_t const chunks = column_chunks(rows, cols);
   std::int64_t const chunk_rows = (rows + chunks - 1) / chunks;
-  if (packable && cols % widest<T> == 0) {
+  with_width<T>(packable && cols % widest<T> == 0, [&]<int Width>() {
     launch.for_each(
-        name,
-        detail::chunk_sums<Term, A, widest<T>>{term, rows, cols, chunk_rows, chunks, workspace},
-        chunks * (cols / widest<T>));
-  } else {
-    launch.for_each(name,
-                    detail::chunk_sums<Term, A, 1>{term, rows, cols, chunk_rows, chunks, workspace},
-                    chunks * cols);
-  }
+        name, detail::chunk_sums<Term, A, Width>{term, rows, cols, chunk_rows, chunks, workspace},
+        chunks * (cols / Width));
+  });
   detail::chunk_fold<A, Outputs> fold{workspace, chunks, cols, {}};
   for (int o = 0; o < Outputs; ++o) fold.out[o] = out[o];
   launch.blocks(name, fold, (Outputs * cols + warp - 1) / warp, fold.launch_threads,

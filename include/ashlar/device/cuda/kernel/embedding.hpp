@@ -104,49 +104,33 @@ template <launcher Launcher, class T>
 void embedding_forward(Launcher const& launch, T const* table, std::int64_t first_row,
                        std::int64_t rows, std::int64_t cols, std::int32_t const* ids,
                        std::int64_t tokens, T* y) {
-  constexpr int w = widest<T>;
-  if (cols % w == 0 && is_packable(table, y)) {
+  with_width<T>(cols % widest<T> == 0 && is_packable(table, y), [&]<int Width>() {
     launch.for_each("embedding_forward",
-                    detail::embedding_each<w, T>{table, first_row, rows, cols, ids, y},
-                    tokens * (cols / w));
-  } else {
-    launch.for_each("embedding_forward",
-                    detail::embedding_each<1, T>{table, first_row, rows, cols, ids, y},
-                    tokens * cols);
-  }
+                    detail::embedding_each<Width, T>{table, first_row, rows, cols, ids, y},
+                    tokens * (cols / Width));
+  });
 }
 
 template <launcher Launcher, class T>
 void add_positions(Launcher const& launch, T const* positions, std::int64_t sequence,
                    std::int64_t cols, std::int64_t first_token, std::int64_t tokens, T* y) {
-  constexpr int w = widest<T>;
-  if (cols % w == 0 && is_packable(positions, y)) {
+  with_width<T>(cols % widest<T> == 0 && is_packable(positions, y), [&]<int Width>() {
     launch.for_each("add_positions",
-                    detail::positions_each<w, T>{positions, sequence, cols, first_token, y},
-                    tokens * (cols / w));
-  } else {
-    launch.for_each("add_positions",
-                    detail::positions_each<1, T>{positions, sequence, cols, first_token, y},
-                    tokens * cols);
-  }
+                    detail::positions_each<Width, T>{positions, sequence, cols, first_token, y},
+                    tokens * (cols / Width));
+  });
 }
 
 template <launcher Launcher, class T>
 void add_positions_backward(Launcher const& launch, T const* dy, std::int64_t sequence,
                             std::int64_t cols, std::int64_t first_token, std::int64_t tokens,
                             accumulation_t<T>* dpositions) {
-  constexpr int w = widest<T>;
-  if (cols % w == 0 && is_packable(dy) && is_packable(dpositions)) {
-    launch.for_each(
-        "add_positions_backward",
-        detail::positions_backward_each<w, T>{dy, sequence, cols, first_token, tokens, dpositions},
-        sequence * (cols / w));
-  } else {
-    launch.for_each(
-        "add_positions_backward",
-        detail::positions_backward_each<1, T>{dy, sequence, cols, first_token, tokens, dpositions},
-        sequence * cols);
-  }
+  with_width<T>(cols % widest<T> == 0 && is_packable(dy, dpositions), [&]<int Width>() {
+    launch.for_each("add_positions_backward",
+                    detail::positions_backward_each<Width, T>{dy, sequence, cols, first_token,
+                                                              tokens, dpositions},
+                    sequence * (cols / Width));
+  });
 }
 
 }  // namespace ashlar::cuda

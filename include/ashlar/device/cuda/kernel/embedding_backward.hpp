@@ -62,18 +62,14 @@ void embedding_backward(Launcher const& launch, T const* dy, std::int32_t const*
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
                         std::int64_t cols, std::int32_t* workspace, accumulation_t<T>* dtable) {
   if (tokens == 0 || rows == 0 || cols == 0) return;
-  constexpr int w = widest<T>;
   auto const sorted = detail::sort_tokens(launch, "embedding_backward", ids, tokens, first_row,
                                           rows, workspace);
-  if (cols % w == 0 && is_packable(dy) && is_packable(dtable)) {
-    launch.for_each("embedding_backward",
-                    detail::embedding_backward_each<w, T>{dy, sorted, tokens, rows, cols, dtable},
-                    tokens * (cols / w));
-  } else {
-    launch.for_each("embedding_backward",
-                    detail::embedding_backward_each<1, T>{dy, sorted, tokens, rows, cols, dtable},
-                    tokens * cols);
-  }
+  with_width<T>(cols % widest<T> == 0 && is_packable(dy, dtable), [&]<int Width>() {
+    launch.for_each(
+        "embedding_backward",
+        detail::embedding_backward_each<Width, T>{dy, sorted, tokens, rows, cols, dtable},
+        tokens * (cols / Width));
+  });
 }
 
 }  // namespace ashlar::cuda

@@ -9,6 +9,7 @@
 //   pack<T, W>         W elements; loads and stores of up to 16 bytes are one instruction
 //   widest<T>          16 / sizeof(T)
 //   is_packable(p...)  whether all these arrays begin at 16 bytes
+//   with_width         how one kernel serves both
 //   run(i), packed     a loop over n elements as whole packs and then the rest one by one
 //
 // Plain C++: the host runs the same code in the tests.
@@ -44,6 +45,16 @@ bool is_packable(T const*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % pack_bytes == 0) && ...);
 }
 
+/// f.operator()<Width>(), Width = widest<T> where `packable`, else 1.
+template <class T, class F>
+void with_width(bool packable, F const& f) {
+  if (packable) {
+    f.template operator()<widest<T>>();
+  } else {
+    f.template operator()<1>();
+  }
+}
+
 /// The index space of a loop over n elements: index i < packs is `Op::run<Width>` of a whole pack,
 /// the others are `Op::run<1>` of one element.
 template <int Width, class Op>
@@ -69,13 +80,10 @@ struct packed {
 template <class T, class Launcher, class Op>
 void launch_packed(Launcher const& launch, char const* name, Op const& op, std::int64_t n,
                    bool packable) {
-  if (packable) {
-    packed<widest<T>, Op> const loop(op, n);
+  with_width<T>(packable, [&]<int Width>() {
+    packed<Width, Op> const loop(op, n);
     launch.for_each(name, loop, loop.indices());
-  } else {
-    packed<1, Op> const loop(op, n);
-    launch.for_each(name, loop, loop.indices());
-  }
+  });
 }
 
 }  // namespace ashlar::cuda

@@ -83,11 +83,8 @@ void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t
   for (T const* const source : sources) addresses |= reinterpret_cast<std::uintptr_t>(source);
   bool const packs = widest_unit(loop, sizeof(T), addresses) == pack_bytes;
   auto const run = [&]<reduction Op>() {
-    if (packs) {
-      detail::launch_reduce<Op, widest<T>>(launch, loop, sources, dst);
-    } else {
-      detail::launch_reduce<Op, 1>(launch, loop, sources, dst);
-    }
+    with_width<T>(
+        packs, [&]<int Width>() { detail::launch_reduce<Op, Width>(launch, loop, sources, dst); });
   };
   switch (op) {
     case reduction::sum: return run.template operator()<reduction::sum>();

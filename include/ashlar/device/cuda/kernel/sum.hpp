@@ -82,15 +82,11 @@ void launch_sum(Launcher const& launch, char const* name, T const* x, std::int64
   std::int64_t const part = sum_part(n);
   std::int64_t const parts = (n + part - 1) / part;
   std::int64_t const scratch = 256 / warp * std::int64_t{sizeof(double)};
-  if (is_packable(x)) {
-    constexpr int w = widest<T>;
-    using packs = sum_terms<T, w, Squares>;
-    launch.blocks(name, part_sums<w, packs, single>{{x}, {x}, n, part, workspace, false}, parts,
+  with_width<T>(is_packable(x), [&]<int Width>() {
+    using packs = sum_terms<T, Width, Squares>;
+    launch.blocks(name, part_sums<Width, packs, single>{{x}, {x}, n, part, workspace, false}, parts,
                   256, scratch);
-  } else {
-    launch.blocks(name, part_sums<1, single, single>{{x}, {x}, n, part, workspace, false}, parts,
-                  256, scratch);
-  }
+  });
   using plain = sum_terms<double, 1, false>;
   launch.blocks(name, part_sums<1, plain, plain>{{workspace}, {workspace}, parts, parts, sum, adds},
                 1, 256, scratch);
