@@ -17,8 +17,7 @@
 //   order()                  the tickets of the mesh's transfers (progress.hpp)
 //   make_transport()         the communicator without decorators
 //   until(condition)         waits, and lets transfers go on meanwhile
-//   reduce(transport, values, kind)   an all-reduce of values of the host's
-//   reduce(transport, stored, values, kind)   of values in memory(), to the host
+//   refuse_if_stopped()      throws if the transport has ended a transfer without its result
 
 namespace ashlar {
 

@@ -15,15 +15,17 @@
 // Plans are made once and kept (plan_cache.hpp). The time that the program spends in transfers, waiting
 // or copying, is summed up for progress reports.
 
-#include <algorithm>
-#include <chrono>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include <ashlar/comm/host_values.hpp>
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
+#include <ashlar/comm/transfer_timer.hpp>
 #include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/mesh/text.hpp>
 
@@ -224,30 +226,11 @@ class basic_mesh {
     refuse_if_forbidden(kind, all_axes(axes()));
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
-    state_->back.reduce(*state_->transport, values,
-                        flat_rooted(kind, count, all_axes(axes()), topology(), here(), root, op));
+    detail::carry(state_->back, *state_->transport, values,
+                  flat_rooted(kind, count, all_axes(axes()), topology(), here(), root, op));
   }
 
-  /// Adds the time until it goes to communication_seconds(), unless one around it does.
-  class timer {
-   public:
-    explicit timer(mesh_core& s) : state_(s.is_timed ? nullptr : &s) {
-      s.is_timed = true;
-      if (state_ != nullptr) start_ = clock::now();
-    }
-    timer(timer const&) = delete;
-    ~timer() {
-      if (state_ == nullptr) return;
-      state_->seconds += std::chrono::duration<double>(clock::now() - start_).count();
-      state_->is_timed = false;
-    }
-
-   private:
-    using clock = std::chrono::steady_clock;
-    mesh_core* state_;
-    clock::time_point start_;
-  };
-  timer time() const { return timer(*state_); }
+  transfer_timer time() const { return transfer_timer(*state_); }
 
   /// `values`: those of the host, or stored ones and where their sums go.
   template <class... Values>
@@ -255,7 +238,7 @@ class basic_mesh {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
     auto const count = static_cast<std::int64_t>(last.size());
     auto const what = flat_all_reduce(count, all_axes(axes()), topology(), here(), op);
-    state_->back.reduce(transport, values..., what);
+    detail::carry(state_->back, transport, values..., what);
   }
 
   std::shared_ptr<state> state_;

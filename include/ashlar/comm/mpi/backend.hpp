@@ -5,15 +5,12 @@
 
 // A mesh of processes with host memory, on MPI (backend.hpp says what its members are for).
 
-#include <algorithm>
 #include <memory>
-#include <span>
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
 #include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/device/host/processor.hpp>
-#include <ashlar/support/buffer.hpp>
 
 namespace ashlar {
 namespace mpi {
@@ -63,22 +60,8 @@ class backend {
     waiting_.until(ended);
   }
 
-  template <class T>
-  void reduce(ashlar::communicator& transport, std::span<T> values, transfer const& what) {
-    // In the arena, so that neighbours can read it.
-    buffer<T> const source(memory_, static_cast<std::int64_t>(values.size()));
-    std::copy(values.begin(), values.end(), source.data());
-    reduce(transport, static_cast<T const*>(source.data()), values, what);
-  }
-  template <class T>
-  void reduce(ashlar::communicator& transport, T const* stored, std::span<T> values,
-              transfer const& what) {
-    auto const count = static_cast<std::int64_t>(values.size());
-    buffer<T> const target(memory_, count);
-    transport.run(
-        {&what, element_type_of<T>, stored, target.data(), order_.take_ticket(what.axes)});
-    std::copy(target.data(), target.data() + count, values.begin());
-  }
+  /// A rank that cannot go on throws where it waits.
+  void refuse_if_stopped() const {}
 
  private:
   topology topology_;

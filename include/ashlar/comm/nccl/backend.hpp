@@ -12,7 +12,6 @@
 // It waits where values come to it: in all-reduces of values of its own, and for a barrier.
 
 #include <memory>
-#include <span>
 
 #include <ashlar/comm/mesh.hpp>
 #include <ashlar/comm/nccl/communicator.hpp>
@@ -20,7 +19,6 @@
 #include <ashlar/comm/nccl/graph.hpp>
 #include <ashlar/device/cuda/arena.hpp>
 #include <ashlar/device/cuda/operations.hpp>
-#include <ashlar/support/buffer.hpp>
 
 namespace ashlar {
 namespace nccl {
@@ -65,22 +63,8 @@ class backend {
     return {mesh, transport_.lock(), memory_, stream_, work};
   }
 
-  template <class T>
-  void reduce(ashlar::communicator& transport, std::span<T> values, transfer const& what) {
-    auto const count = static_cast<std::int64_t>(values.size());
-    buffer<T> const source(memory_, count);
-    cuda::upload(stream_, values.data(), count, source.data());
-    reduce(transport, static_cast<T const*>(source.data()), values, what);
-  }
-  template <class T>
-  void reduce(ashlar::communicator& transport, T const* stored, std::span<T> values,
-              transfer const& what) {
-    auto const count = static_cast<std::int64_t>(values.size());
-    buffer<T> const target(memory_, count);
-    transport.run(
-        {&what, element_type_of<T>, stored, target.data(), order_.take_ticket(what.axes)});
-    cuda::download(stream_, static_cast<T const*>(target.data()), count, values.data());
-    // A communicator that was taken down ends what it was at with no result.
+  /// Throws ashlar::error if the watchdog has taken the transport down.
+  void refuse_if_stopped() const {
     if (auto const own = transport_.lock()) own->refuse_if_stopped();
   }
 
