@@ -157,10 +157,7 @@ class file_rendezvous {
 /// Throws ashlar::error naming the rank, the file and who is missing, when the deadline has passed.
 inline unique_id exchange_by_file(launch const& here, unique_id const& id,
                                   std::chrono::milliseconds deadline) {
-  detail::file_rendezvous meeting(here, deadline);
-  if (here.rank != 0) return meeting.take();
-  meeting.give(id);
-  return id;
+  return detail::exchange_at(detail::file_rendezvous(here, deadline), here.rank, id);
 }
 
 }  // namespace ashlar::nccl

@@ -220,10 +220,7 @@ class tcp_rendezvous {
 /// Throws ashlar::error naming the rank, the address and what is wrong.
 inline unique_id exchange_by_tcp(launch const& here, unique_id const& id,
                                  std::chrono::milliseconds deadline) {
-  detail::tcp_rendezvous meeting(here, deadline);
-  if (here.rank != 0) return meeting.take();
-  meeting.give(id);
-  return id;
+  return detail::exchange_at(detail::tcp_rendezvous(here, deadline), here.rank, id);
 }
 
 }  // namespace ashlar::nccl

@@ -33,4 +33,16 @@ inline std::chrono::milliseconds timeout_from_environment() {
   return std::chrono::seconds(seconds);
 }
 
+namespace detail {
+
+/// Rank 0 gives `id` at the meeting, the others take it there.
+template <class Meeting>
+unique_id exchange_at(Meeting meeting, int rank, unique_id const& id) {
+  if (rank != 0) return meeting.take();
+  meeting.give(id);
+  return id;
+}
+
+}  // namespace detail
+
 }  // namespace ashlar::nccl
