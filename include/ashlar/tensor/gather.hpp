@@ -17,10 +17,15 @@ namespace ashlar {
 /// The values of this rank's shard, row-major, in the host's memory. Communicates nothing.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
-  std::vector<typename Tensor::value_type> values(static_cast<std::size_t>(x.local_elements()));
-  download(x.mesh().processor(), static_cast<typename Tensor::value_type const*>(x.data()),
-           x.local_elements(), values.data());
-  return values;
+  using T = typename Tensor::value_type;
+  T const* const shard = x.data();
+  if constexpr (Tensor::processor_type::is_host) {
+    return std::vector<T>(shard, shard + x.local_elements());  // written once
+  } else {
+    std::vector<T> values(static_cast<std::size_t>(x.local_elements()));
+    download(x.mesh().processor(), shard, x.local_elements(), values.data());
+    return values;
+  }
 }
 
 /// All values of `x`, row-major, on every rank.
