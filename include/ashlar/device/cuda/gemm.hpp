@@ -15,20 +15,16 @@
 //   k = 0                        C = beta C, and 0 where beta is 0
 //   epilogues                    fused by cuBLASLt where it can, else by the kernels of map.hpp; its gelu is
 //                                the same formula, with another tanh
-//   algorithm                    cuBLASLt's first proposal for a shape, kept; with `tune` the fastest of
-//                                eight, measured on the first call of a shape that overwrites C. What is
-//                                measured may differ from run to run and from rank to rank, and then the
-//                                last bits do
+//   algorithm                    gemm_algorithms.hpp
 //
 // An object serves one stream at a time: its workspace is reused. It takes workspace and library at the first
 // product: a program without products does without. Nothing here waits for the device, but for the tuning.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
-#include <map>
-#include <optional>
 #include <string>
 #include <type_traits>
 
@@ -37,7 +33,7 @@
 
 #include <ashlar/device/cuda/blas_error.hpp>
 #include <ashlar/device/cuda/error.hpp>
-#include <ashlar/device/cuda/event.hpp>
+#include <ashlar/device/cuda/gemm_algorithms.hpp>
 #include <ashlar/device/cuda/gemm_request.hpp>
 #include <ashlar/device/cuda/map.hpp>
 #include <ashlar/device/cuda/pool.hpp>
@@ -73,7 +69,8 @@ inline gemm_options gemm_options_from_environment() {
 class gemm_engine {
  public:
   gemm_engine(pool& memory, cudaStream_t stream, gemm_options const& options = {})
-      : memory_(&memory), options_(options), stream_(stream) {}
+      : memory_(&memory), options_(options), stream_(stream),
+        algorithms_(options.workspace, options.tune, stream) {}
   gemm_engine(gemm_engine const&) = delete;
   gemm_engine& operator=(gemm_engine const&) = delete;
   ~gemm_engine() { pool::release(workspace_, stream_); }
@@ -103,17 +100,10 @@ class gemm_engine {
       for (std::int64_t i = 0; i < batch; ++i) scale_rows(m, n, beta, c + i * stride_c, ldc);
       return;
     }
-    gemm_request r = request_of<T, C>(options_.float_mode);
-    r.transpose_a = transpose_a;
-    r.transpose_b = transpose_b;
+    gemm_request r = request_of<T, C>(options_.float_mode, transpose_a, transpose_b, m, n, k, lda,
+                                      ldb, ldc);
     r.accumulates = beta != 0;
     r.batch = batch;
-    r.m = m;
-    r.n = n;
-    r.k = k;
-    r.lda = lda;
-    r.ldb = ldb;
-    r.ldc = ldc;
     r.stride_a = stride_a;
     r.stride_b = stride_b;
     r.stride_c = stride_c;
@@ -169,25 +159,13 @@ class gemm_engine {
   std::size_t kept() const { return algorithms_.size(); }
 
  private:
-  struct choice {
-    bool exists = false;
-    cublasLtMatmulAlgo_t algorithm{};
-  };
-
   template <class T>
   bool fused(epilogue out, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
              T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c, T const* bias,
              T* aux) {
     if constexpr (std::is_same_v<T, double>) return false;  // cuBLASLt has none for it
-    gemm_request r = request_of<T>(options_.float_mode);
+    gemm_request r = request_of<T>(options_.float_mode, false, transpose_b, m, n, k, lda, ldb, n);
     r.out = out;
-    r.transpose_b = transpose_b;
-    r.m = m;
-    r.n = n;
-    r.k = k;
-    r.lda = lda;
-    r.ldb = ldb;
-    r.ldc = n;
     return run<T, T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
   }
 
@@ -209,72 +187,10 @@ class gemm_engine {
                             d.second.get(), &beta, c, d.result.get(), c, d.result.get(), &algorithm,
                             workspace_, static_cast<std::size_t>(options_.workspace), stream_);
     };
-    auto known = algorithms_.find(r);
-    if (known == algorithms_.end()) known = algorithms_.emplace(r, choose(r, d, launch)).first;
-    if (!known->second.exists) return false;
-    check_blas(launch(known->second.algorithm), "cublasLtMatmul", r.text());
+    auto const* const algorithm = algorithms_.find(handle_.get(), r, d, launch);
+    if (algorithm == nullptr) return false;
+    check_blas(launch(*algorithm), "cublasLtMatmul", r.text());
     return true;
-  }
-
-  template <class Launch>
-  choice choose(gemm_request const& r, gemm_descriptors const& d, Launch const& launch) {
-    blas_preference preference;
-    check_blas(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
-    prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-           static_cast<std::uint64_t>(options_.workspace));
-    for (auto const operand :
-         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
-          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
-      prefer(preference, operand, static_cast<std::uint32_t>(r.alignment));
-    }
-    constexpr int most = 8;
-    cublasLtMatmulHeuristicResult_t found[most]{};
-    int count = 0;
-    cublasStatus_t const status = cublasLtMatmulAlgoGetHeuristic(
-        handle_.get(), d.operation.get(), d.first.get(), d.second.get(), d.result.get(),
-        d.result.get(), preference.get(), options_.tune ? most : 1, found, &count);
-    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
-    check_blas(status, "cublasLtMatmulAlgoGetHeuristic", r.text());
-    if (count == 0) return {};
-    int const best = options_.tune && !r.accumulates && !is_captured()
-                         ? fastest(found, count, launch)
-                         : 0;
-    return {true, found[best].algo};
-  }
-
-  /// Of proposals that all overwrite C with the same product.
-  template <class Launch>
-  int fastest(cublasLtMatmulHeuristicResult_t const* found, int count, Launch const& launch) {
-    event begin(true);
-    event end(true);
-    int best = 0;
-    float least = std::numeric_limits<float>::max();
-    for (int i = 0; i < count; ++i) {
-      if (launch(found[i].algo) != CUBLAS_STATUS_SUCCESS) continue;
-      begin.record(stream_);
-      for (int repeat = 0; repeat < 3; ++repeat) launch(found[i].algo);
-      end.record(stream_);
-      end.synchronize();
-      float const milliseconds = end.since(begin);
-      if (milliseconds < least) {
-        least = milliseconds;
-        best = i;
-      }
-    }
-    return best;
-  }
-
-  bool is_captured() const {
-    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
-    check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
-    return status != cudaStreamCaptureStatusNone;
-  }
-
-  template <class Value>
-  static void prefer(blas_preference const& preference, cublasLtMatmulPreferenceAttributes_t name,
-                     Value value) {
-    check_blas(cublasLtMatmulPreferenceSetAttribute(preference.get(), name, &value, sizeof(value)),
-               "cublasLtMatmulPreferenceSetAttribute");
   }
 
   /// Takes the library and the workspace, once.
@@ -314,7 +230,7 @@ class gemm_engine {
   cudaStream_t stream_;
   blas_descriptor<cublasLtHandle_t, cublasLtDestroy> handle_;
   void* workspace_ = nullptr;
-  std::map<gemm_request, choice> algorithms_;
+  gemm_algorithms algorithms_;
 };
 
 }  // namespace ashlar::cuda

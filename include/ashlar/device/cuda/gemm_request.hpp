@@ -63,7 +63,7 @@ struct gemm_request {
 
 /// The types of a product of T: bfloat16 is summed in float, and left there or rounded to C.
 template <class T, class C = T>
-gemm_request request_of(float_products mode) {
+gemm_request request_of_types(float_products mode) {
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,
                 "gemm: C has the type of A and B, or the one that they are summed in.");
   if constexpr (std::is_same_v<T, double>) {
@@ -77,6 +77,23 @@ gemm_request request_of(float_products mode) {
             mode == float_products::tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
             CUDA_R_32F};
   }
+}
+
+/// One product of T, with no epilogue.
+template <class T, class C = T>
+gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b, std::int64_t m,
+                        std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
+                        std::int64_t ldc) {
+  gemm_request r = request_of_types<T, C>(mode);
+  r.transpose_a = transpose_a;
+  r.transpose_b = transpose_b;
+  r.m = m;
+  r.n = n;
+  r.k = k;
+  r.lda = lda;
+  r.ldb = ldb;
+  r.ldc = ldc;
+  return r;
 }
 
 /// Owns one descriptor of cuBLASLt.

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which algorithm of cuBLASLt makes a product, chosen on the first product of a shape and kept:
+//
+//   without tuning   cuBLASLt's first proposal
+//   tuning           the fastest of eight, if that product overwrites C and is not captured in a graph:
+//                    proposals are run to be measured. What is measured may differ from run to run and
+//                    from rank to rank, and then the last bits do
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+
+#include <cublasLt.h>
+#include <cuda_runtime_api.h>
+
+#include <ashlar/device/cuda/error.hpp>
+#include <ashlar/device/cuda/event.hpp>
+#include <ashlar/device/cuda/gemm_request.hpp>
+
+namespace ashlar::cuda {
+
+class gemm_algorithms {
+ public:
+  gemm_algorithms(std::int64_t workspace, bool tune, cudaStream_t stream)
+      : workspace_(workspace), tune_(tune), stream_(stream) {}
+
+  /// That of `r`, whose descriptors are `d`; null if there is none. launch(algorithm) does the product.
+  template <class Launch>
+  cublasLtMatmulAlgo_t const* find(cublasLtHandle_t library, gemm_request const& r,
+                                   gemm_descriptors const& d, Launch const& launch) {
+    auto known = kept_.find(r);
+    if (known == kept_.end()) known = kept_.emplace(r, choose(library, r, d, launch)).first;
+    return known->second.exists ? &known->second.algorithm : nullptr;
+  }
+
+  /// Shapes for which one is kept.
+  std::size_t size() const { return kept_.size(); }
+
+ private:
+  struct choice {
+    bool exists = false;
+    cublasLtMatmulAlgo_t algorithm{};
+  };
+
+  template <class Launch>
+  choice choose(cublasLtHandle_t library, gemm_request const& r, gemm_descriptors const& d,
+                Launch const& launch) const {
+    blas_preference preference;
+    check_blas(cublasLtMatmulPreferenceCreate(preference.out()), "cublasLtMatmulPreferenceCreate");
+    prefer(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+           static_cast<std::uint64_t>(workspace_));
+    for (auto const operand :
+         {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+          CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+      prefer(preference, operand, static_cast<std::uint32_t>(r.alignment));
+    }
+    constexpr int most = 8;
+    cublasLtMatmulHeuristicResult_t found[most]{};
+    int count = 0;
+    cublasStatus_t const status = cublasLtMatmulAlgoGetHeuristic(
+        library, d.operation.get(), d.first.get(), d.second.get(), d.result.get(), d.result.get(),
+        preference.get(), tune_ ? most : 1, found, &count);
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_INVALID_VALUE) return {};
+    check_blas(status, "cublasLtMatmulAlgoGetHeuristic", r.text());
+    if (count == 0) return {};
+    int const best = tune_ && !r.accumulates && !is_captured() ? fastest(found, count, launch) : 0;
+    return {true, found[best].algo};
+  }
+
+  /// Of proposals that all overwrite C with the same product.
+  template <class Launch>
+  int fastest(cublasLtMatmulHeuristicResult_t const* found, int count, Launch const& launch) const {
+    event begin(true);
+    event end(true);
+    int best = 0;
+    float least = std::numeric_limits<float>::max();
+    for (int i = 0; i < count; ++i) {
+      if (launch(found[i].algo) != CUBLAS_STATUS_SUCCESS) continue;
+      begin.record(stream_);
+      for (int repeat = 0; repeat < 3; ++repeat) launch(found[i].algo);
+      end.record(stream_);
+      end.synchronize();
+      float const milliseconds = end.since(begin);
+      if (milliseconds < least) {
+        least = milliseconds;
+        best = i;
+      }
+    }
+    return best;
+  }
+
+  bool is_captured() const {
+    cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+    check(cudaStreamIsCapturing(stream_, &status), "cudaStreamIsCapturing");
+    return status != cudaStreamCaptureStatusNone;
+  }
+
+  template <class Value>
+  static void prefer(blas_preference const& preference, cublasLtMatmulPreferenceAttributes_t name,
+                     Value value) {
+    check_blas(cublasLtMatmulPreferenceSetAttribute(preference.get(), name, &value, sizeof(value)),
+               "cublasLtMatmulPreferenceSetAttribute");
+  }
+
+  std::int64_t workspace_;
+  bool tune_;
+  cudaStream_t stream_;
+  std::map<gemm_request, choice> kept_;
+};
+
+}  // namespace ashlar::cuda
