@@ -25,6 +25,7 @@
 #include <ashlar/comm/nccl/groups.hpp>
 #include <ashlar/comm/nccl/in_flight.hpp>
 #include <ashlar/comm/nccl/library_calls.hpp>
+#include <ashlar/comm/nccl/pending_transfer.hpp>
 #include <ashlar/comm/nccl/record_file.hpp>
 #include <ashlar/comm/nccl/settings.hpp>
 #include <ashlar/comm/nccl/turns.hpp>
@@ -32,7 +33,6 @@
 #include <ashlar/device/cuda/arena.hpp>
 #include <ashlar/device/cuda/graph.hpp>
 #include <ashlar/support/buffer.hpp>
-#include <ashlar/support/exception_watch.hpp>
 
 namespace ashlar::nccl {
 
@@ -89,7 +89,7 @@ class communicator final : public ashlar::communicator {
 
   std::unique_ptr<progressing> start(shipment const& s) override {
     turns_.announce(s.what->axes, s.ticket);
-    auto pending = std::make_unique<pending_transfer>(*this, s);
+    auto pending = std::make_unique<pending_transfer<communicator>>(*this, s);
     pending->advance();
     return pending;
   }
@@ -152,63 +152,7 @@ class communicator final : public ashlar::communicator {
   }
 
  private:
-  /// A transfer under way.
-  class pending_transfer final : public progressing {
-   public:
-    pending_transfer(communicator& owner, shipment const& s) : owner_(&owner), shipment_(s) {
-      owner.order_.add(*this);
-    }
-    ~pending_transfer() override {
-      auto& order = owner_->order_;
-      if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
-          owner_->wait_until([&] { return join(); });
-        } catch (...) {  // the next transfer says that the mesh is abandoned
-        }
-      if (!done_) order.abandon();
-      order.remove(*this);
-    }
-
-    bool advance() override {
-      if (done_) return true;
-      if (!is_given() || owner_->is_captured_) return false;
-      refuse_if_of_a_capture();
-      return done_ = owner_->flight_.has_ended(number_);
-    }
-    bool join() override {
-      if (done_) return true;
-      if (!is_given()) return false;
-      if (!owner_->is_captured_) refuse_if_of_a_capture();
-      auto& flight = owner_->is_captured_ ? owner_->captured_flight_ : owner_->flight_;
-      flight.follow(number_, owner_->compute_);
-      return done_ = true;
-    }
-    bool is_queued() const override { return number_ != 0; }
-
-   private:
-    /// Gives it, if it has its turn now.
-    bool is_given() {
-      bool const has_turn = shipment_.ticket == 0 ||
-                            owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket);
-      if (number_ == 0 && has_turn) {
-        number_ = owner_->give(shipment_, nullptr);
-        is_of_a_capture_ = owner_->is_captured_;
-      }
-      return number_ != 0;
-    }
-    void refuse_if_of_a_capture() const {
-      if (is_of_a_capture_)
-        throw error("capture",
-                    "a redistribution that was captured has not run: wait for it within the "
-                    "captured part.");
-    }
-
-    communicator* owner_;
-    shipment shipment_;
-    std::uint64_t number_ = 0;
-    bool done_ = false;
-    bool is_of_a_capture_ = false;
-    exception_watch watch_;
-  };
+  friend class pending_transfer<communicator>;
 
   /// Gives the device a transfer that has its turn; its number.
   std::uint64_t give(shipment const& s, cuda::stream* follower) {

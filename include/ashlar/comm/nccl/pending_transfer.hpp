@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A transfer of the communicator on GPUs (communicator.hpp) that was started and goes on beside the program.
+//
+//   has its turn       it is given to the device, when anybody lets transfers go on
+//   goes away before   it is joined; where an exception passes it is dropped, and the mesh abandoned
+//   of a capture       only what comes within the captured part may wait for it
+//
+// Owner: the communicator, whose friend this is.
+
+#include <cstdint>
+
+#include <ashlar/comm/communicator.hpp>
+#include <ashlar/support/exception_watch.hpp>
+
+namespace ashlar::nccl {
+
+template <class Owner>
+class pending_transfer final : public progressing {
+ public:
+  pending_transfer(Owner& owner, shipment const& s) : owner_(&owner), shipment_(s) {
+    owner.order_.add(*this);
+  }
+  ~pending_transfer() override {
+    auto& order = owner_->order_;
+    if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
+        owner_->wait_until([&] { return join(); });
+      } catch (...) {  // the next transfer says that the mesh is abandoned
+      }
+    if (!done_) order.abandon();
+    order.remove(*this);
+  }
+
+  bool advance() override {
+    if (done_) return true;
+    if (!is_given() || owner_->is_captured_) return false;
+    refuse_if_of_a_capture();
+    return done_ = owner_->flight_.has_ended(number_);
+  }
+  bool join() override {
+    if (done_) return true;
+    if (!is_given()) return false;
+    if (!owner_->is_captured_) refuse_if_of_a_capture();
+    auto& flight = owner_->is_captured_ ? owner_->captured_flight_ : owner_->flight_;
+    flight.follow(number_, owner_->compute_);
+    return done_ = true;
+  }
+  bool is_queued() const override { return number_ != 0; }
+
+ private:
+  /// Gives it, if it has its turn now.
+  bool is_given() {
+    bool const has_turn = shipment_.ticket == 0 ||
+                          owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket);
+    if (number_ == 0 && has_turn) {
+      number_ = owner_->give(shipment_, nullptr);
+      is_of_a_capture_ = owner_->is_captured_;
+    }
+    return number_ != 0;
+  }
+  void refuse_if_of_a_capture() const {
+    if (is_of_a_capture_)
+      throw error("capture",
+                  "a redistribution that was captured has not run: wait for it within the "
+                  "captured part.");
+  }
+
+  Owner* owner_;
+  shipment shipment_;
+  std::uint64_t number_ = 0;
+  bool done_ = false;
+  bool is_of_a_capture_ = false;
+  exception_watch watch_;
+};
+
+}  // namespace ashlar::nccl
