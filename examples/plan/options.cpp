@@ -127,7 +127,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
     if (pipeline && stages->count() == 0) o.stages = 0;
     if (o.stages != 1 && micro_batches->count() == 0) o.micro_batches = 0;
     for (char const* other :
-         {"--algorithm", "--evaluations", "--seconds", "--pin", "--diff", "--pareto", "--header"})
+         {"--algorithm", "--evaluations", "--seconds", "--pin", "--pareto", "--header"})
       if (o.stages != 1 && app.count(other) > 0)
         throw CLI::ValidationError(std::string(other) +
                                    " is for plans without pipeline stages. Leave it out, or "

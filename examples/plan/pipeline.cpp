@@ -10,6 +10,7 @@
 #include <ashlar/io/json/pipeline_file.hpp>
 #include <ashlar/io/pipeline_page.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/diff_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 
 #include "models.hpp"
@@ -35,6 +36,32 @@ std::vector<int> micro_batch_counts(options const& o) {
   for (std::int64_t m = std::min<std::int64_t>(o.batch, 4096); m >= 1; --m)
     if (o.batch % m == 0) list.push_back(static_cast<int>(m));
   return list;
+}
+
+/// What a found pipeline is compared with, and the net as that has it: a file of either format, or a
+/// baseline, in one stage.
+struct compared {
+  search::problem net;
+  search::pipeline_plan plan;
+};
+
+compared other_plan(options const& o, int micro_batches, ashlar::topology const& mesh,
+                    ashlar::machine machine) {
+  bool const data = o.diff == "data", tensor = o.diff == "tensor";
+  auto const head = data || tensor ? ashlar::io::plan_head{false, micro_batches}
+                                   : ashlar::io::load_plan_head(o.diff);
+  auto net = choose_model(in_micro_batches(o, head.micro_batches));
+  if (head.in_stages) {
+    auto const plan = ashlar::io::load_pipeline(o.diff, net, mesh, machine);
+    return {std::move(net), plan};
+  }
+  auto unlimited = machine;
+  unlimited.memory = 0;
+  auto const whole = data     ? search::data_parallel(net, mesh, unlimited)
+                     : tensor ? search::tensor_parallel(net, mesh, unlimited)
+                              : ashlar::io::load_plan(o.diff, net, mesh, machine);
+  auto const plan = search::as_pipeline(net, whole, machine);
+  return {std::move(net), plan};
 }
 
 }  // namespace
@@ -87,6 +114,11 @@ std::optional<options> run_pipeline(options const& o) {
   print_beside("data parallel", data, found.chosen, machine.memory);
   print_beside("tensor parallel", tensor, found.chosen, machine.memory);
   std::fflush(stdout);
+  if (!o.diff.empty()) {
+    auto const other = other_plan(o, whole.micro_batches, mesh, machine);
+    std::cout << "\na: the pipeline that was found; b: " << o.diff << "\n"
+              << search::diff(net, found, other.net, other.plan, machine) << std::flush;
+  }
   if (!o.out.empty()) ashlar::io::save_pipeline(o.out, net, found);
   if (!o.html.empty()) ashlar::io::save_pipeline_page(o.html, net, found, machine);
   return {};

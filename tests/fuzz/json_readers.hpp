@@ -18,7 +18,8 @@
 
 namespace ashlar_test {
 
-/// A net of a linear layer in a residual and a loss, with parameters and statistics.
+/// A net of a linear layer in a residual, which can be recomputed, and a loss: with parameters and
+/// statistics.
 inline ashlar::search::problem const& fuzzed_net() {
   static ashlar::search::problem const net = [] {
     using namespace ashlar;
@@ -39,6 +40,7 @@ inline ashlar::search::problem const& fuzzed_net() {
     p.add(sum, search::element_kind::residual_begin, 2);
     p.add(linear);
     p.add(sum, search::element_kind::residual_end, 0);
+    p.add_segment(0);
     p.add(loss);
     return p;
   }();

@@ -64,6 +64,9 @@ grep -q '"format": "ashlar pipeline"' "$work/stages.json" || fail "no pipeline w
 grep -q "</html>" "$work/stages.html" || fail "the page of the pipeline does not end"
 says "micro-batches of 4" "${pipeline[@]}" --stages 2 --micro-batches 3 --batch 4 --explain
 says "without stages" "${pipeline[@]}" --pipeline
+says "b takes as long as a" "${pipeline[@]}" --stages 4 --diff "$work/stages.json"
+says "b: 4 stages along node of node=8,gpu=2" "${pipeline[@]}" --stages 2 \
+  --diff "$work/stages.json"
 says "one stage (no pipeline) is best" vgg13 --image 32 --batch 4 --ranks node=2,gpu=2 --pipeline
 says "one stage is best, " "${gpt[@]}" --micro-batches auto
 grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lacks my_plan"

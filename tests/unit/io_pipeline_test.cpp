@@ -56,6 +56,15 @@ struct saved_pipeline {
   search::pipeline_plan load() const { return load_pipeline(path, net, mesh, cluster); }
 };
 
+/// The same net, each block of which can be recomputed.
+search::problem segmented(search::problem net) {
+  auto const blocks = search::find_blocks(net);
+  for (int b = 0; b < blocks.count; ++b)
+    for (int i = 0; i < blocks.size; ++i) net[blocks.first + b * blocks.size + i].segment = b;
+  net.segments = blocks.count;
+  return net;
+}
+
 TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
   for (int const stages : {1, 2, 4}) {
     saved_pipeline const s(stages);
@@ -88,7 +97,12 @@ TEST_CASE("each thing that is wrong with a pipeline file is one error that names
   auto const good = s.saved();
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
       {"not of \"ashlar pipeline\"", [](json& j) { j["format"] = "ashlar plan"; }},
-      {"this program reads version 1", [](json& j) { j["version"] = 2; }},
+      {"this program reads versions 1 to 2", [](json& j) { j["version"] = 3; }},
+      {"lacks", [](json& j) { j["version"] = 2; }},
+      {"\"recomputed\" is unknown here",
+       [](json& j) {
+         j["recomputed"] = {0, 0, 0, 0};
+       }},
       {"\"bubble\" is unknown here", [](json& j) { j["bubble"] = 1; }},
       {"the mesh is node=4,gpu=2", [](json& j) { j["mesh"] = "node=2,gpu=4"; }},
       {"has no axis \"rack\"", [](json& j) { j["axis"] = "rack"; }},
@@ -121,6 +135,44 @@ TEST_CASE("each thing that is wrong with a pipeline file is one error that names
   std::ofstream(s.path) << good.dump();
   CHECK(has(message_of([&] { ashlar::io::load_plan(s.path, s.net, s.mesh, cluster); }),
             "this is a plan in pipeline stages, and these do not run yet"));
+}
+
+TEST_CASE("a file says how many segments each stage recomputes") {
+  saved_pipeline s;
+  s.net = segmented(s.net);
+  std::vector<int> const again{1, 0, 1, 0};
+  s.found = search::price_pipeline(s.net, s.found.chosen, limits_of(s.found), again, s.found.axis,
+                                   8, cluster);
+  auto const good = s.saved();
+  CHECK(good.at("version") == 2);
+  CHECK(good.at("recomputed") == json(again));
+  auto const loaded = s.load();
+  for (std::size_t k = 0; k < again.size(); ++k) {
+    CHECK(loaded.stages[k].recomputed == again[k]);
+    CHECK(loaded.stages[k].memory == s.found.stages[k].memory);
+    CHECK(loaded.stages[k].seconds == doctest::Approx(s.found.stages[k].seconds).epsilon(1e-9));
+  }
+  CHECK(loaded.chosen.recomputed == 2);
+  for (auto const& [says, recomputed] :
+       {std::pair{"one number for each of the 4 stages", json{1, 0, 1}},
+        std::pair{"one number for each of the 4 stages", json(1)},
+        std::pair{"2 segments of stage 2, but it has 1 that can be", json{1, 0, 2, 0}},
+        std::pair{"-1 segments of stage 0", json{-1, 0, 0, 0}},
+        std::pair{"must be a whole number", json{1, 0, 0.5, 0}}}) {
+    auto j = good;
+    j["recomputed"] = recomputed;
+    std::ofstream(s.path) << j.dump();
+    auto const said = message_of([&] { s.load(); });
+    CAPTURE(said);
+    CHECK(has(said, says));
+  }
+  auto const page = ashlar::io::pipeline_page_text(s.net, s.found, cluster);
+  CHECK(has(page, "recomputed segments: "));
+  CHECK(has(page, "1 of 1 in stage 2"));
+  auto const text = search::explain(s.net, s.found, cluster).text;
+  CAPTURE(text);
+  CHECK(has(text, "; 1 of 1 in stage 0\n    1 of 1 in stage 2\n"));
+  CHECK(has(text, "\n  1         "));  // stages that recompute are not like those that do not
 }
 
 TEST_CASE("what explain says of a pipeline") {

@@ -10,6 +10,8 @@
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
+#include <ashlar/search/diff_pipeline.hpp>
+#include <ashlar/search/pipeline.hpp>
 
 #include "search_nets.hpp"
 
@@ -18,7 +20,8 @@ namespace {
 
 using ashlar::parse_placement, ashlar::parse_topology;
 
-std::string printed(search::plan_difference const& d) {
+template <class Difference>
+std::string printed(Difference const& d) {
   std::ostringstream out;
   out << d;
   return out.str();
@@ -127,6 +130,89 @@ TEST_CASE("plans of another net with as many elements are refused, too") {
     CHECK(message_of([&, net = net] { diff(*net, a, b, m); }) == said);
     CHECK(message_of([&, net = net] { diff(*net, b, a, m); }) == said);
   }
+}
+
+/// A net of `blocks` blocks, each a segment, in m micro-batches of a batch of 16.
+search::problem blocks_in(int blocks, int m) {
+  auto net = block_net(blocks, {16 / m, 8}, 64);
+  net.micro_batches = m;
+  for (int i = 1; i + 1 < net.size(); ++i) net[i].segment = (i - 1) / 7;
+  net.segments = blocks;
+  return net;
+}
+
+TEST_CASE("two pipelines: what they take adds up, by kind, by stage and by element") {
+  auto const machine = ashlar::machines::gpu_cluster;
+  auto const t = parse_topology("node=4,gpu=2");
+  auto const found = [&](int stages, int m) {
+    return search::pipeline([](int n) { return blocks_in(4, n); }, t, machine, {{stages}, {m}});
+  };
+  auto const a_net = blocks_in(4, 8), b_net = blocks_in(4, 4);
+  auto const a = found(4, 8);
+  auto again = search::price_pipeline(a_net, a.chosen, limits_of(a), {1, 1, 0, 0}, a.axis, 8,
+                                      machine);
+  auto const whole = optimal(b_net, t, machine);
+  for (auto const& [net, b] :
+       {std::pair{a_net, a}, std::pair{a_net, again}, std::pair{b_net, found(2, 4)},
+        std::pair{b_net, as_pipeline(b_net, whole, machine)}}) {
+    auto const d = diff(a_net, a, net, b, machine), back = diff(net, b, a_net, a, machine);
+    CHECK(d.a.seconds() == doctest::Approx(a.seconds()).epsilon(1e-9));
+    CHECK(d.b.seconds() == doctest::Approx(b.seconds()).epsilon(1e-9));
+    CHECK(d.b.bubble == doctest::Approx(b.bubble));
+    CHECK(d.b.memory == b.chosen.memory);
+    CHECK(d.same_stages == (a.stages.size() == b.stages.size()));
+    CHECK(printed(d).find("  b: " + d.layout_b) != std::string::npos);
+    CHECK(back.layout_a == d.layout_b);
+    // The stages that both have, from the elements in them.
+    for (std::size_t s = 0; d.same_stages && s < a.stages.size(); ++s) {
+      search::cost_breakdown sum;
+      std::int64_t kept = 0;
+      for (int i = a.stages[s].first; i < a.stages[s].last; ++i) {
+        auto const& e = d.elements[std::size_t(i)];
+        sum.work += e.cost.work;
+        sum.activations += e.cost.communication();
+        kept += e.cost.memory.kept;
+        CHECK(e.cost.work == doctest::Approx(-back.elements[std::size_t(i)].cost.work));
+      }
+      auto const &in_a = d.stages_a[s], &in_b = d.stages_b[s];
+      CHECK(sum.work == doctest::Approx(in_b.work - in_a.work));
+      CHECK(sum.activations ==
+            doctest::Approx(in_b.collectives + in_b.gradients - in_a.collectives - in_a.gradients));
+      CHECK(in_a.sends == in_b.sends);
+      CHECK((sum.work > 0) == (b.stages[s].recomputed > 0));
+      CHECK((kept < 0) == (b.stages[s].recomputed > 0));
+    }
+    std::istringstream lines(printed(d));
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(line.size() <= 100);
+    }
+  }
+  auto const text = printed(diff(a_net, a, a_net, again, machine));
+  CAPTURE(text);
+  CHECK(text.find("recomputed segments: ") != std::string::npos);
+  CHECK(text.find("\n  2 to 3 ") != std::string::npos);
+  CHECK(text.find("2 x residual (elements 7, 14)") != std::string::npos);
+  CHECK(printed(diff(a_net, a, a_net, a, machine)).find("b takes as long as a\n") == 0);
+}
+
+TEST_CASE("a plan without stages is a pipeline of one") {
+  auto const machine = ashlar::machines::gpu_cluster;
+  auto net = blocks_in(2, 4);
+  net.recomputed = 1;
+  auto const plan = optimal(net, parse_topology("node=2,gpu=2"), machine);
+  auto const p = as_pipeline(net, plan, machine);
+  CHECK(p.seconds() == doctest::Approx(plan.seconds));
+  CHECK(p.chosen.memory == plan.memory);
+  CHECK(p.stages.front().recomputed == 1);
+  auto const parts = search::breakdown(net, p, machine);
+  CHECK(parts.memory() == plan.memory);
+  CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
+  auto const other = blocks_in(1, 4);
+  auto const short_one = as_pipeline(other, optimal(other, plan.mesh, machine), machine);
+  CHECK(has(message_of([&] { diff(net, p, other, short_one, machine); }),
+            "the two pipelines are of different nets"));
+  CHECK(has(message_of([&] { diff(net, p, net, short_one, machine); }), "elements is none of"));
 }
 
 }  // namespace

@@ -36,12 +36,14 @@ inline std::string step_bar(search::pipeline_plan const& p) {
 inline std::string stages_table(search::pipeline_plan const& p) {
   using search::detail::range_text, search::detail::seconds_or_dash;
   std::string text = "<table class='front'><tr><th>stages<th>elements<th>micro-batches in flight"
-                     "<th>a micro-batch<th>forward<th>work<th>sends<th>gradients<th>memory</tr>";
+                     "<th>segments recomputed<th>a micro-batch<th>forward<th>work<th>sends"
+                     "<th>gradients<th>memory</tr>";
   for (auto const& g : search::detail::stage_groups(p)) {
     auto const& s = p.stages[static_cast<std::size_t>(g.first)];
     int const last = p.stages[static_cast<std::size_t>(g.end) - 1].last - 1;
     text += "<tr><td>" + range_text(g.first, g.end - 1) + "<td>" + range_text(s.first, last) +
-            "<td>" + std::to_string(p.in_flight(g.first));
+            "<td>" + std::to_string(p.in_flight(g.first)) + "<td>" +
+            (s.recomputed > 0 ? std::to_string(s.recomputed) : "-");
     for (double part : {s.seconds, s.forward, s.work, s.sending, s.synchronize})
       text += "<td>" + seconds_or_dash(part);
     text += "<td>" + bytes_text(double(g.memory)) + "</tr>";
@@ -72,25 +74,34 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       tile(std::to_string(p.micro_batches()), "micro-batches") +
       tile(bytes_text(double(p.chosen.memory)), "memory per rank of the fullest stage") +
       "</div>\n<div class='card'>" + step_bar(p) + "</div>\n";
+  if (p.chosen.recomputed > 0) {
+    std::string pieces;
+    for (auto const& piece : search::recomputed_pieces(net, p, m))
+      pieces += (pieces.empty() ? "" : "; ") + piece;
+    text += "<p class='note'>" + escaped(pieces) + ".</p>\n";
+  }
   if (p.lower_bound > 0 && p.chosen.gap > 0)
     text += "<p class='note'>No plan of the searched stages and micro-batches is more than " +
             search::detail::percent_text(p.chosen.gap, 3) + " faster.</p>\n";
   for (auto const& note : search::notes(net, p.chosen))
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
-  text += "<h2>The schedule</h2>\n<div class='card'>" + pipeline_svg(p) +
-          "<p class='dim'>1F1B: <span class='fk'></span> forward, <span class='bk'></span> "
-          "backward, numbers: micro-batches; <span class='sk'></span> gradients "
-          "synchronized; white: a stage waits." +
-          (drawn < p.micro_batches() ? " Drawn is a step of " + std::to_string(drawn) +
-                                           " micro-batches; the pattern goes on to " +
-                                           std::to_string(p.micro_batches()) + "."
-                                     : std::string()) +
-          "</p></div>\n<h2>The stages</h2>\n<div class='card'>" + stages_table(p) +
-          "<p class='dim'>Seconds are of one micro-batch, gradients of a step. Stages that differ "
-          "only in what they keep are one row, with the most of it.</p></div>\n"
-          "<h2>The mesh of one stage</h2>\n<div class='card two'>" +
-          mesh_svg(p.chosen.mesh) + legend(p.chosen.mesh) + "</div>\n";
-  return text + layers_section(net, p.chosen, breakdown(net, p.chosen, m), m) + "</body></html>\n";
+  text +=
+      "<h2>The schedule</h2>\n<div class='card'>" + pipeline_svg(p) +
+      "<p class='dim'>1F1B: <span class='fk'></span> forward, <span class='bk'></span> "
+      "backward, numbers: micro-batches; <span class='sk'></span> gradients "
+      "synchronized; white: a stage waits." +
+      (drawn < p.micro_batches()
+           ? " Drawn is a step of " + std::to_string(drawn) +
+                 " micro-batches; the pattern goes on to " + std::to_string(p.micro_batches()) + "."
+           : std::string()) +
+      "</p></div>\n<h2>The stages</h2>\n<div class='card'>" + stages_table(p) +
+      "<p class='dim'>Seconds are of one micro-batch, gradients of a step; what is recomputed "
+      "is part of the backward pass. Stages that differ only in what they keep are one row, with "
+      "the most of it.</p></div>\n"
+      "<h2>The mesh of one stage</h2>\n<div class='card two'>" +
+      mesh_svg(p.chosen.mesh) + legend(p.chosen.mesh) + "</div>\n";
+  return text + layers_section(chain_of(net, p), p.chosen, breakdown(net, p, m), m) +
+         "</body></html>\n";
 }
 
 /// Writes that page. Throws ashlar::error if the file cannot be written.

@@ -79,7 +79,7 @@ class chain_model {
       shape const y = i + 1 == net_.size() || end >= 0 ? net_.spec(i).y : boundary_extents(net_, i);
       bool const plain = end < 0 || sees_itself(i);
       forward_runs const runs = net_.runs(i, again.least);
-      saved_part const saved = usually_saved(net_, i, again, moment);
+      saved_parts const saved = usually_saved(net_, i, again, moment);
       int const list = list_of_.data()[i];
       known = 0;
       while (known < classes() && !(list_of_class_.data()[known] == list &&

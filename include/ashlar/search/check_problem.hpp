@@ -7,8 +7,8 @@
 //
 //   elements   one or more; residuals end where their begins say
 //   extents    1 or more, of every tensor of every layer
-//   counts     micro-batches and element size 1 or more, accumulation size no less than that,
-//              optimizer states 0 or more
+//   counts     micro-batches, those in flight and element size 1 or more, accumulation size no less
+//              than that, optimizer states 0 or more
 //   bytes      of all tensors with gradients and optimizer states below 2^63, and every tensor's
 //              below 2^63 on all ranks together
 //
@@ -51,6 +51,9 @@ template <int N>
 constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
   if (net.size() == 0)
     detail::refuse_problem("the chain has no layers. Describe a net of one or more.");
+  if (net.in_flight < 1)
+    detail::refuse_problem("of the micro-batches " + std::to_string(net.in_flight) +
+                           " are in flight. It is 1 or more of them.");
   if (net.micro_batches < 1 || net.element_size < 1 || net.accumulation_size < net.element_size ||
       net.optimizer_states < 0)
     detail::refuse_problem("micro-batches and element size are 1 or more, accumulation size is no "
@@ -72,12 +75,12 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
         detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
                                "): a residual's begin and end must name each other.");
     }
-    detail::check_tensor(net, i, "x", spec.x, t, 2, sum);
+    detail::check_tensor(net, i, "x", spec.x, t, 1 + net.in_flight, sum);
     detail::check_tensor(net, i, "y", spec.y, t, 2, sum);
     for (auto const& p : spec.parameters)
       detail::check_tensor(net, i, p.name.text, p.extents, t, parameter_copies, sum);
     for (auto const& s : spec.statistics) detail::check_tensor(net, i, "a statistic", s, t, 1, sum);
-    double const saved = spec.saved_values * net.element_size;
+    double const saved = spec.saved_values * net.element_size * net.in_flight;
     if (!(saved >= 0 && saved < 0x1p62))
       detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
                              ") keeps more bytes for the backward pass than can be counted, 2^63.");

@@ -47,7 +47,7 @@ struct choice_class {
   shape x_extents, y_extents;  ///< as its boundaries see them
   bool plain = true;           ///< false for a residual whose neighbours see other extents
   forward_runs runs = forward_runs::once;
-  saved_part saved = saved_part::all;
+  saved_parts saved;
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual: of its two ends
   scratch<element_memory> memory;
@@ -57,7 +57,7 @@ struct choice_class {
 
   /// Whether it is that of an element of which all this is so.
   constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
-                       bool is_plain, forward_runs its_runs, saved_part its_saved) const {
+                       bool is_plain, forward_runs its_runs, saved_parts const& its_saved) const {
     return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
            saved == its_saved && x_extents == its_x && y_extents == its_y;
   }

@@ -32,10 +32,12 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
       c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh(), c.saved);
     if (c.end < 0) continue;
     c.weight.data()[j] += cost_of(net, net.layer(c.end), choice[j], paths, c.runs).weight;
+    auto const of_end = [](saved_part of_begin) {
+      return of_begin == saved_part::all ? saved_part::all : saved_part::nothing;
+    };
     if (prune != pruning::by_time)
       c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh(),
-                                           c.saved == saved_part::all ? saved_part::all
-                                                                      : saved_part::nothing)
+                                           {of_end(c.saved.waiting), of_end(c.saved.own)})
                                      .kept;
   }
   int const x = paths.table(c.x_extents, net.element_size),

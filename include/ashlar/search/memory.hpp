@@ -16,7 +16,8 @@
 // all but parameters times e, which is element_size; a: accumulation_size (element_size.hpp). (2: the
 // value and its gradient; the copy of e bytes is what is gathered. Where the gradient is not left as
 // it is stored, it is summed over the micro-batches in place, so both exist.) Activations of one
-// micro-batch are alive at a time, so their number does not matter. What is saved of an element:
+// micro-batch are alive at a time, so their number does not matter; in a pipeline stage those of
+// problem::in_flight are, of which all but one wait between their passes. What one saves of an element:
 //
 //   moment                             before s    in s    behind s    of a recomputed segment
 //   between forward and backward (-1)     all                          |x| of its first element
@@ -45,7 +46,17 @@ struct element_memory {
 /// is less.
 enum class saved_part : signed char { all, input, nothing, least };
 
-/// The bytes of that on the fullest rank.
+/// The same of every micro-batch in flight: of those that wait for their backward passes, and of the
+/// one that the moment is of.
+struct saved_parts {
+  saved_part waiting = saved_part::all, own = saved_part::all;
+  constexpr saved_parts(saved_part of_each = saved_part::all) : waiting(of_each), own(of_each) {}
+  constexpr saved_parts(saved_part of_waiting, saved_part of_own)
+      : waiting(of_waiting), own(of_own) {}
+  friend constexpr bool operator==(saved_parts const&, saved_parts const&) = default;
+};
+
+/// The bytes of one micro-batch on the fullest rank.
 template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t, saved_part part) {
@@ -63,9 +74,11 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
 template <int N>
 constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t,
-                                   saved_part part = saved_part::all) {
+                                   saved_parts parts = saved_part::all) {
   element_memory bytes;
-  bytes.kept = saved_bytes(net, spec, c, t, part);
+  bytes.kept = saved_bytes(net, spec, c, t, parts.own);
+  if (net.in_flight > 1)
+    bytes.kept += (net.in_flight - 1) * saved_bytes(net, spec, c, t, parts.waiting);
   auto const workspace = static_cast<std::int64_t>(spec.workspace_values) * net.element_size;
   std::int64_t const x = max_local_elements(spec.x, t, c.x), y = max_local_elements(spec.y, t, c.y);
   std::int64_t const dx = max_local_elements(spec.x, t, c.dx),
@@ -98,7 +111,8 @@ constexpr element_memory memory_of(basic_problem<N> const& net, layer_spec const
   return bytes;
 }
 
-/// What element i holds at a moment (see above) if the first `again` segments are recomputed.
+/// What element i holds of a micro-batch at a moment (see above) if the first `again` segments are
+/// recomputed.
 template <int N>
 constexpr saved_part saved_at(basic_problem<N> const& net, int i, int again, int moment) {
   int const own = net[i].segment;
@@ -114,7 +128,8 @@ constexpr saved_part saved_at(basic_problem<N> const& net, int i, int again, int
                                                  : saved_part::nothing;
 }
 
-/// The moment at which most is saved. `bytes(i, part)`: of element i.
+/// The moment at which most is saved, however many micro-batches are in flight: those that wait hold
+/// as much at any. `bytes(i, part)`: of element i.
 template <int N, class Bytes>
 constexpr int fullest_moment(basic_problem<N> const& net, int again, Bytes const& bytes) {
   if (again == 0) return -1;
@@ -147,8 +162,9 @@ constexpr int fullest_moment(basic_problem<N> const& net, basic_plan<N> const& c
 template <int N>
 constexpr element_memory memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i,
                                    int moment) {
-  return memory_of(net, net.spec(i), chosen[i], chosen.mesh,
-                   saved_at(net, i, chosen.recomputed, moment));
+  return memory_of(
+      net, net.spec(i), chosen[i], chosen.mesh,
+      {saved_at(net, i, chosen.recomputed, -1), saved_at(net, i, chosen.recomputed, moment)});
 }
 
 /// The moment that tables of choices are made for: when most is held if all is split alike; of
@@ -165,10 +181,13 @@ constexpr int usual_moment(basic_problem<N> const& net, recomputation const& aga
 
 /// What element i holds then, at least.
 template <int N>
-constexpr saved_part usually_saved(basic_problem<N> const& net, int i, recomputation const& again,
-                                   int moment) {
-  saved_part const part = saved_at(net, i, again.most, moment);
-  return part == saved_part::input && net[i].segment >= again.least ? saved_part::least : part;
+constexpr saved_parts usually_saved(basic_problem<N> const& net, int i, recomputation const& again,
+                                    int moment) {
+  auto const at = [&](int when) {
+    saved_part const part = saved_at(net, i, again.most, when);
+    return part == saved_part::input && net[i].segment >= again.least ? saved_part::least : part;
+  };
+  return {at(-1), at(moment)};
 }
 
 /// Bytes per rank of a plan's choices.

@@ -11,8 +11,9 @@
 //
 // How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j: u_j without the sending. The exact
 // search finds the least of that, a chain of s + m - 1 micro-batches; what its plan takes is T. Under
-// a memory limit that this plan exceeds each stage is searched alone. The bound holds either way.
-// Stages recompute nothing of their forward passes.
+// a memory limit that this plan exceeds each stage is searched alone, with the number of its segments
+// that are recomputed: stages at the front have more micro-batches in flight and recompute more. What
+// bounds each of them below the limit bounds its (s + m - 1) t_j + g_j.
 
 #include <algorithm>
 #include <string>
@@ -65,22 +66,33 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
-/// Each stage searched alone within m.memory. Throws where a stage does not fit.
+/// Stages that were placed each for itself.
+template <int N>
+struct separate_stages {
+  basic_plan<N> chosen;         ///< of all elements
+  std::vector<int> recomputed;  ///< segments, of each stage
+  double bound = 0;             ///< seconds of a step that no plan within the memory beats
+};
+
+/// Each stage of a chain of s + m - 1 micro-batches searched alone within m.memory. Throws where a
+/// stage does not fit.
 template <int N, class Layout>
-basic_plan<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
-                           int micro_batches, topology const& t, machine const& m,
-                           Layout const& layout) {
+separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
+                                int micro_batches, topology const& t, machine const& m,
+                                Layout const& layout) {
   int const stages = static_cast<int>(limits.size()) - 1;
-  basic_plan<N> joined = empty_plan(chain, t);
+  separate_stages<N> joined{empty_plan(chain, t), {}, 0};
   for (int s = 0; s < stages; ++s) {
     auto const part = stage_of(chain, limits[static_cast<std::size_t>(s)],
                                limits[static_cast<std::size_t>(s) + 1],
                                std::min(micro_batches, stages - s));
     auto const placed = layout(part, t, m);
-    if (s > 0 && !(placed.mesh == joined.mesh))
+    if (s > 0 && !(placed.mesh == joined.chosen.mesh))
       throw error("search::pipeline", "stages were laid out on different meshes.");
-    joined.mesh = placed.mesh;
-    for (auto const& c : placed.choices) joined.choices.push_back(c);
+    joined.chosen.mesh = placed.mesh;
+    joined.recomputed.push_back(placed.recomputed);
+    joined.bound += placed.seconds * (1 - placed.gap) / stages;
+    for (auto const& c : placed.choices) joined.chosen.choices.push_back(c);
   }
   return joined;
 }
@@ -110,17 +122,10 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
       throw error("search::pipeline",
                   std::to_string(batches) + " micro-batches: a step needs 1 or more.");
     auto const net = net_of(batches);
-    if (net.recomputed != 0)
-      throw error("search::pipeline",
-                  "stages recompute no segments yet: leave problem::recomputed at 0.");
     if (net.micro_batches != batches)
       throw error("search::pipeline", "asked for " + std::to_string(batches) +
                                           " micro-batches, the chain was described with " +
                                           std::to_string(net.micro_batches) + ".");
-    if (net.recomputed != 0)
-      throw error("search::pipeline",
-                  "the chain asks for recomputed segments, which stages do not have yet. Describe "
-                  "it with recomputed = 0.");
     auto const blocks = find_blocks(net);
     bool const all = options.stages.empty();
     for (int const stages : all ? detail::divisors(blocks.count) : options.stages) {
@@ -139,22 +144,26 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
       auto const limits = stage_limits(net, blocks, stages);
       for (int const axis : axes) {
         topology const mesh = stage_mesh(t, axis, stages);
-        auto chain = net;
+        auto const recomputed = recomputed_in_stages(net, limits);
+        auto chain = in_stages(net, limits, recomputed);
         chain.micro_batches = stages + batches - 1;
-        auto chosen = layout(chain, mesh, unlimited);
-        double const least = chosen.seconds / stages;
-        bound = std::min(bound, least);
+        auto const chosen = layout(chain, mesh, unlimited);
+        double least = chosen.seconds * (1 - chosen.gap) / stages;
         if (found && least >= best.seconds()) continue;
-        auto candidate = price_pipeline(net, chosen, limits, axis, batches, m);
+        auto candidate = price_pipeline(net, chosen, limits, recomputed, axis, batches, m);
         if (m.memory > 0 && candidate.chosen.memory > m.memory) {
           try {
-            chosen = detail::stages_alone(chain, limits, batches, mesh, m, layout);
+            auto const alone = detail::stages_alone(chain, limits, batches, mesh, m, layout);
+            least = std::max(least, alone.bound);
+            candidate = price_pipeline(net, alone.chosen, limits, alone.recomputed, axis, batches,
+                                       m);
           } catch (error const& e) {
             refused = e.what();
+            bound = std::min(bound, least);
             continue;
           }
-          candidate = price_pipeline(net, chosen, limits, axis, batches, m);
         }
+        bound = std::min(bound, least);
         if (found && candidate.seconds() >= best.seconds()) continue;
         found = true;
         best = candidate;

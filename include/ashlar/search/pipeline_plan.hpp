@@ -9,19 +9,22 @@
 //   chosen.mesh       the mesh of one stage: `axis` is the stages' part of it
 //   whole_mesh(p)     all ranks
 //   in_flight(j)      micro-batches that stage j has begun and not ended, at most: min(m, s - j)
+//   chain_of(net, p)  the net in which runs() knows what the stages recompute
 
 #include <algorithm>
 #include <vector>
 
 #include <ashlar/search/plan.hpp>
+#include <ashlar/search/stages.hpp>
 
 namespace ashlar::search {
 
 struct pipeline_stage {
   int first = 0;            ///< element
   int last = 0;             ///< behind its last element
+  int recomputed = 0;       ///< of its segments, the first ones (stages.hpp)
   double seconds = 0;       ///< u_j, of one micro-batch
-  double forward = 0;       ///< the part of it in the forward pass
+  double forward = 0;       ///< the part of it in the first forward pass
   double work = 0;          ///< the part of it that computes
   double sending = 0;       ///< the part of it in sends to other stages
   double synchronize = 0;   ///< g_j, once per step
@@ -31,7 +34,7 @@ struct pipeline_stage {
 
 struct pipeline_plan {
   plan chosen;  ///< of all elements, on the mesh of one stage; its seconds and memory are those of
-                ///< the pipeline, communication that of the slowest stage
+                ///< the pipeline, communication that of the slowest stage, `recomputed` the sum
   int axis = -1;  ///< of the mesh, divided by the stages; -1 for one stage
   std::vector<pipeline_stage> stages;
   double bubble = 0;       ///< seconds of a step in which a stage waits for others
@@ -43,6 +46,41 @@ struct pipeline_plan {
     return std::min(micro_batches(), static_cast<int>(stages.size()) - stage);
   }
 };
+
+/// The elements at which the stages begin, and the end of the chain.
+inline std::vector<int> limits_of(pipeline_plan const& p) {
+  std::vector<int> limits{0};
+  for (auto const& s : p.stages) limits.push_back(s.last);
+  return limits;
+}
+
+/// The chain with the segments of each stage that are recomputed as its first ones; p.chosen is a plan
+/// of it that runs, and keeps for later, what the stages do.
+template <int N>
+basic_problem<N> chain_of(basic_problem<N> const& net, pipeline_plan const& p) {
+  std::vector<int> recomputed;
+  for (auto const& s : p.stages) recomputed.push_back(s.recomputed);
+  return in_stages(net, limits_of(p), recomputed);
+}
+
+/// Stage j as a chain of its own. `chain`: chain_of(net, p).
+template <int N>
+basic_problem<N> stage_of(basic_problem<N> const& chain, pipeline_plan const& p, int j) {
+  auto const& s = p.stages[static_cast<std::size_t>(j)];
+  return stage_of(chain, s.first, s.last, p.in_flight(j));
+}
+
+/// What p places there, as a plan of that chain; without predictions.
+template <int N>
+basic_plan<N> plan_of_stage(pipeline_plan const& p, int j) {
+  auto const& s = p.stages[static_cast<std::size_t>(j)];
+  basic_plan<N> own;
+  own.mesh = p.chosen.mesh;
+  own.micro_batches = p.micro_batches();
+  own.recomputed = s.recomputed;
+  for (int i = s.first; i < s.last; ++i) own.choices.push_back(p.chosen[i]);
+  return own;
+}
 
 /// The mesh of all stages together.
 inline topology whole_mesh(pipeline_plan const& p) {

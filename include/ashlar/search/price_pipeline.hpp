@@ -12,6 +12,8 @@
 // and stage j keeps what min(m, s - j) micro-batches save for the backward pass. With one stage this
 // is the cost of problem.hpp. A boundary is redistributed on the stage that receives; then its
 // shards cross, as they lie on the side where they are smaller, between ranks of equal position.
+// Recomputed segments run forward again as part of the backward pass; a stage whose first segment is
+// one keeps what it received, so that nothing is sent twice.
 
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
@@ -27,38 +29,46 @@ inline topology stage_mesh(topology t, int axis, int stages) {
 
 /// The pipeline that runs `chosen`, a plan of all elements on the mesh of one stage: stages begin at
 /// the elements `limits`, whose last entry is the end of the chain, and divide `axis` of that mesh
-/// times their number. `lower_bound` is left 0.
+/// times their number; each recomputes so many of its segments, the first ones (its plan's own number
+/// does not count). `lower_bound` is left 0.
 template <int N>
 pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
-                             std::vector<int> const& limits, int axis, int micro_batches,
-                             machine const& m) {
+                             std::vector<int> const& limits, std::vector<int> const& recomputed,
+                             int axis, int micro_batches, machine const& m) {
   topology const& t = chosen.mesh;
   planner paths(t, m);
   int const stages = static_cast<int>(limits.size()) - 1;
   pipeline_plan result;
   result.axis = axis;
-  for (int s = 0; s < stages; ++s) {
-    pipeline_stage stage;
-    stage.first = limits[static_cast<std::size_t>(s)];
-    stage.last = limits[static_cast<std::size_t>(s) + 1];
-    std::int64_t kept = 0, gathered = 0;
+  result.chosen.mesh = t;
+  result.chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
+  result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
+  result.chosen.micro_batches = micro_batches;
+  result.chosen.problem_hash = hash(net);
+  result.stages.resize(static_cast<std::size_t>(stages));
+  for (std::size_t s = 0; s < result.stages.size(); ++s) {
+    result.stages[s].first = limits[s];
+    result.stages[s].last = limits[s + 1];
+    result.stages[s].recomputed = recomputed[s];
+    result.chosen.recomputed += recomputed[s];
+  }
+  auto const chain = chain_of(net, result);
+  for (int j = 0; j < stages; ++j) {
+    auto& stage = result.stages[static_cast<std::size_t>(j)];
     for (int i = stage.first; i < stage.last; ++i) {
       layer_spec spec = net.spec(i);
-      stage.work += work_seconds(spec, chosen[i], t, m, net.element_size);
+      auto const runs = chain.runs(i, chain.recomputed);
+      stage.work += work_seconds(spec, chosen[i], t, m, net.element_size, runs);
       auto const halo = halo_seconds(spec, chosen[i], t, m, net.element_size);
-      stage.seconds += halo.seconds();
+      stage.seconds += halo.seconds(runs);
       stage.forward += halo.forward;
-      spec.saved_values *= std::min(micro_batches, stages - s);
-      auto const bytes = memory_of(net, spec, chosen[i], t);
-      kept += bytes.kept;
-      gathered = std::max(gathered, bytes.gathered);
       spec.backward_flops = spec.backward_values = 0;
       stage.forward += work_seconds(spec, chosen[i], t, m, net.element_size);
     }
-    stage.memory = kept + gathered;
-    result.stages.push_back(stage);
+    stage.memory = memory_per_rank(stage_of(chain, result, j), plan_of_stage<N>(result, j));
   }
-  result.chosen.mesh = t;
+  basic_plan<N> whole = chosen;
+  whole.recomputed = chain.recomputed;
   link const between = axis < 0
                            ? link{}
                            : group_link(m, whole_mesh(result), {static_cast<signed char>(axis)},
@@ -77,7 +87,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     if (forward) from_stage.forward += seconds;
   };
   detail::for_each_move(
-      net, chosen,
+      chain, whole,
       [&](phase when, int element, moved what, int, shape const& extents, placement const& from,
           placement const& to) {
         auto& stage = stage_at(element);
@@ -85,7 +95,8 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
             from == to ? 0 : paths.move(extents, element_size(net, what, when), from, to).seconds;
         (when == phase::synchronize ? stage.synchronize : stage.seconds) += seconds;
         if (when == phase::forward) stage.forward += seconds;
-        if (what == moved::activation && element == stage.first && element > 0)
+        if (when == phase::forward && what == moved::activation && element == stage.first &&
+            element > 0)
           send(stage_at(element - 1), true, extents, from, to);
         if (what == moved::gradient && element + 1 == stage.last)
           send(stage_at(element + 1), false, extents, from, to);
@@ -99,10 +110,6 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     synchronize = std::max(synchronize, stage.synchronize);
     memory = std::max(memory, stage.memory);
   }
-  result.chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
-  result.chosen.choices.assign(chosen.choices.begin(), chosen.choices.end());
-  result.chosen.micro_batches = micro_batches;
-  result.chosen.problem_hash = hash(net);
   result.chosen.seconds = sum + (micro_batches - 1) * most + synchronize;
   result.chosen.communication_seconds = micro_batches * (most - work) + synchronize;
   result.bubble = sum - most;

@@ -61,6 +61,7 @@ struct basic_problem {
   int element_size = 4;       ///< bytes of activations and parameters in use (element_size.hpp)
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once
+  int in_flight = 1;          ///< micro-batches alive at a time: more in a pipeline stage
   int optimizer_states = 2;   ///< values kept per parameter beside it and its gradient
   int segments = 0;
   int recomputed = 0;  ///< so many segments, the first; a search below a memory limit takes more
@@ -122,6 +123,7 @@ problem any_length(basic_problem<N> const& fixed) {
   net.element_size = fixed.element_size;
   net.accumulation_size = fixed.accumulation_size;
   net.micro_batches = fixed.micro_batches;
+  net.in_flight = fixed.in_flight;
   net.optimizer_states = fixed.optimizer_states;
   net.segments = fixed.segments;
   net.recomputed = fixed.recomputed;

@@ -30,18 +30,22 @@ effect_of_recomputing(basic_problem<N> const& net, basic_plan<N> const& chosen, 
           without > 0 ? with / without - 1 : 0};
 }
 
+/// "3.10 GiB less, 1.20 ms (12.0 %) longer".
+inline std::string effect_text(recomputation_effect const& effect) {
+  return bytes_text(double(effect.memory < 0 ? -effect.memory : effect.memory)) +
+         (effect.memory < 0 ? " more, " : " less, ") + seconds_text(effect.seconds) + " (" +
+         detail::percent_text(effect.share) + ") longer";
+}
+
 /// "segments 1-8 of 12 are recomputed: 3.10 GiB less, 1.20 ms (12.0 %) longer"; empty if none is.
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
                             machine const& m) {
   if (chosen.recomputed == 0) return {};
-  auto const effect = effect_of_recomputing(net, chosen, m);
   std::string const last = std::to_string(chosen.recomputed);
   return (chosen.recomputed == 1 ? "segment 1 of " : "segments 1-" + last + " of ") +
          std::to_string(net.segments) + (chosen.recomputed == 1 ? " is" : " are") +
-         " recomputed: " + bytes_text(double(effect.memory < 0 ? -effect.memory : effect.memory)) +
-         (effect.memory < 0 ? " more, " : " less, ") + seconds_text(effect.seconds) + " (" +
-         detail::percent_text(effect.share) + ") longer";
+         " recomputed: " + effect_text(effect_of_recomputing(net, chosen, m));
 }
 
 }  // namespace ashlar::search

@@ -11,6 +11,9 @@
 //
 // Blocks are found in the elements of the problem, where repeats are written out: the shortest
 // sequence of layers and whole residuals whose immediate repetition covers most of the chain.
+//
+// Of the segments of a stage the first so many are recomputed, in each stage as many as it needs. One
+// that a stage begins in is two.
 
 #include <vector>
 
@@ -88,21 +91,58 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
   return limits;
 }
 
-/// Elements first .. last of a chain as a chain of their own, each keeping `alive` times what it
-/// saves for the backward pass. Expects whole residuals.
+/// Elements first .. last of a chain as a chain of their own, with `in_flight` micro-batches alive at
+/// a time. Of its segments those are recomputed that are in the chain. Expects whole residuals.
 template <int N>
-constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last, int alive) {
+constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
+                                    int in_flight) {
   basic_problem<N> stage;
   stage.element_size = net.element_size;
   stage.accumulation_size = net.accumulation_size;
   stage.micro_batches = net.micro_batches;
+  stage.in_flight = in_flight;
   stage.optimizer_states = net.optimizer_states;
   for (int i = first; i < last; ++i) {
-    layer_spec spec = net.spec(i);
-    spec.saved_values *= alive;
-    stage.add(spec, net[i].kind, net[i].partner < 0 ? -1 : net[i].partner - first);
+    int const own = net[i].segment;
+    stage.add(net.spec(i), net[i].kind, net[i].partner < 0 ? -1 : net[i].partner - first);
+    if (own < 0) continue;
+    bool const begins = i == first || net[i - 1].segment != own;
+    stage.segments += begins;
+    stage.recomputed += begins && own < net.recomputed;
+    stage[i - first].segment = stage.segments - 1;
   }
   return stage;
+}
+
+/// The chain in which the first recomputed[s] segments of every stage s are recomputed: they have the
+/// first numbers, so that whatever asks how often an element runs forward is told so. (What a stage
+/// keeps at which moment is asked of stage_of.) Expects as many segments.
+template <int N>
+constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> const& limits,
+                                     std::vector<int> const& recomputed) {
+  net.recomputed = 0;
+  for (int const n : recomputed) net.recomputed += n;
+  int next = 0, next_kept = net.recomputed;
+  for (std::size_t s = 0; s < recomputed.size(); ++s)
+    for (int i = limits.data()[s], before = -1, met = 0, number = -1; i < limits.data()[s + 1];
+         ++i) {
+      int const own = net[i].segment;
+      if (own >= 0 && own != before) number = met++ < recomputed.data()[s] ? next++ : next_kept++;
+      if (own >= 0) net[i].segment = number;
+      before = own;
+    }
+  net.segments = next_kept;
+  return net;
+}
+
+/// Of every stage, how many of its segments the chain says are recomputed.
+template <int N>
+constexpr std::vector<int> recomputed_in_stages(basic_problem<N> const& net,
+                                                std::vector<int> const& limits) {
+  std::vector<int> list;
+  for (std::size_t s = 0; s + 1 < limits.size(); ++s)
+    list.push_back(stage_of(net, limits.data()[s], limits.data()[s + 1], 1).recomputed);
+  return list;
 }
 
 }  // namespace ashlar::search

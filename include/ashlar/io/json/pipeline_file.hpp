@@ -10,9 +10,11 @@
 //     "input": [32, 2048], "micro_batches": 32,          of a micro-batch; in a step
 //     "elements": [ … as in plan_file.hpp, on the mesh of one stage, here node=32,gpu=8 ] }
 //
-// A pipeline of one stage has "stages": [0] and no "axis". A file is accepted only if it is for this
-// mesh and net, the number of stages divides the axis, no stage begins inside a residual, and every
-// element is a choice that the rule tables allow. Costs are worked out anew for the machine at hand.
+// A pipeline of one stage has "stages": [0] and no "axis". Where segments are recomputed the version
+// is 2 and says of how many each stage is to do so: "recomputed": [4, 2, 0]. A file is accepted only
+// if it is for this mesh and net, the number of stages divides the axis, no stage begins inside a
+// residual, and every element is a choice that the rule tables allow. Costs are worked out anew for
+// the machine at hand.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -20,7 +22,7 @@
 
 namespace ashlar::io {
 
-inline constexpr int pipeline_version = 1;
+inline constexpr int pipeline_version = 2;
 
 /// Writes a pipeline of `net`. Throws ashlar::error if the file cannot be written.
 template <int N>
@@ -28,11 +30,13 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {
   nlohmann::ordered_json j;
   j["format"] = "ashlar pipeline";
-  j["version"] = pipeline_version;
+  j["version"] = p.chosen.recomputed > 0 ? pipeline_version : 1;
   topology const whole = whole_mesh(p);
   j["mesh"] = to_string(whole);
   if (p.axis >= 0) j["axis"] = whole.axis[p.axis].name.view();
   for (auto const& s : p.stages) j["stages"].push_back(s.first);
+  if (p.chosen.recomputed > 0)
+    for (auto const& s : p.stages) j["recomputed"].push_back(s.recomputed);
   for (auto const n : p.chosen.input.extent) j["input"].push_back(n);
   j["micro_batches"] = p.micro_batches();
   j["elements"] = detail::elements_json(net, p.chosen);
@@ -79,21 +83,48 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
+/// How many segments each stage of a file recomputes.
+template <int N>
+std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
+                               std::vector<int> const& limits) {
+  std::vector<int> list;
+  if (!j.is_array() || j.size() + 1 != limits.size())
+    throw error("recomputed", "must be a list of one number for each of the " +
+                                  std::to_string(limits.size() - 1) + " stages.");
+  for (auto const& entry : j) {
+    auto const n = whole_number(entry, "recomputed");
+    int const has = search::stage_of(net, limits[list.size()], limits[list.size() + 1], 1).segments;
+    if (n < 0 || n > has)
+      throw error("recomputed", std::to_string(n) + " segments of stage " +
+                                    std::to_string(list.size()) + ", but it has " +
+                                    std::to_string(has) + " that can be.");
+    list.push_back(static_cast<int>(n));
+  }
+  return list;
+}
+
 /// The pipeline in a file's content, checked against net and mesh.
 template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
-  check_format(j, "ashlar pipeline", pipeline_version);
-  refuse_unknown_keys(
-      j, "pipeline",
-      {"format", "version", "mesh", "axis", "stages", "input", "micro_batches", "elements"});
+  bool const first = check_format(j, "ashlar pipeline", pipeline_version) == 1;
+  if (first)
+    refuse_unknown_keys(
+        j, "pipeline",
+        {"format", "version", "mesh", "axis", "stages", "input", "micro_batches", "elements"});
+  else
+    refuse_unknown_keys(j, "pipeline",
+                        {"format", "version", "mesh", "axis", "stages", "recomputed", "input",
+                         "micro_batches", "elements"});
   check_mesh_and_batch(j, net, t);
   auto const limits = stage_limits_of(j.at("stages"), net);
   int const stages = static_cast<int>(limits.size()) - 1, axis = stage_axis_of(j, t, stages);
   search::basic_plan<N> chosen;
   chosen.mesh = search::stage_mesh(t, axis, stages);
   chosen.choices = choices_of<N>(j.at("elements"), net, chosen.mesh);
-  return search::price_pipeline(net, chosen, limits, axis, net.micro_batches, m);
+  auto const recomputed = first ? std::vector<int>(limits.size() - 1)
+                                : recomputed_of(j.at("recomputed"), net, limits);
+  return search::price_pipeline(net, chosen, limits, recomputed, axis, net.micro_batches, m);
 }
 
 }  // namespace detail

@@ -16,6 +16,8 @@
 // A file is accepted only if it is for this mesh and net and every element is a choice that the
 // rule tables allow. Costs are not stored; they are worked out anew for the machine at hand.
 
+#include <limits>
+
 #include <ashlar/io/json/json_file.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/cost.hpp>
@@ -200,6 +202,26 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 }
 
 }  // namespace detail
+
+/// What a plan file of either format says of itself.
+struct plan_head {
+  bool in_stages = false;  ///< a pipeline (pipeline_file.hpp)
+  int micro_batches = 1;   ///< for which the net is described
+};
+
+/// Reads that much of a file, and checks no more. Throws ashlar::error if it is no plan.
+inline plan_head load_plan_head(std::string const& path) {
+  auto const j = detail::read_json(path, "load_plan_head");
+  return detail::interpret(path, "load_plan_head", [&] {
+    auto const format = j.at("format").template get<std::string>();
+    auto const n = detail::whole_number(j.at("micro_batches"), "micro_batches");
+    if (format != "ashlar plan" && format != "ashlar pipeline")
+      throw error("format", "this is a file of \"" + format + "\", and no plan.");
+    if (n < 1 || n > std::numeric_limits<int>::max())
+      throw error("micro_batches", std::to_string(n) + ": a step needs 1 or more.");
+    return plan_head{format == "ashlar pipeline", static_cast<int>(n)};
+  });
+}
 
 /// Reads a plan for `net` on mesh `t`, with predictions for machine `m`. Throws ashlar::error naming
 /// the file, the element and what is wrong with it.

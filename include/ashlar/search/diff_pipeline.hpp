@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What one plan in pipeline stages pays more than another, and where. A step of the slowest stage, which
+// sets the pace, is
+//
+//   work          computing, m times that of a micro-batch        gradients   synchronizing them, once
+//   collectives   moving tensors within the stage, m times        bubble      waiting for other stages
+//   sends         to other stages, m times
+//
+// and these five add up to the seconds of the step. Then stage by stage, where both plans cut the chain
+// alike, then element by element as in diff.hpp (the sends are of stages, not of elements; elements of
+// several stages run at the same time, so theirs do not add up to the step).
+//
+// The two may have other meshes, stages, micro-batches: each comes with the net as it is described
+// with its own micro-batches. A plan without stages is one stage: as_pipeline.
+
+#include <ashlar/search/diff.hpp>
+#include <ashlar/search/explain_pipeline.hpp>
+
+namespace ashlar::search {
+
+/// A plan without stages, as a pipeline of one.
+template <int N>
+pipeline_plan as_pipeline(basic_problem<N> const& net, basic_plan<N> const& whole,
+                          machine const& m) {
+  return price_pipeline(net, whole, {0, net.size()}, {whole.recomputed}, -1, net.micro_batches, m);
+}
+
+/// Where a step of one stage goes, in seconds; of a pipeline: of its slowest stage.
+struct pipeline_cost {
+  double work = 0, collectives = 0, sends = 0, gradients = 0, bubble = 0;
+  std::int64_t memory = 0;  ///< bytes per rank; of a pipeline: of the fullest stage
+
+  double seconds() const { return work + collectives + sends + gradients + bubble; }
+};
+
+struct pipeline_difference {
+  pipeline_cost a, b;
+  std::string layout_a, layout_b;                 ///< "4 stages along node of node=4,gpu=2, ..."
+  std::vector<pipeline_cost> stages_a, stages_b;  ///< a step of each, without bubble
+  bool same_stages = false;                       ///< the chain is cut at the same elements
+  std::vector<element_difference> elements;       ///< all of them, in order
+  std::string recomputed_a, recomputed_b;         ///< recomputed_pieces
+};
+
+namespace detail {
+
+inline pipeline_cost cost_of_stage(pipeline_plan const& p, pipeline_stage const& s) {
+  double const m = p.micro_batches();
+  return {m * s.work, m * (s.seconds - s.work - s.sending), m * s.sending, s.synchronize, 0,
+          s.memory};
+}
+
+inline pipeline_cost cost_of_pipeline(pipeline_plan const& p) {
+  auto const slowest = std::max_element(
+      p.stages.begin(), p.stages.end(),
+      [](auto const& x, auto const& y) { return x.seconds < y.seconds; });
+  auto cost = cost_of_stage(p, *slowest);
+  cost.gradients = 0;
+  for (auto const& s : p.stages) cost.gradients = std::max(cost.gradients, s.synchronize);
+  cost.bubble = p.bubble;
+  cost.memory = p.chosen.memory;
+  return cost;
+}
+
+/// "4 stages along node of node=4,gpu=2, a step of 8 micro-batches".
+inline std::string layout_text(pipeline_plan const& p) {
+  topology const whole = whole_mesh(p);
+  return (p.axis < 0 ? std::string("one stage on ")
+                     : std::to_string(p.stages.size()) + " stages along " +
+                           std::string(whole.axis[p.axis].name.view()) + " of ") +
+         to_string(whole) + ", a step of " + std::to_string(p.micro_batches()) +
+         (p.micro_batches() == 1 ? " micro-batch" : " micro-batches");
+}
+
+}  // namespace detail
+
+/// The difference b - a of two pipelines, each of its own description of one net. Throws ashlar::error
+/// if either is none of it, or if the two are not of one net.
+template <int N>
+pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
+                         basic_problem<N> const& net_b, pipeline_plan const& b, machine const& m) {
+  using namespace detail;
+  check_compared(net_a, a.chosen);
+  check_compared(net_b, b.chosen);
+  bool one_net = net_a.size() == net_b.size();
+  for (int i = 0; one_net && i < net_a.size(); ++i)
+    one_net = net_a.spec(i).name == net_b.spec(i).name && net_a[i].kind == net_b[i].kind;
+  if (!one_net)
+    throw error("search::diff",
+                "the two pipelines are of different nets. Compare plans of one net.");
+  auto const recomputed = [&](basic_problem<N> const& net, pipeline_plan const& p) {
+    std::string text;
+    for (auto const& piece : recomputed_pieces(net, p, m))
+      text += (text.empty() ? "" : "; ") + piece;
+    return text;
+  };
+  pipeline_difference d{
+      cost_of_pipeline(a),
+      cost_of_pipeline(b),
+      layout_text(a),
+      layout_text(b),
+      {},
+      {},
+      limits_of(a) == limits_of(b),
+      differences(net_a, a.chosen, breakdown(net_a, a, m), b.chosen, breakdown(net_b, b, m)),
+      recomputed(net_a, a),
+      recomputed(net_b, b)};
+  for (auto const& s : a.stages) d.stages_a.push_back(cost_of_stage(a, s));
+  for (auto const& s : b.stages) d.stages_b.push_back(cost_of_stage(b, s));
+  return d;
+}
+
+namespace detail {
+
+/// b - a of one stage or of the whole, as cells of a row.
+inline std::vector<std::string> difference_cells(pipeline_cost const& a, pipeline_cost const& b,
+                                                 double scale) {
+  return {signed_seconds(b.work - a.work, scale),
+          signed_seconds(b.collectives - a.collectives, scale),
+          signed_seconds(b.sends - a.sends, scale),
+          signed_seconds(b.gradients - a.gradients, scale),
+          signed_seconds(b.bubble - a.bubble, scale),
+          signed_seconds(b.seconds() - a.seconds(), scale),
+          signed_bytes(b.memory - a.memory)};
+}
+
+/// The stages of both, neighbours that differ alike in one row. Expects as many of both.
+inline void print_stages(std::ostream& out, pipeline_difference const& d, double scale) {
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t s = 0; s < d.stages_a.size(); ++s)
+    rows.push_back(difference_cells(d.stages_a[s], d.stages_b[s], scale));
+  for (std::size_t s = 0, end = 0; s < rows.size(); s = end) {
+    for (end = s + 1; end < rows.size() && rows[end] == rows[s];) ++end;
+    print_row(out, range_text(static_cast<int>(s), static_cast<int>(end) - 1), 10, rows[s], 12);
+  }
+}
+
+}  // namespace detail
+
+/// Both pipelines' seconds by kind and what b takes more; the stages, b - a, where both have the same;
+/// then the elements that differ, the dearest first.
+inline std::ostream& operator<<(std::ostream& out, pipeline_difference const& d) {
+  using namespace detail;
+  double const scale = d.a.seconds() + d.b.seconds();
+  print_headline(out, d.a.seconds(), d.b.seconds(), d.b.memory - d.a.memory);
+  for (auto const& [name, layout, recomputed] :
+       {std::tuple{"a", d.layout_a, d.recomputed_a}, std::tuple{"b", d.layout_b, d.recomputed_b}})
+    out << "  " << name << ": "
+        << wrapped(recomputed.empty() ? std::vector{layout} : std::vector{layout, recomputed}, 5)
+        << '\n';
+  print_row(out, "", 10, {"work", "collectives", "sends", "gradients", "bubble", "total", "memory"},
+            12);
+  for (auto const& [name, c] : {std::pair{"a", &d.a}, std::pair{"b", &d.b}})
+    print_row(out, name, 10,
+              {seconds_or_dash(c->work), seconds_or_dash(c->collectives), seconds_or_dash(c->sends),
+               seconds_or_dash(c->gradients), seconds_or_dash(c->bubble),
+               seconds_text(c->seconds()), bytes_text(double(c->memory))},
+              12);
+  print_row(out, "b - a", 10, difference_cells(d.a, d.b, scale), 12);
+  if (d.same_stages && d.stages_a.size() > 1) {
+    out << "  stages, b - a\n";
+    print_stages(out, d, scale);
+  }
+  print_elements(out, d.elements, scale);
+  return out;
+}
+
+}  // namespace ashlar::search
