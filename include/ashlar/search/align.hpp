@@ -11,10 +11,9 @@
 //   equal ones       those that exchanging alike axes makes of one another, as seen by what follows: the
 //                    last placement, and those of the residuals around it. One of them is enough
 //
-// Shards nest in any order in the first element; in others the axes that go on splitting a dim keep
-// their order, and the others enter inside of them in any order. At first only partial plans are kept
-// that promise the optimum of the model; if none of them can be finished, all. After `effort` partial
-// plans the best one is completed as it comes.
+// What one element more can be placed in: ways_to_place.hpp. At first only partial plans are kept that
+// promise the optimum of the model; if none of them can be finished, all. After `effort` partial plans
+// the best one is completed as it comes.
 
 #include <algorithm>
 #include <map>
@@ -24,8 +23,8 @@
 #include <ashlar/search/chain_solver.hpp>
 #include <ashlar/search/make_plan.hpp>
 #include <ashlar/search/placed_moves.hpp>
-#include <ashlar/search/reordered.hpp>
 #include <ashlar/search/role_planner.hpp>
+#include <ashlar/search/ways_to_place.hpp>
 
 namespace ashlar::search::detail {
 
@@ -124,9 +123,9 @@ class align {
       return;
     }
     int const done = l < 0 ? 0 : at(l).next;
-    auto const list = ways_to_place(l, i, before, outer);
+    auto const list = ways_after(l, i, before, outer);
     for (int n = done; n < static_cast<int>(list.size()); ++n) {
-      way const& it = list[static_cast<std::size_t>(n)];
+      way_to_place const& it = list[static_cast<std::size_t>(n)];
       bool const equal = add(l, before, i, reordered(composition(i, it.choice), it.order, it.from),
                              it, outer);
       if (!equal || l < 0 || n + 1 == static_cast<int>(list.size())) continue;
@@ -136,103 +135,24 @@ class align {
     if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
   }
 
-  struct way {
-    int agreement;
-    int choice;
-    axis_order order, from;
-  };
-
-  /// Of element i after partial plan l; those first that agree most with what is before and around.
-  std::vector<way> ways_to_place(int l, int i, layer_choice const& before, int outer) {
-    std::vector<way> list;
-    axis_order const same = all_axes(mesh_.axes());
-    layer_choice const around = outer < 0 ? before : placed(outer);
-    for (int k = 0; k < model_.choices(i).size(); ++k) {
-      layer_choice const& c = composition(i, k);
-      axis_order from = same;
-      do {
-        if (!exchanges_alike(from, c)) continue;
-        layer_choice const here = reordered(c, same, from);
-        if (most_ < unreachable && l >= 0 &&
-            at(l).cost + least_between(i - 1, before, here) + model_.choices(i).weight.data()[k] +
-                    rest_of(i, k, outer) >
-                most_)
-          continue;
-        int agreement = 0;
-        for (int a = 0; a < mesh_.axes() && l >= 0; ++a)
-          agreement += 8 * (same_role(before.y[a], here.x[a]) +
-                            same_role(before.dy[a], here.dx[a])) +
-                       same_role(around.x[a], here.y[a]);
-        auto const [kept, free] = l < 0 ? two_orders{{}, same}
-                                        : axes_after(before, here, at(l).order);
-        axis_order entering = free;
-        do {
-          axis_order order = kept;
-          for (auto const a : entering) order.push_back(a);
-          if (is_plain(order, kept.size(), here)) list.push_back({agreement, k, order, from});
-        } while (next_order(entering));
-      } while (l >= 0 && next_order(from));  // the first element: any axes will do
-    }
-    std::stable_sort(list.begin(), list.end(),
-                     [](way const& a, way const& b) { return a.agreement > b.agreement; });
-    return list;
-  }
-
-  struct two_orders {
-    axis_order kept, free;
-  };
-
-  /// The axes that go on splitting the dim that they split before, in their order, and the others.
-  two_orders axes_after(layer_choice const& before, layer_choice const& here,
-                        axis_order const& order) const {
-    two_orders axes;
-    for (auto const a : order)
-      if (here.x[a].is_split() && same_role(before.y[a], here.x[a])) axes.kept.push_back(a);
-    for (int a = 0; a < mesh_.axes(); ++a)
-      if (std::find(axes.kept.begin(), axes.kept.end(), a) == axes.kept.end())
-        axes.free.push_back(static_cast<signed char>(a));
-    return axes;
-  }
-
-  /// Whether an axis gets the roles of an alike one, and of those with equal roles the first the first.
-  bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
-    for (int a = 0; a < mesh_.axes(); ++a) {
-      if (mesh_.extent(a) != mesh_.extent(from[a]) ||
-          mesh_.axis[a].tier != mesh_.axis[from[a]].tier)
-        return false;
-      for (int b = 0; b < a; ++b)
-        if (from[b] > from[a] && mesh_.extent(a) == mesh_.extent(b) &&
-            mesh_.axis[a].tier == mesh_.axis[b].tier && equal_roles(c, from[a], from[b]))
-          return false;
-    }
-    return true;
-  }
-  template <class Visit>
-  static bool all_of_placements(layer_choice const& c, Visit const& visit) {
-    bool good = visit(c.x) && visit(c.y) && visit(c.dy) && visit(c.dx);
-    for (auto const& p : c.parameters)
-      good = good && visit(p.use) && visit(p.grad) && visit(p.store);
-    for (auto const& s : c.statistics) good = good && visit(s.from) && visit(s.to);
-    return good;
-  }
-  static bool equal_roles(layer_choice const& c, int a, int b) {
-    return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
-  }
-  /// Whether neighbours from `first` on that split no dim together ascend: other orders do the same.
-  bool is_plain(axis_order const& order, int first, layer_choice const& c) const {
-    for (int i = first + 1; i < order.size(); ++i) {
-      int const a = order[i - 1], b = order[i];
-      if (a > b && all_of_placements(c, [&](placement const& p) {
-            return !(p[a].is_split() && same_role(p[a], p[b]));
-          }))
-        return false;
-    }
-    return true;
+  /// Of element i after partial plan l.
+  std::vector<way_to_place> ways_after(int l, int i, layer_choice const& before, int outer) {
+    placed_before last;
+    if (l >= 0) last = {before, outer < 0 ? before : placed(outer), at(l).order};
+    ways_to_place ways(mesh_, l < 0 ? nullptr : &last);
+    for (int k = 0; k < model_.choices(i).size(); ++k)
+      ways.add(k, composition(i, k), [&](layer_choice const& here) {
+        return l < 0 || most_ >= unreachable ||
+               at(l).cost + least_between(i - 1, before, here) +
+                       model_.choices(i).weight.data()[k] + rest_of(i, k, outer) <=
+                   most_;
+      });
+    return std::move(ways).best_first();
   }
 
   /// Whether it was added and promises as much as its parent.
-  bool add(int parent, layer_choice const& before, int i, layer_choice const& c, way const& it,
-           int outer) {
+  bool add(int parent, layer_choice const& before, int i, layer_choice const& c,
+           way_to_place const& it, int outer) {
     --effort_;
     double cost = parent < 0
                       ? net_.micro_batches * moves_

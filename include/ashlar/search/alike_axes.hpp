@@ -10,11 +10,14 @@
 
 namespace ashlar::search {
 
+constexpr bool are_alike(topology const& t, int a, int b) {
+  return t.extent(a) == t.extent(b) && t.axis[a].tier == t.axis[b].tier;
+}
+
 /// The last axis before `a` that is alike; -1: there is none.
 constexpr int alike_before(topology const& t, int a) {
   int before = a - 1;
-  while (before >= 0 && !(t.extent(before) == t.extent(a) && t.axis[before].tier == t.axis[a].tier))
-    --before;
+  while (before >= 0 && !are_alike(t, before, a)) --before;
   return before;
 }
 

@@ -7,8 +7,8 @@
 //
 //   m · ( f · y of the left -> x of the right  +  dx of the right -> dy of the left )
 //
-// of m micro-batches, f 2 within a recomputed segment and else 1. Both see the tensor with the extents of the boundary, which may be other ones
-// than their own (heads).
+// of m micro-batches, f 2 within a recomputed segment and else 1. Both see the tensor with the extents of
+// the boundary, which may be other ones than their own (heads).
 
 #include <ashlar/search/choice_class.hpp>
 

@@ -13,6 +13,7 @@
 
 #include <vector>
 
+#include <ashlar/search/boundary_matrices.hpp>
 #include <ashlar/search/boundary_weights.hpp>
 #include <ashlar/search/check_problem.hpp>
 #include <ashlar/search/fill_class.hpp>
@@ -128,50 +129,22 @@ class chain_model {
   }
 
   /// The weights of the boundary between elements i and i + 1: [choice of i][choice of i + 1].
-  constexpr double const* boundary(int i) {
-    int const a = class_index(i), b = class_index(i + 1);
-    shape const& extents = boundary_extents(net_, i);
-    int const forward = net_.runs(i + 1, again_.least) == forward_runs::twice ? 2 : 1;
-    int const n = static_cast<int>(boundaries_.size());
-    for (int k = 0; k < n; ++k) {
-      boundary_matrix const& it = boundaries_.data()[k];
-      if (it.left == a && it.right == b && it.forward == forward && it.extents == extents)
-        return it.weight.data();
-    }
-    boundaries_.push_back(
-        {a,
-         b,
-         forward,
-         extents,
-         boundary_weights(choices(i), choices(i + 1), extents, net_, forward, paths_),
-         {}});
-    return boundaries_.data()[n].weight.data();
-  }
+  constexpr double const* boundary(int i) { return matrix(i).weight.data(); }
 
   /// The same, transposed: [choice of i + 1][choice of i].
   constexpr double const* boundary_from_right(int i) {
-    double const* const straight = boundary(i);
-    boundary_matrix* it = boundaries_.data();
-    while (it->weight.data() != straight) ++it;
-    if (it->transposed.size() == 0) {
-      it->transposed = scratch<double>(it->weight.size());
-      double* out = it->transposed.data();
-      int const n = choices(i).size(), k = choices(i + 1).size();
-      for (int b = 0; b < k; ++b)
-        for (int a = 0; a < n; ++a) *out++ = straight[a * k + b];
-    }
-    return it->transposed.data();
+    return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
   }
 
   /// Leaves out the choices of a class that are not to be kept.
   constexpr void restrict(int k, scratch<char> const& keep) {
-    if (classes_.data()[k].restrict(keep)) forget_boundaries(k);
+    if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
   /// Gives a class other choices.
   constexpr void replace(int k, choice_class&& c) {
     classes_.data()[k] = static_cast<choice_class&&>(c);
-    forget_boundaries(k);
+    boundaries_.forget(k);
   }
 
  private:
@@ -197,19 +170,17 @@ class chain_model {
     return list;
   }
 
-  constexpr void forget_boundaries(int k) {
-    std::erase_if(boundaries_, [k](auto const& it) { return it.left == k || it.right == k; });
+  constexpr boundary_matrix& matrix(int i) {
+    shape const& extents = boundary_extents(net_, i);
+    int const forward = net_.runs(i + 1, again_.least) == forward_runs::twice ? 2 : 1;
+    return boundaries_.find(class_index(i), class_index(i + 1), forward, extents, [&] {
+      return boundary_weights(choices(i), choices(i + 1), extents, net_, forward, paths_);
+    });
   }
 
   template <class Filter>
   static constexpr bool lists = requires(std::remove_cvref_t<Filter>& filter) {
     filter.choices(0);
-  };
-
-  struct boundary_matrix {
-    int left, right, forward;
-    shape extents;
-    scratch<double> weight, transposed;
   };
 
   [[noreturn]] void refuse(int i) const {
@@ -250,7 +221,7 @@ class chain_model {
       listed_;  ///< of a filter that lists; used when made only
   std::vector<choice_class> classes_;
   std::vector<int> list_of_class_;
-  std::vector<boundary_matrix> boundaries_;
+  boundary_matrices boundaries_;
 };
 
 }  // namespace ashlar::search

@@ -115,7 +115,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
       found = true;
     } catch (error const&) {  // nothing fits there, or is known to: it may on another mesh
       if (!found && k + 1 == order.size()) throw;
-      if (it.mesh.axes() > 4) least = std::min(least, it.bound);
+      if (!is_exact_on(it.mesh)) least = std::min(least, it.bound);
     }
   }
   best.gap = least < best.seconds * (1 - 1e-9) ? 1 - least / best.seconds : 0;

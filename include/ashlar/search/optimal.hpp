@@ -14,8 +14,10 @@
 //
 // In the compiler alone, with fewer headers: in_compiler.hpp.
 //
-// Five and six axes, as factors of two are, are searched without a filter and within memory only.
+// Five and six axes, as factors of two are, are searched without a filter and within memory only
+// (exact_axes.hpp).
 
+#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>
 
@@ -25,10 +27,11 @@ namespace detail {
 template <int N, class Filter, class Watch>
 constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const& t,
                                      machine const& m, Filter const& filter, Watch& watch) {
-  if (t.axes() > 4 && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+  if (!is_exact_on(t) && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
     throw error("search::optimal",
-                "a mesh of more than 4 axes is not searched with pins, a filter or recomputed "
-                "segments: the choices of a layer grow with their power. Merge axes of one tier.");
+                "a mesh of " + more_than_exact_axes() +
+                    " is not searched with pins, a filter or recomputed segments: the choices of a "
+                    "layer grow with their power. Merge axes of one tier.");
   check_problem(net, t);
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
@@ -39,11 +42,11 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   };
   basic_plan<N> const fastest = find_fastest();
   watch.raise_bound(fastest.seconds * (1 - fastest.gap));
-  if (m.memory != 0 && fastest.memory > m.memory && t.axes() > 4)
+  if (m.memory != 0 && fastest.memory > m.memory && !is_exact_on(t))
     throw error("search::optimal",
                 "the fastest plan needs " + bytes_text(double(fastest.memory)) +
-                    " per rank, more than there is, and below a memory limit a mesh of more than 4 "
-                    "axes is not searched. Merge axes of one tier.");
+                    " per rank, more than there is, and below a memory limit a mesh of " +
+                    more_than_exact_axes() + " is not searched. Merge axes of one tier.");
   if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
   watch.improves(fastest.seconds);
   return fastest;

@@ -3,15 +3,14 @@
 
 #pragma once
 
-// What redistributions cost, tabulated: one graph per rank of tensor, one price list per extents and size of
-// elements,
-// one shortest-path tree per source, each made when it is first asked for and then shared by all
-// layers. Steps, seconds and ties are those of plan_redistribution.
+// What redistributions cost, tabulated: one graph per rank of tensor, one price list per extents and size
+// of elements, one shortest-path tree per source, each made when it is first asked for and then shared
+// by all layers. Steps, seconds and ties are those of plan_redistribution.
 //
 //   seconds   of the planned steps
 //   weight    seconds + tie · collectives, what an algorithm minimizes: of plans that take equally
 //             long it then finds one with fewest collectives. `tie` is to be chosen so small that
-//             no real difference is hidden (see tie_weight in chain_model.hpp).
+//             no real difference is hidden (see tie_weight in choice_class.hpp).
 //
 // On meshes of more than three axes single moves are asked of plan_redistribution, which does not
 // need the whole tree.

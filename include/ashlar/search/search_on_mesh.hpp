@@ -5,18 +5,19 @@
 
 // The fastest plan on one mesh of many axes, in two steps, so that many meshes can be bounded first:
 //
-//   alike axes   by_compositions.hpp; where its plan costs more than its bound, on up to four axes
-//                by_roles.hpp
+//   alike axes   by_compositions.hpp; where its plan costs more than its bound, on few axes
+//                (exact_axes.hpp) by_roles.hpp
 //   none         by_roles.hpp
 //
-// Up to four axes the plan is the optimum. On five or six, where some have to be alike, it is the
-// optimum if its gap is 0; else the optimum is at most that share faster.
+// On few axes the plan is the optimum. On more, of which some have to be alike, it is the optimum if its
+// gap is 0; else the optimum is at most that share faster.
 
 #include <optional>
 #include <string>
 
 #include <ashlar/search/by_compositions.hpp>
 #include <ashlar/search/by_roles.hpp>
+#include <ashlar/search/exact_axes.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -60,7 +61,7 @@ class search_on_mesh {
   /// `chain` has to outlive this. Throws ashlar::error if the mesh has more axes than can be searched.
   search_on_mesh(basic_problem<N> const& chain, topology const& t, machine const& m)
       : chain_(chain), mesh_(t), machine_(m) {
-    if (t.axes() > 4) detail::demand_few_choices(chain, t);
+    if (!is_exact_on(t)) detail::demand_few_choices(chain, t);
     if (has_alike_axes(t)) alike_.emplace(chain, t, m);
     else rows_.emplace(chain, t, m);
   }
@@ -72,7 +73,7 @@ class search_on_mesh {
   basic_plan<N> plan() {
     if (alike_) {
       auto found = alike_->plan();
-      if (found.gap == 0 || mesh_.axes() > 4) return found;
+      if (found.gap == 0 || !is_exact_on(mesh_)) return found;
       rows_.emplace(chain_, mesh_, machine_);
     }
     return rows_->plan();

@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// In which ways a composition can be placed after other elements of the chain. It says how many of alike
+// axes have which row; a way says which of them, and how their shards nest:
+//
+//   from     axis a takes the roles of the alike axis from[a]; of axes with equal roles the first one
+//            those of the first. Of the first element of a chain: every axis its own, any will do
+//   order    first the axes that go on splitting the dim that they split before, as they nest already;
+//            inside of them the others in any order. Of neighbours that split no dim together the
+//            first comes first: other orders are the same placements
+//
+// Whether a way is part of a good plan is not asked here (align.hpp).
+
+#include <algorithm>
+#include <vector>
+
+#include <ashlar/search/reordered.hpp>
+
+namespace ashlar::search::detail {
+
+/// One way to place choice `choice` of an element.
+struct way_to_place {
+  int agreement;  ///< how many roles stay as they are, weighted
+  int choice;
+  axis_order order, from;  ///< as in reordered.hpp
+};
+
+/// What an element is placed after.
+struct placed_before {
+  layer_choice neighbour;
+  layer_choice around;  ///< the begin of the residual around the element; none: the neighbour
+  axis_order order;     ///< in which the neighbour's shards nest
+};
+
+class ways_to_place {
+ public:
+  /// `before`: null for the first element; has to outlive this.
+  ways_to_place(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
+
+  /// Adds those of choice k, which is composition c, whose placements are `worthwhile(placements)` in the
+  /// mesh's own order.
+  template <class Worthwhile>
+  void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
+    axis_order const same = all_axes(mesh_.axes());
+    axis_order from = same;
+    do {
+      if (!exchanges_alike(from, c)) continue;
+      layer_choice const here = reordered(c, same, from);
+      if (!worthwhile(here)) continue;
+      int const agreement = agreement_with(here);
+      auto const [kept, free] = axes_after(here);
+      axis_order entering = free;
+      do {
+        axis_order order = kept;
+        for (auto const a : entering) order.push_back(a);
+        if (is_plain(order, kept.size(), here)) list_.push_back({agreement, k, order, from});
+      } while (next_order(entering));
+    } while (before_ != nullptr && next_order(from));
+  }
+
+  /// All that were added; those first that agree most with what is before and around.
+  std::vector<way_to_place> best_first() && {
+    std::stable_sort(list_.begin(), list_.end(), [](way_to_place const& a, way_to_place const& b) {
+      return a.agreement > b.agreement;
+    });
+    return std::move(list_);
+  }
+
+ private:
+  struct two_orders {
+    axis_order kept, free;
+  };
+
+  /// The axes that go on splitting the dim that they split before, in their order, and the others.
+  two_orders axes_after(layer_choice const& here) const {
+    two_orders axes;
+    if (before_ != nullptr)
+      for (auto const a : before_->order)
+        if (here.x[a].is_split() && same_role(before_->neighbour.y[a], here.x[a]))
+          axes.kept.push_back(a);
+    for (int a = 0; a < mesh_.axes(); ++a)
+      if (std::find(axes.kept.begin(), axes.kept.end(), a) == axes.kept.end())
+        axes.free.push_back(static_cast<signed char>(a));
+    return axes;
+  }
+
+  int agreement_with(layer_choice const& here) const {
+    int agreement = 0;
+    for (int a = 0; a < mesh_.axes() && before_ != nullptr; ++a)
+      agreement += 8 * (same_role(before_->neighbour.y[a], here.x[a]) +
+                        same_role(before_->neighbour.dy[a], here.dx[a])) +
+                   same_role(before_->around.x[a], here.y[a]);
+    return agreement;
+  }
+
+  /// Whether an axis gets the roles of an alike one, and of those with equal roles the first the first.
+  bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
+    for (int a = 0; a < mesh_.axes(); ++a) {
+      if (!are_alike(mesh_, a, from[a])) return false;
+      for (int b = 0; b < a; ++b)
+        if (from[b] > from[a] && are_alike(mesh_, a, b) && equal_roles(c, from[a], from[b]))
+          return false;
+    }
+    return true;
+  }
+
+  template <class Visit>
+  static bool all_of_placements(layer_choice const& c, Visit const& visit) {
+    bool good = visit(c.x) && visit(c.y) && visit(c.dy) && visit(c.dx);
+    for (auto const& p : c.parameters)
+      good = good && visit(p.use) && visit(p.grad) && visit(p.store);
+    for (auto const& s : c.statistics) good = good && visit(s.from) && visit(s.to);
+    return good;
+  }
+
+  static bool equal_roles(layer_choice const& c, int a, int b) {
+    return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
+  }
+
+  /// Whether neighbours from `first` on that split no dim together ascend: other orders do the same.
+  static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
+    for (int i = first + 1; i < order.size(); ++i) {
+      int const a = order[i - 1], b = order[i];
+      if (a > b && all_of_placements(c, [&](placement const& p) {
+            return !(p[a].is_split() && same_role(p[a], p[b]));
+          }))
+        return false;
+    }
+    return true;
+  }
+
+  topology const& mesh_;
+  placed_before const* before_;
+  std::vector<way_to_place> list_;
+};
+
+}  // namespace ashlar::search::detail
