@@ -18,6 +18,7 @@
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
+#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/pareto.hpp>
 #include <ashlar/search/pinned.hpp>
 
@@ -55,19 +56,18 @@ struct task {
 
   /// Beside what everybody would do.
   void compare(search::plan const& found) const {
+    if (!search::is_exact_on(mesh)) {
+      std::cout << "  no baselines beside it: these are planned on at most "
+                << search::most_exact_axes << " axes\n";
+      return;
+    }
     auto unlimited = machine;
     unlimited.memory = 0;
     line.show("baselines");
-    std::vector<std::pair<char const*, search::plan>> plans{{"this plan", found}};
-    try {
-      plans.emplace_back("data parallel", search::data_parallel(problem, mesh, unlimited));
-      plans.emplace_back("tensor parallel", search::tensor_parallel(problem, mesh, unlimited));
-    } catch (ashlar::error const&) {  // the plan stands without them
-      if (mesh.axes() <= 4) throw;
-      line.show("");
-      std::cout << "  no baselines beside it: these are planned on at most 4 axes\n";
-      return;
-    }
+    std::pair<char const*, search::plan> const plans[]{
+        {"this plan", found},
+        {"data parallel", search::data_parallel(problem, mesh, unlimited)},
+        {"tensor parallel", search::tensor_parallel(problem, mesh, unlimited)}};
     line.show("");
     for (auto const& [name, plan] : plans) example::print_beside(name, plan, found, machine.memory);
   }
