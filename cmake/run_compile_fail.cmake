@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DCOMPILER=… -DPREFIX=… -DSOURCE=… [-DINCLUDES=a|b] [-DDEFINITIONS=a|b] -P run_compile_fail.cmake
+# cmake -DCOMPILER=… -DPREFIX=… [-DSOURCE=… | -DCONTROLS=a|b] [-DINCLUDES=a|b] [-DDEFINITIONS=a|b]
+#   -P run_compile_fail.cmake
 #
-# Without SOURCE: the header PREFIX is precompiled, for the tests with one. Each of them is one file,
-# compiled twice after that header:
-#   with -DASHLAR_CONTROL   must compile: shows that only what we forbid is wrong with the file
-#   without                 must fail, and its output must hold every `// expect: TEXT` of the file
+# With neither: the header PREFIX is precompiled, for the tests with one, which compile after it:
+#   CONTROLS   with -DASHLAR_CONTROL, must compile: shows that only what we forbid is wrong with these
+#              files. All of them as one source, each in a namespace of its own
+#   SOURCE     must fail, and its output must hold every `// expect: TEXT` of the file
 # A TEXT matches literally or, if it does not occur literally, as a regular expression of CMake.
 
 cmake_minimum_required(VERSION 3.25)
@@ -17,7 +18,7 @@ list(APPEND command -fdiagnostics-color=never)
 
 set(ENV{LC_ALL} C) # plain quotes, English
 
-if(NOT SOURCE) # both compilers look for PREFIX.gch
+if(NOT SOURCE AND NOT CONTROLS) # both compilers look for PREFIX.gch
   if(COMPILER MATCHES "clang")
     list(APPEND command -fpch-instantiate-templates) # once, not again in each test
   endif()
@@ -26,15 +27,27 @@ if(NOT SOURCE) # both compilers look for PREFIX.gch
   return()
 endif()
 
-message(NOTICE "${COMPILER} ${SOURCE}")
 list(APPEND command -fsyntax-only -include "${PREFIX}")
 
-# compile(<extra>...): sets `status` and `output` (both streams).
-macro(compile)
-  execute_process(COMMAND ${command} ${ARGN} "${SOURCE}"
-    RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-endmacro()
+if(CONTROLS)
+  string(REPLACE "|" ";" CONTROLS "${CONTROLS}")
+  set(includes "")
+  set(text "")
+  foreach(source IN LISTS CONTROLS)
+    file(STRINGS "${source}" lines REGEX "^#include ")
+    list(APPEND includes ${lines})
+    cmake_path(GET source STEM name)
+    string(APPEND text "namespace ${name} {\n#include \"${source}\"\n}\n")
+  endforeach()
+  list(REMOVE_DUPLICATES includes) # first, since within a namespace they are there already
+  list(JOIN includes "\n" includes)
+  cmake_path(REPLACE_FILENAME PREFIX controls.cpp OUTPUT_VARIABLE all)
+  file(WRITE "${all}" "${includes}\n${text}")
+  execute_process(COMMAND ${command} -DASHLAR_CONTROL "${all}" COMMAND_ERROR_IS_FATAL ANY)
+  return()
+endif()
 
+message(NOTICE "${COMPILER} ${SOURCE}")
 # Brackets and semicolons would confuse CMake's lists, so the file is read as one string.
 file(READ "${SOURCE}" text)
 if(NOT text MATCHES "ASHLAR_CONTROL")
@@ -51,13 +64,8 @@ if(count EQUAL 0)
 endif()
 
 # Printed as it is, and before any judgement: message(FATAL_ERROR) would wrap the lines.
-compile(-DASHLAR_CONTROL)
-if(NOT status EQUAL 0)
-  message(NOTICE "${output}")
-  message(FATAL_ERROR "the control branch does not compile")
-endif()
-
-compile()
+execute_process(COMMAND ${command} "${SOURCE}"
+  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output) # both streams
 message(NOTICE "${output}")
 if(status EQUAL 0)
   message(FATAL_ERROR "compiles, but it must not")
