@@ -407,10 +407,16 @@ function(ashlar_add_script_test label script)
   set(test ${label}/${name})
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
-  # Scripts start many jobs, each of several ranks.
+  # Scripts start many jobs, each of several ranks; others say so, and run beside another test.
+  set(processors 2)
+  file(STRINGS "${script}" head LIMIT_COUNT 15)
+  if("# processors: 1" IN_LIST head)
+    set(processors 1)
+  endif()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${script}")
   math(EXPR timeout "3 * ${ASHLAR_TEST_TIMEOUT}")
   set_tests_properties(${test} PROPERTIES
-    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS 2)
+    SKIP_RETURN_CODE 77 TIMEOUT ${timeout} PROCESSORS ${processors})
   set_property(TEST ${test} APPEND PROPERTY ENVIRONMENT
     "ASHLAR_SOURCE_DIR=${PROJECT_SOURCE_DIR}" "ASHLAR_BINARY_DIR=${PROJECT_BINARY_DIR}"
     "ASHLAR_MPIEXEC=${MPIEXEC_EXECUTABLE}" "ASHLAR_TEST_MAX_RANKS=${ashlar_most_ranks}")

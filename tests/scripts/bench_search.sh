@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # The benchmark of the search runs briefly, writes its tables, and finds by enumeration what the
 # exact search finds. Nothing is asked of the times.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # What the compilers have to do for the search in constant expressions does not grow: each
 # tests/constexpr/*.cpp compiles within the limits that it names, a sixth above what it takes today.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # Users of the library in fresh projects: installed and found (core only, and all of it), and added
 # as a subdirectory; with CUDA where nvcc is, as PTX only, since the kernels are the longest of

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # tests/cuda/sanitize.sh where there is no GPU: an nvidia-smi, a compute-sanitizer and tests that are played by
 # scripts. Both tools see every test, and what one finds, or a missing piece, is said and is the exit status.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # Each header, also of CUDA (.cuh): at most 400 lines, two SPDX lines, #pragma once; .cu: the SPDX lines.
 # All C++ and CUDA: formatted by .clang-format.

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # A room of include/ashlar includes only rooms above it (and itself). The umbrella includes all;
 # io/json, a target of its own, includes only the rooms of ashlar::core. The core rooms include no

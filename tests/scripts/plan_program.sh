@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
+# processors: 1
 #
 # The program plan: what it writes it reads again, what it says fits 100 columns, and each bad input
 # gives its sentence and a non-zero exit, soon.
