@@ -96,8 +96,7 @@ if [ -z "$programs" ]; then
   fi
   programs="$PWD/build/bench_cuda"
   # The kernels for this GPU alone: the others would take the time of the measurements.
-  cmake --preset cuda -B "$programs" -DASHLAR_BUILD_TESTS=OFF -DASHLAR_CUDA_ARCHITECTURES=native \
-    -DASHLAR_BENCH_CUDA_OPTIONS=-O3
+  cmake --preset cuda -B "$programs" -DASHLAR_BUILD_TESTS=OFF -DASHLAR_CUDA_ARCHITECTURES=native
   cmake --build "$programs" --target bench_cuda train_gpt
 fi
 
