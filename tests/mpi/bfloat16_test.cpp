@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
+#include <support/traffic_check.hpp>
 
 #include <ashlar/layout/split.hpp>
 #include <ashlar/tensor/elementwise.hpp>
@@ -48,7 +49,9 @@ auto widened(Tensor const& x) {
   return y;
 }
 
-ashlar::mesh ranks_in_line() { return {MPI_COMM_WORLD, {{"gpu", world_size()}}}; }
+ashlar::mesh ranks_in_line(transport on = transport::shared_memory) {
+  return mesh_on(on, {{"gpu", world_size()}});
+}
 
 }  // namespace
 
@@ -133,68 +136,75 @@ TEST_CASE("a_local_product_is_rounded_once") {
 // Addends of a partial are of the element type, so only products that those hold exactly are the
 // same whether k is split or not.
 TEST_CASE("products_that_bfloat16_can_hold_are_exact_on_every_way_to_them") {
-  auto const m = ranks_in_line();
   std::mt19937 random(3);
   dense const a = random_integers(random, {11, 29}, -2, 2);
   dense const b = random_integers(random, {29, 7}, -2, 2);
   auto const expected = product_of(a, b);
-  for (auto const& p : all_placements(2, 1, {}))
-    for (auto const& q : all_placements(2, 1, {}))
-      for (auto const& r : all_placements(2, 1)) {
-        auto const x = placed<bfloat16, 2>(m, a, p), w = placed<bfloat16, 2>(m, b, q);
-        CHECK(same_bits(ashlar::to_full(ashlar::matmul(x, w, r)), expected.values));
-      }
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = ranks_in_line(on);
+    for (auto const& p : all_placements(2, 1, {}))
+      for (auto const& q : all_placements(2, 1, {}))
+        for (auto const& r : all_placements(2, 1)) {
+          auto const x = placed<bfloat16, 2>(m, a, p), w = placed<bfloat16, 2>(m, b, q);
+          CHECK(same_bits(ashlar::to_full(counted_matmul(x, w, r, on)), expected.values));
+        }
+  }
 }
 
 TEST_CASE("redistributions_keep_every_bit") {
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    auto const x = ashlar::normal<bfloat16>(m, {7, 5}, ashlar::placement::all_broadcast(m.axes()));
-    std::vector<bfloat16> const values(x.local().begin(), x.local().end());
-    for (auto const& p : all_placements(2, m.axes(), {}))
-      for (auto const& q : all_placements(2, m.axes(), {})) {
-        auto const there = ashlar::redistribute(ashlar::redistribute(x, p), q);
-        CHECK(ashlar::to_full(there) == values);
-      }
-  }
+  for (auto const on : {transport::shared_memory, transport::messages})
+    for (auto const& t : topologies(world_size())) {
+      auto const m = mesh_on(on, t);
+      auto const x = ashlar::normal<bfloat16>(m, {7, 5},
+                                              ashlar::placement::all_broadcast(m.axes()));
+      std::vector<bfloat16> const values(x.local().begin(), x.local().end());
+      for (auto const& p : all_placements(2, m.axes(), {}))
+        for (auto const& q : all_placements(2, m.axes(), {})) {
+          auto const there = counted_redistribute(counted_redistribute(x, p, on), q, on);
+          CHECK(ashlar::to_full(there) == values);
+        }
+    }
 }
 
 TEST_CASE_TEMPLATE("integer_valued_partials_become_whole_exactly", T, bfloat16, std::int32_t,
                    std::int64_t) {
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    std::mt19937 random(5);
-    dense const a = random_integers(random, {7, 5});
-    for (auto const op : {reduction::sum, reduction::max, reduction::min})
-      for (auto const& p : all_placements(2, m.axes(), {op})) {
-        auto const x = placed<T, 2>(m, a, p);
-        for (auto const& q : all_placements(2, m.axes(), {}))
-          CHECK(wrong_with(ashlar::redistribute(x, q), a) == "");
-      }
-  }
+  for (auto const on : {transport::shared_memory, transport::messages})
+    for (auto const& t : topologies(world_size())) {
+      auto const m = mesh_on(on, t);
+      std::mt19937 random(5);
+      dense const a = random_integers(random, {7, 5});
+      for (auto const op : {reduction::sum, reduction::max, reduction::min})
+        for (auto const& p : all_placements(2, m.axes(), {op})) {
+          auto const x = placed<T, 2>(m, a, p);
+          for (auto const& q : all_placements(2, m.axes(), {}))
+            CHECK(wrong_with(counted_redistribute(x, q, on), a) == "");
+        }
+    }
 }
 
 TEST_CASE("a_partial_of_bfloat16_becomes_its_float_sum_rounded_once") {
-  auto const m = ranks_in_line();
   int const p = world_size();
-  for (std::int64_t const n : {0, 1, 2, 7, 64, 1001}) {
-    ashlar::tensor<bfloat16, 1, sbp<P>> x(m, {{n}}, ashlar::placement{{ashlar::partial()}});
-    auto const addend = [](int rank, std::int64_t i) {
-      return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
-    };
-    for (std::int64_t i = 0; i < n; ++i) x.data()[i] = addend(world_rank(), i);
-    // Member j's part is summed from the next member on, its own addend last.
-    std::vector<bfloat16> expected;
-    for (int j = 0; j < p; ++j) {
-      auto const part = ashlar::balanced_part({0, n}, p, j);
-      for (std::int64_t i = part.begin; i < part.begin + part.size; ++i) {
-        float sum = static_cast<float>(addend((j + 1) % p, i));
-        for (int s = 2; s <= p; ++s) sum += static_cast<float>(addend((j + s) % p, i));
-        expected.push_back(p == 1 ? addend(0, i) : bfloat16(sum));
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = ranks_in_line(on);
+    for (std::int64_t const n : {0, 1, 2, 7, 64, 1001}) {
+      ashlar::tensor<bfloat16, 1, sbp<P>> x(m, {{n}}, ashlar::placement{{ashlar::partial()}});
+      auto const addend = [](int rank, std::int64_t i) {
+        return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
+      };
+      for (std::int64_t i = 0; i < n; ++i) x.data()[i] = addend(world_rank(), i);
+      // Member j's part is summed from the next member on, its own addend last.
+      std::vector<bfloat16> expected;
+      for (int j = 0; j < p; ++j) {
+        auto const part = ashlar::balanced_part({0, n}, p, j);
+        for (std::int64_t i = part.begin; i < part.begin + part.size; ++i) {
+          float sum = static_cast<float>(addend((j + 1) % p, i));
+          for (int s = 2; s <= p; ++s) sum += static_cast<float>(addend((j + s) % p, i));
+          expected.push_back(p == 1 ? addend(0, i) : bfloat16(sum));
+        }
       }
+      CHECK(same_bits(ashlar::to_full(counted_redistribute(x, sbp<B>{}, on)), expected));
+      CHECK(same_bits(ashlar::to_full(counted_redistribute(x, sbp<S<0>>{}, on)), expected));
     }
-    CHECK(same_bits(ashlar::to_full(x), expected));
-    CHECK(same_bits(ashlar::to_full(x | ashlar::to<S<0>>), expected));
   }
 }
 

@@ -158,7 +158,8 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
     std::vector<std::vector<float>> values;
     for (auto const* on : {&m, &plenty}) {
       auto const partial = placed<float, 2>(*on, dense({30, 20}, 0.7), {ashlar::partial()});
-      auto const moved = redistribute(partial, to);
+      auto const moved = counted_redistribute(
+          partial, to, on == &m ? transport::messages : transport::shared_memory);
       values.emplace_back(moved.local().begin(), moved.local().end());
     }
     CHECK(values[0] == values[1]);
@@ -172,7 +173,7 @@ TEST_CASE("a window without room shares nothing, and one of less than a page nei
     auto const values = dense({9, 7}, 2);
     auto const x = placed<float, 2>(m, values, {ashlar::partial()});
     CHECK(m.memory().offset_in_region(x.data()) < 0);
-    CHECK(wrong_with(redistribute(x, ashlar::placement{ashlar::split(1)}), values) == "");
+    CHECK(wrong_with(counted_redistribute(x, ashlar::placement{ashlar::split(1)}), values) == "");
     CHECK(wrong_with(redistribute_async(x, ashlar::placement{ashlar::broadcast()}).wait(),
                      values) == "");
   }

@@ -160,6 +160,9 @@ TEST_CASE("extents that cannot be are refused") {
               ashlar::empty<float, 2>(m, {std::int64_t{1} << 40, std::int64_t{1} << 40}, sbp<B>{});
             }),
             "more elements than can be counted"));
+  // Whose bytes would be 0 modulo 2^64.
+  CHECK(has(message_of([&] { ashlar::empty<double, 1>(m, {std::int64_t{1} << 61}, sbp<B>{}); }),
+            "more elements than can be counted"));
   CHECK(has(message_of([&] {
               ashlar::empty<float, 2>(m, {3, 4, 5}, sbp<B>{});
             }),

@@ -123,7 +123,11 @@ void check_limits(transport on) {
   machine.memory = limit;
   m.set_machine(machine);
   CHECK(plan_matmul(x, y, blocks) == plan);
-  CHECK(wrong_with(matmul(x, y, blocks), c) == "");
+  {
+    traffic_check const traffic(m, on);
+    CHECK(wrong_with(matmul(x, y, blocks), c) == "");
+    CHECK(traffic.difference(predicted(m, plan), false) == "");
+  }
 
   machine.memory = least / 2;
   m.set_machine(machine);

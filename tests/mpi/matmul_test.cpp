@@ -187,7 +187,9 @@ TEST_CASE("matmul<Result> has a typed result") {
   dense const a = seeded_integers({n + 1, 4}, 1), b = seeded_integers({4, 6}, 2);
   auto const x = placed<float, 2>(m, a, {ashlar::split(1)}).as_static<sbp<S<1>>>();
   auto const w = placed<float, 2>(m, b, {ashlar::split(1)});
+  traffic_check const traffic(m);
   auto const y = ashlar::matmul<sbp<S<0>>>(x, w);
+  CHECK(traffic.difference(predicted(m, plan_matmul(x, w, sbp<S<0>>{}))) == "");
   static_assert(std::same_as<decltype(y)::placement_type, sbp<S<0>>>);
   CHECK(wrong_with(y, product(a, b, false, false)) == "");
 }

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Redistributions that go on while the program computes: the values of the blocking ones, whatever
-// else is under way, whoever is asked first; typed results; handles that are dropped.
+// Redistributions that go on while the program computes: the values and the bytes of the blocking
+// ones, whatever else is under way, whoever is asked first; typed results; handles that are dropped.
 
 #include <random>
 
@@ -11,7 +11,7 @@
 #include <support/allocations.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
-#include <support/transport.hpp>
+#include <support/traffic_check.hpp>
 
 #include <ashlar/tensor/matmul.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
@@ -59,9 +59,17 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
       std::mt19937 random(11);  // the same on all ranks
       for (auto const& from : all) {
         auto const x = placed<float, 2>(m, values, from);
+        exchanges expected;
+        auto const expect = [&](ashlar::placement const& to) {
+          for (auto const& e : predicted(m, plan_redistribution(x, to).plan)) expected.push_back(e);
+        };
+        for (auto const& to : all) expect(to);
+        auto const& among = all[random() % all.size()];
+        expect(among);
+        traffic_check const traffic(m, on);
         std::vector<ashlar::moving_tensor<ashlar::tensor<float, 2>>> moving;
         for (auto const& to : all) moving.push_back(redistribute_async(x, to));
-        auto const blocking = redistribute(x, all[random() % all.size()]);  // among them
+        auto const blocking = redistribute(x, among);
         CHECK(wrong_with(blocking, values) == "");
         std::vector<std::size_t> order(all.size());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -69,6 +77,7 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
         std::shuffle(order.begin(), order.end(), std::mt19937(unsigned(m.rank())));
         std::vector<ashlar::tensor<float, 2>> arrived(all.size());
         for (auto const i : order) arrived[i] = moving[i].wait();
+        CHECK(traffic.difference(expected, false) == "");
         for (std::size_t i = 0; i < all.size(); ++i) {
           CHECK(arrived[i].placement() == all[i]);
           CHECK_MESSAGE(wrong_with(arrived[i], values) == "", to_string(from)
@@ -80,29 +89,39 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
 }
 
 TEST_CASE("test() alone brings a tensor to its end; a dropped handle ends too") {
-  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const values = numbers({64, 48}, 3);
-  auto const x = placed<double, 2>(m, values, {ashlar::partial()});
-  auto moving = redistribute_async(x, sbp<B>{});
-  while (!moving.test()) std::this_thread::yield();
-  CHECK(wrong_with(moving.wait(), values) == "");
-  { auto const dropped = redistribute_async(x, sbp<S<1>>{}); }
-  CHECK(m.order().idle());
-  static_assert(std::same_as<decltype(moving.wait()), ashlar::tensor<double, 2, sbp<B>>>);
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}});
+    auto const values = numbers({64, 48}, 3);
+    auto const x = placed<double, 2>(m, values, {ashlar::partial()});
+    traffic_check traffic(m, on);
+    auto moving = redistribute_async(x, sbp<B>{});
+    while (!moving.test()) std::this_thread::yield();
+    CHECK(traffic.difference(predicted(m, plan_redistribution(x, sbp<B>{}).plan)) == "");
+    CHECK(wrong_with(moving.wait(), values) == "");
+    traffic.clear();
+    { auto const dropped = redistribute_async(x, sbp<S<1>>{}); }
+    CHECK(traffic.difference(predicted(m, plan_redistribution(x, sbp<S<1>>{}).plan)) == "");
+    CHECK(m.order().idle());
+    static_assert(std::same_as<decltype(moving.wait()), ashlar::tensor<double, 2, sbp<B>>>);
+  }
 }
 
 TEST_CASE("a product between begin and end lets the movement go on") {
-  ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const values = numbers({160, 120}, 5);
-  auto const left = numbers({700, 30}, 6), right = numbers({30, 40}, 8);
-  auto const x = placed<double, 2>(m, values, {ashlar::split(0)});
-  auto const a = placed<double, 2>(m, left, {ashlar::broadcast()});
-  auto const b = placed<double, 2>(m, right, {ashlar::broadcast()});
-  auto const expected = matmul(a, b);
-  auto moving = redistribute_async(x, sbp<S<1>>{});
-  auto const c = matmul(a, b);
-  CHECK(wrong_with(moving.wait(), values) == "");
-  CHECK(std::equal(c.local().begin(), c.local().end(), expected.local().begin()));
+  for (auto const on : {transport::shared_memory, transport::messages}) {
+    auto const m = mesh_on(on, {{"gpu", world_size()}});
+    auto const values = numbers({160, 120}, 5);
+    auto const left = numbers({700, 30}, 6), right = numbers({30, 40}, 8);
+    auto const x = placed<double, 2>(m, values, {ashlar::split(0)});
+    auto const a = placed<double, 2>(m, left, {ashlar::broadcast()});
+    auto const b = placed<double, 2>(m, right, {ashlar::broadcast()});
+    auto const expected = matmul(a, b);
+    traffic_check const traffic(m, on);
+    auto moving = redistribute_async(x, sbp<S<1>>{});
+    auto const c = matmul(a, b);
+    CHECK(wrong_with(moving.wait(), values) == "");
+    CHECK(traffic.difference(predicted(m, plan_redistribution(x, sbp<S<1>>{}).plan)) == "");
+    CHECK(std::equal(c.local().begin(), c.local().end(), expected.local().begin()));
+  }
 }
 
 TEST_CASE("what has moved before moves again without asking the system for memory") {
@@ -121,6 +140,11 @@ TEST_CASE("what has moved before moves again without asking the system for memor
           auto moving = redistribute_async(x, to);
           return moving.wait();
         };
+        {
+          traffic_check const traffic(m, on);
+          CHECK(wrong_with(move(), values) == "");
+          CHECK(traffic.difference(predicted(m, plan_redistribution(x, to).plan)) == "");
+        }
         // Lists grow until each has held its blocks once.
         for (int i = 0; i < 5; ++i) (void)redistribute(move(), x.placement());
         int const before = allocations;

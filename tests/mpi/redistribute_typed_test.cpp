@@ -62,7 +62,7 @@ void compare_paths(ashlar::mesh const& m, dense const& x, From, To to) {
       std::same_as<decltype(typed), ashlar::tensor<float, 2, ashlar::canonical<To>> const>);
   CHECK(std::equal(typed.local().begin(), typed.local().end(), run_time.local().begin(),
                    run_time.local().end()));
-  auto const back = redistribute(typed, From{});
+  auto const back = counted_redistribute(typed, From{});
   CHECK(wrong_with(back, x) == "");
 }
 
@@ -82,7 +82,9 @@ TEST_CASE("the pipe form is redistribute") {
   auto const x = values({7, 5});
   auto const y =
       placed<double, 2>(m, x, {ashlar::split(0), ashlar::partial()}).as_static<sbp<S<0>, P>>();
+  traffic_check const traffic(m);
   auto const z = y | ashlar::to<B, S<1>>;
+  CHECK(traffic.difference(predicted(m, plan_redistribution(y, sbp<B, S<1>>{}).plan)) == "");
   static_assert(std::same_as<decltype(z)::placement_type, sbp<B, S<1>>>);
   CHECK(wrong_with(z, x) == "");
   CHECK(to_full(y) == x.values);
@@ -120,7 +122,7 @@ TEST_CASE("a source is not changed by its redistribution") {
     for (auto const* text : {"B,B", "S(1),S(0)", "P,B"}) {
       auto const source = placed<float, 2>(m, x, p);
       std::vector<float> const before(source.local().begin(), source.local().end());
-      auto const result = redistribute(source, ashlar::parse_placement(text));
+      auto const result = counted_redistribute(source, ashlar::parse_placement(text));
       CHECK(std::equal(before.begin(), before.end(), source.local().begin()));
     }
 }

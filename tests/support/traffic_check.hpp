@@ -10,6 +10,7 @@
 //   asked of MPI, below the library (mpi_traffic.hpp)    what really moves
 //
 //   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
+//   counted_redistribute(x, p), counted_matmul(a, b, p)     the same in one line
 //
 // MPI is asked to move everything by meshes that run on messages: a program that includes this makes
 // all its meshes so, but for those of mesh_on(transport::shared_memory, …), which ask it for nothing.
@@ -19,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include <doctest/doctest.h>
 #include <support/mpi_traffic.hpp>
 #include <support/transport.hpp>
 
@@ -123,5 +125,24 @@ class traffic_check {
   ashlar::communication_log log_;
   transport on_;
 };
+
+/// redistribute(x, to); the bytes must agree. `on`: the transport of x's mesh.
+template <class X, class Target>
+auto counted_redistribute(X const& x, Target const& to, transport on = transport::messages) {
+  auto const expected = predicted(x.mesh(), plan_redistribution(x, to).plan);
+  traffic_check const traffic(x.mesh(), on);
+  auto const y = redistribute(x, to);
+  CHECK(traffic.difference(expected) == "");
+  return y;
+}
+/// matmul(a, b, to) in one piece; the bytes must agree.
+template <class A, class B, class Target>
+auto counted_matmul(A const& a, B const& b, Target const& to, transport on = transport::messages) {
+  auto const expected = predicted(a.mesh(), plan_matmul(a, b, to));
+  traffic_check const traffic(a.mesh(), on);
+  auto const c = matmul(a, b, to);
+  CHECK(traffic.difference(expected) == "");
+  return c;
+}
 
 }  // namespace ashlar_test

@@ -53,12 +53,14 @@ inline std::string to_string(shape const& s) {
   return s.rank() == 0 ? "scalar" : text;
 }
 
-/// Refuses negative extents and element counts beyond 2^62. Throws ashlar::error.
+/// Refuses negative extents and element counts beyond 2^58: bytes of a few shards of 8-byte elements
+/// stay below 2^63. Throws ashlar::error.
 inline void check_extents(shape const& s, std::string const& operation) {
+  constexpr std::int64_t most = std::int64_t{1} << 58;
   std::int64_t n = 1;
   for (int d = 0; d < s.rank(); ++d) {
     if (s[d] < 0) throw error(operation, "negative extent in shape " + to_string(s) + ".");
-    if (s[d] > 0 && n > (std::int64_t{1} << 62) / s[d])
+    if (s[d] > 0 && n > most / s[d])
       throw error(operation, "shape " + to_string(s) + " has more elements than can be counted.");
     if (s[d] > 0) n *= s[d];
   }
