@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4 6
 
-// A constexpr plan and the same plan at run time: the same bits. In the typed model every tensor has
-// its placement in its type; a layer of the test's own, put between the others, looks at them.
+// A constexpr plan and the same plan at run time: the same bits, also where it recomputes segments. In
+// the typed model every tensor has its placement in its type; a layer of the test's own, put between the
+// others, looks at them.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -98,6 +99,12 @@ constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr ashlar::topology square{{"node", 2}, {"gpu", 2}};
 constexpr ashlar::topology oblong{{"node", 2}, {"gpu", 3}};
 
+constexpr auto segments = nn::chain(
+    nn::linear(6, 7), nn::repeat<2>(nn::chain(nn::dropout(0.3), probe(), nn::linear(7, 7))),
+    nn::linear(7, 5));
+constexpr auto segments_problem = nn::describe<double>(segments, feature_rows);
+static_assert(segments_problem.segments == 2);
+
 template <class Net, class Batch, auto const& Plan>
 void compare(Net const& net, Batch const& batch, ashlar::machine const& machine) {
   if (Plan.mesh.ranks() != world_size()) return;
@@ -134,6 +141,42 @@ constexpr auto scattered_square = scattered(features_problem, square, 5);
 constexpr auto scattered_oblong = scattered(features_problem, oblong, 8);
 constexpr auto tokens_square = scattered(tokens_problem, square, 2);
 
+/// The same placements, so many segments recomputed.
+template <int N>
+constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int again) {
+  plan.recomputed = again;
+  return plan;
+}
+constexpr auto one_again = recomputing(scattered(segments_problem, square, 3), 1);
+
+/// A typed model that recomputes, against the same placements with everything kept: the same loss and
+/// gradients bit by bit, moved as scheduled.
+template <auto const& Plan>
+void compare_with_kept() {
+  if (Plan.mesh.ranks() != world_size()) return;
+  ashlar::mesh const m(MPI_COMM_WORLD, Plan.mesh, slow_ranks);
+  auto typed = nn::place<double>(segments, m, nn::constant<Plan>, 3);
+  auto kept = nn::place<double>(segments, m, recomputing(Plan, 0), 3);
+  auto const data = random_batch<double>(feature_rows, 0, 5, 1, 4);
+  ashlar::communication_log log(m);
+  accumulate_step(typed, data, true);
+  typed.synchronize();
+  auto const records = log.records();
+  search::plan plan;
+  plan.mesh = Plan.mesh;
+  plan.recomputed = Plan.recomputed;
+  plan.choices.assign(Plan.choices.begin(), Plan.choices.end());
+  auto const expected = expected_records(any_length(segments_problem), plan, m);
+  // But for the trainer's own, which comes last.
+  CHECK(std::equal(records.begin(), records.end(), expected.begin(), expected.end() - 1));
+  log.clear();
+  accumulate_step(kept, data, true);
+  kept.synchronize();
+  CHECK(log.records().size() < records.size());
+  CHECK(accumulate_step(typed, data) == accumulate_step(kept, data));
+  CHECK(gradients_of(typed) == gradients_of(kept));
+}
+
 static_assert(!is_whole(searched_square[1]));
 
 }  // namespace
@@ -150,6 +193,8 @@ TEST_CASE("plans in which every layer lies otherwise") {
   compare<decltype(features), nn::feature_batch, scattered_oblong>(features, feature_rows,
                                                                    bandwidth_bound);
 }
+
+TEST_CASE("a plan that recomputes one of two segments") { compare_with_kept<one_again>(); }
 
 TEST_CASE("a GPT block") {
   compare<decltype(tokens), nn::token_batch, tokens_square>(tokens, token_rows, bandwidth_bound);
