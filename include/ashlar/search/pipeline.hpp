@@ -12,8 +12,11 @@
 // How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j: u_j without the sending. The exact
 // search finds the least of that, a chain of s + m - 1 micro-batches; what its plan takes is T. Under
 // a memory limit that this plan exceeds each stage is searched alone, with the number of its segments
-// that are recomputed: stages at the front have more micro-batches in flight and recompute more. What
-// bounds each of them below the limit bounds its (s + m - 1) t_j + g_j.
+// that are recomputed: stages at the front have more micro-batches in flight and recompute more. With
+// l_j, which bounds (s + m - 1) t_j + g_j of each below the limit, and g the longest synchronization,
+// t_j >= (l_j - g) / (s + m - 1), and so  T >= Σ t_j + (m - 1) max t_j + g >= (Σ l_j + (m - 1) max l_j)
+// / (s + m - 1). As soon as the stages searched so far say that this is no better plan, the rest is not
+// searched.
 
 #include <algorithm>
 #include <string>
@@ -74,15 +77,16 @@ struct separate_stages {
   double bound = 0;             ///< seconds of a step that no plan within the memory beats
 };
 
-/// Each stage of a chain of s + m - 1 micro-batches searched alone within m.memory. Throws where a
-/// stage does not fit.
+/// Each stage of a chain of s + m - 1 micro-batches searched alone within m.memory; only so many that the
+/// bound reaches `known`. Throws where a stage does not fit.
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,
-                                Layout const& layout) {
+                                Layout const& layout, double known) {
   int const stages = static_cast<int>(limits.size()) - 1;
   separate_stages<N> joined{empty_plan(chain, t), {}, 0};
-  for (int s = 0; s < stages; ++s) {
+  double sum = 0, most = 0;
+  for (int s = 0; s < stages && joined.bound < known; ++s) {
     auto const part = stage_of(chain, limits[static_cast<std::size_t>(s)],
                                limits[static_cast<std::size_t>(s) + 1],
                                std::min(micro_batches, stages - s));
@@ -91,7 +95,10 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
       throw error("search::pipeline", "stages were laid out on different meshes.");
     joined.chosen.mesh = placed.mesh;
     joined.recomputed.push_back(placed.recomputed);
-    joined.bound += placed.seconds * (1 - placed.gap) / stages;
+    double const least = placed.seconds * (1 - placed.gap);
+    sum += least;
+    most = std::max(most, least);
+    joined.bound = (sum + (micro_batches - 1) * most) / chain.micro_batches;
     for (auto const& c : placed.choices) joined.chosen.choices.push_back(c);
   }
   return joined;
@@ -153,8 +160,10 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
         auto candidate = price_pipeline(net, chosen, limits, recomputed, axis, batches, m);
         if (m.memory > 0 && candidate.chosen.memory > m.memory) {
           try {
-            auto const alone = detail::stages_alone(chain, limits, batches, mesh, m, layout);
+            auto const alone = detail::stages_alone(chain, limits, batches, mesh, m, layout,
+                                                    found ? best.seconds() : unreachable);
             least = std::max(least, alone.bound);
+            if (found && least >= best.seconds()) continue;
             candidate = price_pipeline(net, alone.chosen, limits, alone.recomputed, axis, batches,
                                        m);
           } catch (error const& e) {
