@@ -7,10 +7,14 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/machine/presets.hpp>
+#include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/gpt.hpp>
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/exhaustive.hpp>
+
+#include "search_nets.hpp"
 
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
@@ -67,4 +71,61 @@ TEST_CASE("the optimum of a small net of images is that of enumeration") {
     CHECK(search::optimal(net, t, ashlar::machines::workstation).seconds ==
           doctest::Approx(best.seconds).epsilon(1e-12));
   }
+}
+
+namespace {
+
+int rows_of(search::problem const& net, char const* name) {
+  int rows = 0;
+  for (auto const& spec : net.layers)
+    if (is_named(spec, name)) rows += spec.rows.size();
+  return rows;
+}
+
+/// The optimum on rows, the order of shards not counting, by dynamic programming over all of them.
+double bound_on_rows(search::problem const& net, ashlar::topology const& t,
+                     ashlar::machine const& m) {
+  search::chain_model<-1, search::role_planner> rows(net, t, m, search::any_choice{},
+                                                     search::pruning::by_time);
+  return search::chain_solver<-1, search::role_planner>(rows).solve();
+}
+
+}  // namespace
+
+TEST_CASE("rows that split a dim where another does as well are in no bound and no optimum") {
+  auto const images = [](std::int64_t batch, int channels) {
+    auto const net = nn::chain(nn::convolution(3, channels, 3, {.padding = 1}), nn::relu(),
+                               nn::convolution(channels, channels, 3, {.padding = 1}), nn::relu(),
+                               nn::max_pool(2), nn::linear<3, 1>({channels, 4, 2}, {8}), nn::relu(),
+                               nn::linear(8, 5));
+    return any_length(nn::describe(net, nn::image_batch{batch, 3, 8, 4}));
+  };
+  auto const text = any_length(nn::describe(
+      nn::gpt({.layers = 2, .features = 16, .heads = 8, .vocabulary = 11}), nn::token_batch{8, 6}));
+  ashlar_test::random_cases draw(41);
+  int fewer = 0;
+  for (char const* mesh : {"node=2,gpu=4", "gpu=8", "node=2,gpu=3"}) {
+    auto const t = ashlar::parse_topology(mesh);
+    for (auto const& net : {images(8, 6), images(7, 8), images(6, 5), text})
+      for (int machines = 0; machines < 4; ++machines) {
+        CAPTURE(mesh);
+        auto const m = draw.machine();
+        auto const less = search::with_needed_rows(net, t);
+        for (std::size_t l = 0; l < net.layers.size(); ++l)
+          fewer += less.layers[l].rows.size() < net.layers[l].rows.size();
+        double const bound = bound_on_rows(net, t, m);
+        CHECK(bound_on_rows(less, t, m) == doctest::Approx(bound).epsilon(1e-9));
+        search::search_on_mesh<-1> search(net, t, m);
+        CHECK(search.bound() == doctest::Approx(bound).epsilon(1e-9));
+        CHECK(search.plan().seconds ==
+              doctest::Approx(search::optimal(net, t, m).seconds).epsilon(1e-9));
+      }
+  }
+  CHECK(fewer > 20);
+  ashlar::topology const eight{{"gpu", 8}};
+  // Of an activation function on images: height and width; at least width where height is even.
+  auto const rows = rows_of(images(8, 6), "relu");
+  CHECK(rows_of(search::with_needed_rows(images(8, 6), eight), "relu") == rows - 2);
+  CHECK(rows_of(search::with_needed_rows(images(7, 8), eight), "relu") == rows - 2);
+  CHECK(rows_of(search::with_needed_rows(images(6, 5), eight), "relu") == rows - 1);
 }

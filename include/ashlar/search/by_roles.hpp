@@ -67,7 +67,12 @@ class search_by_roles {
  public:
   /// `chain` has to outlive this.
   constexpr search_by_roles(basic_problem<N> const& chain, topology const& t, machine const& m)
-      : net_(chain), mesh_(t), machine_(m), rows_(chain, t, m, any_choice{}, pruning::by_time) {
+      : search_by_roles(chain, chain, t, m) {}
+
+  /// `less`: the chain without rows that no bound needs (needed_rows.hpp); has to outlive this too.
+  constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
+                            topology const& t, machine const& m)
+      : net_(chain), mesh_(t), machine_(m), rows_(less, t, m, any_choice{}, pruning::by_time) {
     bounded_choices<N, role_planner> bounds(rows_);
     bounds.restrict();
     bound_ = find_path();

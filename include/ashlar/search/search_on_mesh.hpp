@@ -9,15 +9,19 @@
 //                (exact_axes.hpp) by_roles.hpp
 //   none         by_roles.hpp
 //
+// Bounds are made without the rows that they do not need (needed_rows.hpp).
+//
 // On few axes the plan is the optimum. On more, of which some have to be alike, it is the optimum if its
 // gap is 0; else the optimum is at most that share faster.
 
+#include <memory>
 #include <optional>
 #include <string>
 
 #include <ashlar/search/by_compositions.hpp>
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/exact_axes.hpp>
+#include <ashlar/search/needed_rows.hpp>
 
 namespace ashlar::search {
 namespace detail {
@@ -60,10 +64,11 @@ class search_on_mesh {
  public:
   /// `chain` has to outlive this. Throws ashlar::error if the mesh has more axes than can be searched.
   search_on_mesh(basic_problem<N> const& chain, topology const& t, machine const& m)
-      : chain_(chain), mesh_(t), machine_(m) {
+      : chain_(chain), less_(std::make_unique<basic_problem<N> const>(with_needed_rows(chain, t))),
+        mesh_(t), machine_(m) {
     if (!is_exact_on(t)) detail::demand_few_choices(chain, t);
-    if (has_alike_axes(t)) alike_.emplace(chain, t, m);
-    else rows_.emplace(chain, t, m);
+    if (has_alike_axes(t)) alike_.emplace(*less_, t, m);
+    else rows_.emplace(chain, *less_, t, m);
   }
 
   /// No plan takes less (but for a part in 1e9, which ties may weigh).
@@ -74,13 +79,14 @@ class search_on_mesh {
     if (alike_) {
       auto found = alike_->plan();
       if (found.gap == 0 || !is_exact_on(mesh_)) return found;
-      rows_.emplace(chain_, mesh_, machine_);
+      rows_.emplace(chain_, *less_, mesh_, machine_);
     }
     return rows_->plan();
   }
 
  private:
   basic_problem<N> const& chain_;
+  std::unique_ptr<basic_problem<N> const> less_;  ///< without rows that no bound needs
   topology mesh_;
   machine machine_;
   std::optional<search_by_compositions<N>> alike_;

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The problem without the rows that no optimum needs, as long as the order of shards does not count. A row
+// of a layer is not needed if it is another row of the layer but for dims d that it splits in place of
+// dims d', of each tensor at most one d and one d', where
+//
+//   neighbours   never split d of what they pass to the layer or get from it
+//   d'           is divisible by all ranks together: however much of it is split already, d' is split
+//                evenly, so that no shard is larger, and no step moves more, than with d
+//   products     have d and d' in the same one of their dims (gemm_dims)
+//
+// Such a row may be replaced by the other one in every plan: a step from a split of d to one of d' is
+// none any more, every other step stays. An activation function on images splits height and width
+// like images, while a convolution does not: without these rows there are 64 states on three axes in
+// place of 216.
+//
+// Statistics have to be alike. Ends of residuals keep all their rows.
+
+#include <ashlar/search/schedule.hpp>
+
+namespace ashlar::search {
+namespace detail {
+
+/// What becomes of the split of one dim of a tensor.
+struct dim_exchange {
+  int from = -1, to = -1;  ///< -1: nothing
+
+  /// Whether `with` has the roles of `row` but for this; finds it if it is not known.
+  constexpr bool leads(axis_placement const& row, axis_placement const& with) {
+    if (row.kind != with.kind || row.op != with.op) return false;
+    if (!row.is_split()) return true;
+    if (from < 0 && row.dim != with.dim) from = row.dim, to = with.dim;
+    return with.dim == (row.dim == from ? to : row.dim);
+  }
+
+  /// The same of two roles of one tensor.
+  constexpr bool leads(axis_placement const& row, axis_placement const& with,
+                       axis_placement const& other_row, axis_placement const& other_with) {
+    return leads(row, with) && leads(other_row, other_with) && leads(row, with);
+  }
+};
+
+/// The dims that the neighbours of a layer split, wherever it stands: bit d for dim d.
+struct neighbour_dims {
+  unsigned x = 0, y = 0;
+};
+
+template <int N>
+constexpr neighbour_dims dims_around(basic_problem<N> const& net, int layer) {
+  neighbour_dims dims;
+  auto const take = [](unsigned& to, axis_placement const& role) {
+    if (role.is_split()) to |= 1u << role.dim;
+  };
+  for (int i = 0; i < net.size(); ++i) {
+    if (net[i].layer != layer) continue;
+    layer_spec const& spec = net.spec(i);
+    if (net[i].kind != element_kind::layer || (i > 0 && !(boundary_extents(net, i - 1) == spec.x)))
+      dims.x = ~0u;
+    if (net[i].kind != element_kind::layer ||
+        (i + 1 < net.size() && !(boundary_extents(net, i) == spec.y)))
+      dims.y = ~0u;
+    if (i > 0)
+      for (auto const& row : net.spec(i - 1).rows) take(dims.x, row.y), take(dims.x, row.dy);
+    if (i + 1 < net.size())
+      for (auto const& row : net.spec(i + 1).rows) take(dims.y, row.x), take(dims.y, row.dx);
+  }
+  return dims;
+}
+
+/// Whether `with` may stand for `row`.
+constexpr bool replaces(training_row const& with, training_row const& row, layer_spec const& spec,
+                        neighbour_dims const& around, int ranks) {
+  auto const permits = [ranks](dim_exchange const& it, shape const& extents, unsigned kept) {
+    return it.from < 0 || ((kept >> it.from & 1u) == 0 && extents[it.to] % ranks == 0);
+  };
+  auto const alike = [](dim_exchange const& it, unsigned dims) {
+    return it.from < 0 || (dims >> it.from & 1u) == (dims >> it.to & 1u);
+  };
+  dim_exchange x, y;
+  if (!(x.leads(row.x, with.x, row.dx, with.dx) && permits(x, spec.x, around.x) &&
+        y.leads(row.y, with.y, row.dy, with.dy) && permits(y, spec.y, around.y) &&
+        row.stat == with.stat && alike(x, spec.gemm.m) && alike(x, spec.gemm.k) &&
+        alike(y, spec.gemm.n)))
+    return false;
+  for (int k = 0; k < spec.parameters.size(); ++k) {
+    dim_exchange p;
+    if (!p.leads(row.use[k], with.use[k], row.grad[k], with.grad[k]) ||
+        !permits(p, spec.parameters[k].extents, 0))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+template <int N>
+constexpr basic_problem<N> with_needed_rows(basic_problem<N> const& net, topology const& t) {
+  basic_problem<N> less = net;
+  for (int l = 0; l < length(net.layers); ++l) {
+    auto const around = detail::dims_around(net, l);
+    layer_spec& spec = *(less.layers.begin() + l);
+    for (int r = spec.rows.size() - 1; r >= 0; --r) {
+      bool needed = true;
+      for (int other = 0; other < spec.rows.size() && needed; ++other)
+        needed = other == r ||
+                 !detail::replaces(spec.rows[other], spec.rows[r], net.layer(l), around, t.ranks());
+      if (needed) continue;
+      training_table kept;
+      for (int k = 0; k < spec.rows.size(); ++k)
+        if (k != r) kept.push_back(spec.rows[k]);
+      spec.rows = kept;
+    }
+  }
+  return less;
+}
+
+}  // namespace ashlar::search
