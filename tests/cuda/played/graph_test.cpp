@@ -5,6 +5,8 @@
 // are replayed leave the bits of steps that are made anew, with one call of the host each; what cannot be
 // captured is refused; a rank that does not replay ends the others.
 
+#include <atomic>
+
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 #include <support/nccl_mesh_cases.hpp>
@@ -125,6 +127,7 @@ TEST_CASE("one call of the host a replay, and none for memory in steps that have
 }
 
 TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
+  std::atomic<bool> asked = false;
   played::all_ranks(2, [&](world const& w) {
     mesh const m(w, mesh_of(2));
     program p(m);
@@ -149,8 +152,15 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
     says(refusal([&] { throw ashlar::error("program", "its own"); }), "its own");
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
     {
+      // It is under way for sure while the other rank has not begun it.
+      if (w.rank() == 1) asked.wait(false);
       auto moving = ashlar::redistribute_async(x, parse_placement("B,B"));
-      says(refusal([&] {}), "a redistribution is under way. Wait for it before");
+      if (w.rank() == 0) {
+        auto const text = refusal([&] {});
+        asked = true;
+        asked.notify_all();
+        says(text, "a redistribution is under way. Wait for it before");
+      }
       moving.wait();
     }
     if (p.values() != before) throw std::logic_error("something was done");
