@@ -6,6 +6,7 @@
 // are smaller than an axis, so that shards are uneven and empty.
 
 #include <support/gradients.hpp>
+#include <support/with_dx.hpp>
 
 #include <ashlar/nn/gpt.hpp>
 
@@ -53,6 +54,14 @@ TEST_CASE("one row, one feature, one class") {
   gradient_check(nn::chain(nn::linear(1, 2), nn::gelu(), nn::linear(2, 1)),
                  nn::feature_batch{1, 1, 2}, 0, 1, 0)
       .run(8);
+}
+
+TEST_CASE("the first linear layer leaves out the gradient of the data, also in segments") {
+  auto const make = [](auto const& first) {
+    return nn::chain(nn::segment(nn::chain(first, nn::gelu(), nn::dropout(0.2))), nn::linear(4, 4),
+                     nn::linear(4, 5));
+  };
+  check_without_dx(make, nn::linear(4, 4), nn::feature_batch{5, 4, 2}, 5);
 }
 
 }  // namespace ashlar_test

@@ -6,6 +6,7 @@
 // are fewer than an axis has ranks, so that shards are uneven and empty.
 
 #include <support/gradients.hpp>
+#include <support/with_dx.hpp>
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/chain.hpp>
@@ -40,6 +41,13 @@ TEST_CASE("flatten of planes of one pixel keeps a split of channels") {
                            nn::max_pool(2), nn::flatten(), nn::linear(3, 2)),
                  nn::image_batch{1, 2, 3, 3}, 0, 2, 0)
       .run(8);
+}
+
+TEST_CASE("the first convolution leaves out the gradient of the images") {
+  auto const make = [](auto const& first) {
+    return nn::chain(first, nn::max_pool(2), nn::flatten(), nn::linear(12, 3));
+  };
+  check_without_dx(make, nn::convolution(2, 3, 3, {.padding = 1}), nn::image_batch{3, 2, 4, 5}, 3);
 }
 
 }  // namespace ashlar_test

@@ -207,6 +207,13 @@ TEST_CASE("the repeated blocks of a chain") {
   CHECK(search::find_blocks(mlp(3, 8, 8)) == search::repeated_blocks{0, 3, 1});
   CHECK(search::find_blocks(mlp(9, 8, 8)).count == 2);  // widths repeat every four layers
   CHECK(search::find_blocks(search::problem{}).count == 1);
+  search::problem equal;  // but for the first one, which need not make dx
+  for (int i = 0; i < 4; ++i) {
+    auto spec = linear_spec({8, 8}, 8);
+    if (i == 0) spec.backward_flops /= 2;
+    equal.add(spec);
+  }
+  CHECK(search::find_blocks(equal) == search::repeated_blocks{0, 1, 4});
   CHECK(search::stage_limits(net, search::find_blocks(net), 2) == std::vector{0, 15, net.size()});
   auto const part = search::stage_of(net, 8, 15, 3);
   CHECK(part.size() == 7);

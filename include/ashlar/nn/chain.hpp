@@ -34,6 +34,12 @@ class placed_chain {
   auto backward(DY dy) {
     return backward_from<static_cast<int>(sizeof...(Parts)) - 1>(std::move(dy));
   }
+  template <distributed DY>
+  void backward_first(DY dy) {
+    constexpr int last = static_cast<int>(sizeof...(Parts)) - 1;
+    if constexpr (last >= 0)
+      nn::backward_first(std::get<0>(parts_), backward_from<last, 1>(std::move(dy)));
+  }
   template <class Values>
   void check_input(Values values) const {
     if constexpr (sizeof...(Parts) > 0) std::get<0>(parts_).check_input(values);
@@ -54,14 +60,14 @@ class placed_chain {
       return forward_from<I + 1>(std::move(y), p);
     }
   }
-  template <int I, class DY>
+  template <int I, int First = 0, class DY>
   auto backward_from(DY dy) {
-    if constexpr (I < 0) {
+    if constexpr (I < First) {
       return dy;
     } else {
       auto dx = std::get<I>(parts_).backward(std::move(dy));
       dy = {};
-      return backward_from<I - 1>(std::move(dx));
+      return backward_from<I - 1, First>(std::move(dx));
     }
   }
 
@@ -175,6 +181,11 @@ class placed_repeat {
     auto dx = copies_.back().backward(std::move(dy));
     for (std::size_t i = copies_.size() - 1; i-- > 0;) dx = copies_[i].backward(std::move(dx));
     return dx;
+  }
+  template <distributed DY>
+  void backward_first(DY dy) {
+    for (std::size_t i = copies_.size() - 1; i > 0; --i) dy = copies_[i].backward(std::move(dy));
+    nn::backward_first(copies_.front(), std::move(dy));
   }
   template <class Values>
   void check_input(Values values) const {

@@ -65,21 +65,12 @@ class placed_convolution {
   auto backward(DY const& dy) {
     auto const w = weight_.use();
     auto dx = empty<T, 4>(dy.mesh(), x_.extents(), at_.dx());
-    auto const e = extents(x_, dy.local_size(1));
-    buffer<T> workspace(dy.mesh().memory(), device::host::convolution_workspace(e));
-    device::host::convolution_backward(
-        static_cast<T const*>(dy.data()), static_cast<T const*>(x_.data()),
-        static_cast<T const*>(w.data()), e, workspace.data(), dx.data(), weight_.pending().data());
-    if (bias_) {
-      T* const db = bias_->pending().data();
-      for (std::int64_t i = 0; i < dy.local_size(0) * e.outputs; ++i) {
-        T const* const plane = dy.data() + i * e.y_plane();
-        db[i % e.outputs] += device::host::reduce_sum<T>(
-            e.y_plane(), [plane](std::int64_t k) { return plane[k]; });
-      }
-    }
-    x_ = {};
+    add_gradients(dy, w.data(), dx.data());
     return dx;
+  }
+  template <distributed DY>
+  void backward_without_dx(DY const& dy) {
+    add_gradients(dy, nullptr, nullptr);
   }
 
   template <class F>
@@ -89,6 +80,25 @@ class placed_convolution {
   }
 
  private:
+  /// Adds to the parameters' gradients; makes dx unless it is null.
+  template <distributed DY>
+  void add_gradients(DY const& dy, T const* w, T* dx) {
+    auto const e = extents(x_, dy.local_size(1));
+    buffer<T> workspace(dy.mesh().memory(), device::host::convolution_workspace(e));
+    device::host::convolution_backward(static_cast<T const*>(dy.data()),
+                                       static_cast<T const*>(x_.data()), w, e, workspace.data(), dx,
+                                       weight_.pending().data());
+    if (bias_) {
+      T* const db = bias_->pending().data();
+      for (std::int64_t i = 0; i < dy.local_size(0) * e.outputs; ++i) {
+        T const* const plane = dy.data() + i * e.y_plane();
+        db[i % e.outputs] += device::host::reduce_sum<T>(
+            e.y_plane(), [plane](std::int64_t k) { return plane[k]; });
+      }
+    }
+    x_ = {};
+  }
+
   device::host::convolution_extents extents(input const& x, std::int64_t outputs) const {
     return {local_images(x), outputs, window_};
   }
@@ -147,6 +157,15 @@ class convolution {
         1u << 1;  // output channels x pixels x window of the input, for each image
     s.gemm.fixed_m = s.y[2] * s.y[3];
     s.gemm.fixed_k = window_.extent * window_.extent;
+    return s;
+  }
+
+  /// One product less and no col2im, and the weight is not read backward.
+  constexpr search::layer_spec spec_without_dx(shape const& x) const {
+    auto s = spec(x);
+    s.backward_flops /= 2;
+    s.backward_values /= 2;
+    s.parameters[0].in_backward = false;
     return s;
   }
 

@@ -9,6 +9,7 @@
 //
 //   static constexpr int y_rank<XRank>       dims of its output
 //   layer_spec spec(shape x)                 what the search needs (search/layer_spec.hpp)
+//   layer_spec spec_without_dx(shape x)      optional: the same of a backward pass that makes no dx
 //   auto place<T, XRank>(mesh, x, at, streams)   the placed half, for one element of a plan
 //
 // A placed layer holds parameters and what it keeps between the passes. `at` is its choice
@@ -17,6 +18,8 @@
 //   forward(x, pass)            x lies as at.x(); returns y as at.y(); keeps what backward needs if
 //                               pass.saves(), until then
 //   backward(dy)                dy lies as at.dy(); returns dx as at.dx(); adds to parameters' pending()
+//   backward_without_dx(dy)     optional, with spec_without_dx: adds to pending() alone. It is called
+//                               where nobody needs dx: the first element of a net has data for x
 //   for_each_parameter(f)
 //   check(span of values)       optional: of the net's first layer, refuses an input on the host
 //
@@ -63,6 +66,15 @@ class leaf {
   auto backward(DY const& dy) {
     [[maybe_unused]] auto const scope = range(dy.mesh().processor(), names_.backward());
     return placed_.backward(redistribute(dy, at_.dy()));
+  }
+  /// The same of the first element of a net, whose dx nobody needs.
+  template <distributed DY>
+  void backward_first(DY const& dy) {
+    [[maybe_unused]] auto const scope = range(dy.mesh().processor(), names_.backward());
+    auto const there = redistribute(dy, at_.dy());
+    if constexpr (requires { placed_.backward_without_dx(there); })
+      placed_.backward_without_dx(there);
+    else placed_.backward(there);
   }
   /// Refuses values that the net's input must not have, if this layer is its first.
   template <class Values>
@@ -118,11 +130,22 @@ constexpr int input_rank() {
   else return 2;
 }
 
-/// Appends the part's elements to a problem; returns the extents of its output.
+/// A layer that can go backward without making dx.
+template <class Layer>
+concept trains_without_dx = requires(Layer const& layer, shape const& x) {
+  layer.spec_without_dx(x);
+};
+
+/// Appends the part's elements to a problem; returns the extents of its output. What a problem begins
+/// with has data for x.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {
-    auto const spec = layer.spec(x);
+    auto const spec = [&] {
+      if constexpr (trains_without_dx<Layer>)
+        if (problem.size() == 0) return layer.spec_without_dx(x);
+      return layer.spec(x);
+    }();
     problem.add(spec);
     return spec.y;
   } else {
@@ -136,6 +159,14 @@ template <class Layer>
 constexpr shape output_extents(Layer const& layer, shape const& x) {
   if constexpr (blueprint<Layer>) return layer.spec(x).y;
   else return layer.output_extents(x);
+}
+
+/// The backward pass of a whole net, or of the part that it begins with: a part that does not know how
+/// to leave dx out makes it in vain.
+template <class Part, distributed DY>
+void backward_first(Part& part, DY dy) {
+  if constexpr (requires { part.backward_first(dy); }) part.backward_first(std::move(dy));
+  else part.backward(std::move(dy));
 }
 
 namespace detail {

@@ -51,12 +51,19 @@ class placed_linear {
     auto dx = empty<T, XRank>(dy.mesh(), x_.extents(), at_.dx());
     std::int64_t const m = product(dy, 0, lead), n = product(dy, lead, y_dims);
     std::int64_t const k = product(x_, lead, XRank);
+    backward_without_dx(dy);
+    gemm(dy.mesh().processor(), false, true, m, k, n, 1, dy.data(), n, w.data(), n, 0, dx.data(),
+         k);
+    return dx;
+  }
+  template <distributed DY>
+  void backward_without_dx(DY const& dy) {
+    std::int64_t const m = product(dy, 0, lead), n = product(dy, lead, y_dims);
+    std::int64_t const k = product(x_, lead, XRank);
     auto const& on = dy.mesh().processor();
     gemm(on, true, false, k, n, m, 1, x_.data(), k, dy.data(), n, 1, weight_.pending().data(), n);
     if (bias_) add_column_sums(on, dy.mesh().memory(), dy.data(), m, n, bias_->pending().data());
-    gemm(on, false, true, m, k, n, 1, dy.data(), n, w.data(), n, 0, dx.data(), k);
     x_ = {};
-    return dx;
   }
 
   template <class F>
@@ -132,6 +139,14 @@ class linear {
     s.gemm.m = (1u << lead) - 1;
     s.gemm.k = ((1u << In) - 1) << lead;
     s.gemm.n = ((1u << Out) - 1) << lead;
+    return s;
+  }
+
+  /// One product less, and the weight is not read backward.
+  constexpr search::layer_spec spec_without_dx(shape const& x) const {
+    auto s = spec(x);
+    s.backward_flops = s.forward_flops;
+    s.parameters[0].in_backward = false;
     return s;
   }
 

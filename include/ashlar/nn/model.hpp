@@ -130,7 +130,7 @@ class model {
       forward();
     }
     [[maybe_unused]] auto const scope = range(on, "backward");
-    placed_.backward(loss_.backward());
+    backward_first(placed_, loss_.backward());
   }
   void run(std::span<Input const> inputs, std::span<std::int32_t const> targets, pass const& p,
            double scale, double* total) {

@@ -37,11 +37,13 @@ class placed_segment {
   }
   template <distributed DY>
   auto backward(DY dy) {
-    if (recomputed_) {
-      inner_.forward(x_, pass_);
-      x_ = {};
-    }
+    make_again();
     return inner_.backward(std::move(dy));
+  }
+  template <distributed DY>
+  void backward_first(DY dy) {
+    make_again();
+    nn::backward_first(inner_, std::move(dy));
   }
   template <class Values>
   void check_input(Values values) const {
@@ -53,6 +55,12 @@ class placed_segment {
   }
 
  private:
+  void make_again() {
+    if (!recomputed_) return;
+    inner_.forward(x_, pass_);
+    x_ = {};
+  }
+
   Inner inner_;
   XAt x_at_;
   bool recomputed_;

@@ -5,7 +5,8 @@
 
 // What the search needs to know of a layer: extents, parameters, the table of its training rows,
 // the work it does and what it keeps for the backward pass. nn::describe fills one in per layer; a
-// user's own layer fills in its own. All counts are of the whole, undistributed layer.
+// user's own layer fills in its own. All counts are of the whole, undistributed layer; what a net begins
+// with may leave dx out of them (nn/layer.hpp).
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/sliding_window.hpp>

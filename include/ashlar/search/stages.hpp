@@ -43,11 +43,22 @@ constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   return points;
 }
 
+/// Whether two layers are one but for what their backward passes leave out, as a net's first one does.
+constexpr bool same_layer(layer_spec const& a, layer_spec const& b) {
+  if (!(a.name == b.name && a.x == b.x && a.y == b.y) ||
+      a.parameters.size() != b.parameters.size() || !(a.rows == b.rows))
+    return false;
+  for (int k = 0; k < a.parameters.size(); ++k)
+    if (!(a.parameters[k].extents == b.parameters[k].extents)) return false;
+  return true;
+}
+
 /// Whether elements a and b are alike, wherever they stand.
 template <int N>
 constexpr bool alike(basic_problem<N> const& net, int a, int b) {
   bool const tied = net[a].kind != element_kind::layer;
-  return net[a].kind == net[b].kind && net[a].layer == net[b].layer &&
+  return net[a].kind == net[b].kind &&
+         (net[a].layer == net[b].layer || same_layer(net.spec(a), net.spec(b))) &&
          (!tied || net[a].partner - a == net[b].partner - b);
 }
 

@@ -76,13 +76,14 @@ void convolution_forward(T const* x, T const* weight, convolution_extents const&
       });
 }
 
-/// dx = the gradient of x (overwritten), dweight += the gradient of the weight.
+/// dx = the gradient of x (overwritten), dweight += the gradient of the weight. dx null: not made, and
+/// the weight not read.
 template <class T>
 void convolution_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                           T* workspace, T* dx, T* dweight) {
   std::int64_t const k = e.inner(), plane = e.y_plane();
   std::int64_t const image = e.x.channels * e.x.plane();
-  std::fill_n(dx, e.x.batch * image, T(0));
+  if (dx != nullptr) std::fill_n(dx, e.x.batch * image, T(0));
   detail::for_each_strip(
       e, [&](std::int64_t n, std::int64_t first, std::int64_t last, std::int64_t pixel) {
         std::int64_t const pixels = (last - first) * e.y_columns();
@@ -90,6 +91,7 @@ void convolution_backward(T const* dy, T const* x, T const* weight, convolution_
         im2col(x + n * image, e.x, e.window, first, last, workspace);
         gemm(false, true, e.outputs, k, pixels, T(1), gradient, plane, workspace, pixels, T(1),
              dweight, k);
+        if (dx == nullptr) return;
         gemm(true, false, k, pixels, e.outputs, T(1), weight, k, gradient, plane, T(0), workspace,
              pixels);
         col2im(static_cast<T const*>(workspace), e.x, e.window, first, last, dx + n * image);

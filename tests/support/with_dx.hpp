@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The first layer of a net leaves out dx, the gradient of the data: held against the same layer in a
+// wrapper that does not offer that, as layers of users may not. Gradients of parameters must be the same
+// bit by bit, what is sent what either schedule says, and work and bytes less.
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+
+#include <ashlar/comm/communication_log.hpp>
+
+namespace ashlar_test {
+
+template <class Placed>
+class placed_with_dx {
+ public:
+  explicit placed_with_dx(Placed inner) : inner_(std::move(inner)) {}
+  template <class X>
+  auto forward(X const& x, ashlar::nn::pass const& p) {
+    return inner_.forward(x, p);
+  }
+  template <class DY>
+  auto backward(DY const& dy) {
+    return inner_.backward(dy);
+  }
+  template <class F>
+  void for_each_parameter(F f) {
+    inner_.for_each_parameter(f);
+  }
+
+ private:
+  Placed inner_;
+};
+
+/// A layer without spec_without_dx and backward_without_dx.
+template <class Layer>
+class with_dx {
+ public:
+  static constexpr int x_rank = ashlar::nn::input_rank<Layer>();
+  template <int XRank>
+  static constexpr int y_rank = Layer::template y_rank<XRank>;
+
+  constexpr explicit with_dx(Layer layer) : layer_(std::move(layer)) {}
+  constexpr search::layer_spec spec(ashlar::shape const& x) const { return layer_.spec(x); }
+  template <class T, int XRank, class At>
+  auto place(ashlar::mesh const& m, ashlar::shape const& x, At const& at,
+             ashlar::nn::stream_counter& streams) const {
+    return placed_with_dx(layer_.template place<T, XRank>(m, x, at, streams));
+  }
+
+ private:
+  Layer layer_;
+};
+
+/// `make(layer)`: a net that begins with this layer, or with what holds it.
+template <class Make, class Layer, class Batch>
+void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, int classes) {
+  auto const without = make(layer);
+  auto const with = make(with_dx(layer));
+  auto const problem = any_length(ashlar::nn::describe<double>(without, batch));
+  auto const larger = any_length(ashlar::nn::describe<double>(with, batch));
+  REQUIRE(hash(problem) == hash(larger));
+  CHECK(problem.spec(0).backward_flops == larger.spec(0).backward_flops / 2);
+  CHECK(problem.spec(0).backward_values <= larger.spec(0).backward_values);
+  for (int i = 1; i < problem.size(); ++i) CHECK(problem.spec(i) == larger.spec(i));
+  auto const data = random_batch<double>(batch, 0, classes, 1);
+  std::int64_t saved = 0;
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t);
+    plan_source const plans(problem, t, m.machine());
+    std::mt19937 random(1);
+    for (int i = 0; i < 4; ++i) {
+      auto const plan = plans.random(random);
+      CAPTURE(describe(problem, plan));
+      ashlar::communication_log log(m);
+      auto const step = [&](auto const& net, search::problem const& described) {
+        auto model = ashlar::nn::place<double>(net, m, plan, 3);
+        log.clear();
+        accumulate_step(model, data, true);
+        model.synchronize();
+        auto expected = expected_records(described, plan, m);
+        expected.pop_back();  // the trainer's own
+        CHECK(log.records() == expected);
+        for (auto const& r : expected)
+          saved += &described == &larger ? r.received_bytes : -r.received_bytes;
+        return gradients_of(model);
+      };
+      CHECK(step(without, problem) == step(with, larger));
+    }
+  }
+  if (world_size() > 1) CHECK(saved > 0);
+}
+
+}  // namespace ashlar_test
