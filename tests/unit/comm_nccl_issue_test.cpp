@@ -63,7 +63,7 @@ std::string run_step(trial const& on, ashlar::step const& s, basic_replay<T>& re
   for (int r = 0; r < on.t.ranks(); ++r) {
     auto const i = static_cast<std::size_t>(r);
     auto const& x = transfers[i];
-    std::memset(next[i].data(), 0x5a, next[i].size() * sizeof(T));
+    if (!next[i].empty()) std::memset(next[i].data(), 0x5a, next[i].size() * sizeof(T));
     if (static_cast<std::int64_t>(data[i].size()) != x.from.elements()) return "a shard's size";
     if (static_cast<std::int64_t>(next[i].size()) != x.to.elements()) return "a shard's size";
     player.issue(r, x, type, data[i].data(), next[i].data(), on.how);

@@ -50,7 +50,8 @@ T folded(reduction op, std::vector<T> const& values) {
 
 template <class T>
 bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+  return a.size() == b.size() &&
+         (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
 /// Reduces `count` blocks with row pitches of their own into another and compares every byte,
