@@ -187,7 +187,7 @@ TEST_CASE("a_partial_of_bfloat16_becomes_its_float_sum_rounded_once") {
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = ranks_in_line(on);
     for (std::int64_t const n : {0, 1, 2, 7, 64, 1001}) {
-      ashlar::tensor<bfloat16, 1, sbp<P>> x(m, {{n}}, ashlar::placement{{ashlar::partial()}});
+      ashlar::tensor<bfloat16, 1, sbp<P>> x(m, {n}, ashlar::placement{{ashlar::partial()}});
       auto const addend = [](int rank, std::int64_t i) {
         return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
       };

@@ -310,7 +310,7 @@ TEST_CASE(
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);  // or its transfer may end in time
         auto const x = ashlar::full<float>(*m, {elements}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
-        auto const message = message_of([&] {
+        auto const message = message_of([&, asynchronous = asynchronous] {
           if (asynchronous) y = redistribute_async(x, sbp<B>{}).wait();
           else y = x | ashlar::to<B>;
         });
