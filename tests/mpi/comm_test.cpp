@@ -159,7 +159,7 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
   for (ashlar::placement const to : {ashlar::placement{ashlar::broadcast()}, {ashlar::split(0)}}) {
     std::vector<std::vector<float>> values;
     for (auto const* on : {&m, &plenty}) {
-      auto const partial = placed<float, 2>(*on, dense({30, 20}, 0.7), {ashlar::partial()});
+      auto const partial = placed<float, 2>(*on, dense({90, 70}, 0.7), {ashlar::partial()});
       auto const moved = counted_redistribute(
           partial, to, on == &m ? transport::messages : transport::shared_memory);
       values.emplace_back(moved.local().begin(), moved.local().end());

@@ -45,7 +45,9 @@ class shared_window {
     window_of_.assign(static_cast<std::size_t>(ranks), nullptr);
     wanted = agreed_settings(wanted, comm);
     make_node(comm, rank, wanted.ranks_per_node);
-    if (wanted.bytes_per_rank != 0 && members_ > 1) allocate(wanted);
+    bool const has_room = wanted.bytes_per_rank == shared::settings::automatic ||
+                          wanted.bytes_per_rank >= std::int64_t(page);
+    if (has_room && members_ > 1) allocate(wanted);
     if (window_ != MPI_WIN_NULL) {
       handles.keep_window(window_);
       look_up(rank);
