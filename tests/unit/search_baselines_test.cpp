@@ -7,6 +7,8 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/nn/describe.hpp>
+#include <ashlar/nn/gpt.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/best_topology.hpp>
 #include <ashlar/search/legal.hpp>
@@ -196,6 +198,36 @@ TEST_CASE("topologies over the memory limit are passed over; without another the
   } catch (ashlar::error const& e) {
     CHECK(e.operation() == "search::megatron");
     CHECK(std::string(e.what()).find("least possible") != std::string::npos);
+  }
+}
+
+TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as fit") {
+  auto net = search::any_length(ashlar::nn::describe<float>(
+      ashlar::nn::gpt({.layers = 6, .features = 64, .heads = 4, .vocabulary = 256}),
+      ashlar::nn::token_batch{8, 128}));
+  auto const t = parse_topology("node=2,gpu=2");
+  auto m = ashlar::machines::gpu_cluster;
+  for (auto const& named : {search::baselines()[2], search::baselines()[3]}) {
+    CAPTURE(named.name);
+    m.memory = 0;
+    auto const free = named.make(net, t, m);
+    CHECK(free.recomputed == 0);
+    auto all = net;
+    all.recomputed = net.segments;
+    auto const least = named.make(all, t, m);
+    REQUIRE(least.memory < free.memory);
+    m.memory = (2 * least.memory + free.memory) / 3;
+    auto const tight = named.make(net, t, m);
+    check_plan(net, tight, m);
+    CHECK(tight.memory <= m.memory);
+    CHECK(tight.recomputed > 0);
+    CHECK(tight.seconds >= free.seconds);
+    auto fewer = net;  // one segment less does not fit on that mesh
+    fewer.recomputed = tight.recomputed - 1;
+    m.memory = 0;
+    auto const next = named.make(fewer, t, m);
+    if (mesh_text(next) == mesh_text(tight))
+      CHECK(next.memory > (2 * least.memory + free.memory) / 3);
   }
 }
 

@@ -103,10 +103,30 @@ inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   return meshes;
 }
 
+/// Of the plans assemble(r), alike but for the number r of recomputed segments, that with the fewest, found
+/// by halving, that fits; if none does, with all of them. `memory` in bytes per rank, 0: any fits.
+template <int N, class Assemble>
+basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t memory,
+                                      Assemble const& assemble) {
+  auto const fits = [&](basic_plan<N> const& p) { return memory == 0 || p.memory <= memory; };
+  auto least = assemble(net.recomputed);
+  if (fits(least) || net.recomputed == net.segments) return least;
+  least = assemble(net.segments);
+  if (!fits(least)) return least;
+  for (int few = net.recomputed, enough = net.segments; enough - few > 1;) {
+    int const r = (few + enough) / 2;
+    auto between = assemble(r);
+    if (fits(between)) least = std::move(between), enough = r;
+    else few = r;
+  }
+  return least;
+}
+
 }  // namespace detail
 
 /// The cheapest plan that `place(net, mesh of two axes, machine without memory limit)` makes on any
-/// two-dimensional arrangement of the ranks of `t`, of at most m.memory bytes per rank.
+/// two-dimensional arrangement of the ranks of `t`, of at most m.memory bytes per rank, where need be by
+/// recomputing its first segments.
 /// Throws ashlar::error if none fits, saying the least that one needs.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
@@ -118,8 +138,10 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
   for (auto const& mesh : detail::two_dimensional_meshes(t)) {
     auto const fine = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
     planned_moves moves(mesh.fine, m);
-    auto candidate = assemble_plan(net, moves, net.recomputed,
-                                   [&](int i) -> layer_choice const& { return fine[i]; });
+    auto candidate = detail::recompute_until_it_fits(net, m.memory, [&](int segments) {
+      return assemble_plan(net, moves, segments,
+                           [&](int i) -> layer_choice const& { return fine[i]; });
+    });
     if (leanest.mesh.axes() == 0 || candidate.memory < leanest.memory) leanest = candidate;
     if ((m.memory > 0 && candidate.memory > m.memory) ||
         (found && candidate.seconds >= best.seconds))

@@ -17,6 +17,8 @@
 // The two may have other meshes, stages, micro-batches: each comes with the net as it is described
 // with its own micro-batches. A plan without stages is one stage: as_pipeline.
 
+#include <tuple>
+
 #include <ashlar/search/diff.hpp>
 #include <ashlar/search/explain_pipeline.hpp>
 
