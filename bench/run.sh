@@ -9,7 +9,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run.sh [--quick] [--prefix DIR] [--report] [--no-install] [-h]
-About 15 minutes on two cores; leave the machine alone meanwhile.
+About 25 minutes on two cores; leave the machine alone meanwhile.
   --quick        fewer sizes, ranks and shapes, about 2 minutes; into the build folder, not into
                  the page
   --prefix DIR   where COSMA and COSTA are installed, to compare with them too
