@@ -13,7 +13,8 @@
 //                   neighbours and the first large enough is cut; when there is none, the heap
 //   on the heap     operator new; before more is asked for than was ever held, free blocks go back
 //
-// Free blocks, and what rounding adds to those in use, are poisoned for the address sanitizer.
+// Free blocks, and what rounding adds to those in use, are poisoned for the address sanitizer; those given
+// back to a retired arena are not, since messages may arrive there.
 // One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
 
 #include <algorithm>
@@ -65,7 +66,7 @@ class arena {
     in_use_ -= size;
     auto& blocks = is_retired_ ? blocks_of_messages() : free_[size];
     blocks.push_back(block);
-    ASHLAR_POISON(block, size);
+    if (!is_retired_) ASHLAR_POISON(block, size);
   }
 
   /// Messages may arrive in blocks whose owners have gone, or neighbours read there: none is handed out
