@@ -86,10 +86,7 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
         dst[to + i * inner.dst_stride] = reduce_one<Op>(sources, from + i * inner.src_stride);
     });
   } else if (Op == reduction::sum && streamed) {  // maxima of so much are rare
-    bool const single = loop.rank == 1;
-    strided_dim const rows = single ? strided_dim{1, 0, 0}
-                                    : loop.dim[static_cast<std::size_t>(loop.rank - 2)];
-    for_each_outer(loop, single ? 1 : 2, [=](std::int64_t from, std::int64_t to) {
+    for_each_plane_of_rows(loop, [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
       for (std::int64_t r = 0; r < rows.extent; ++r)
         reduce_run<reduction::sum, true>(sources, from + r * rows.src_stride, inner.extent,
                                          dst + to + r * rows.dst_stride,

@@ -109,21 +109,19 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     if constexpr (std::is_same_v<Combine, assign_run>) {
       if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
         // With the next row known, its first lines are asked for before the row ends.
-        bool const single = loop.rank == 1;
-        strided_dim const rows = single ? strided_dim{1, 0, 0}
-                                        : loop.dim[static_cast<std::size_t>(loop.rank - 2)];
-        for_each_outer(loop, single ? 1 : 2, [=](std::int64_t from, std::int64_t to) {
-          stream_rows(src + from, rows.src_stride * size, rows.extent, inner.extent * size,
-                      dst + to, rows.dst_stride * size);
-        });
+        for_each_plane_of_rows(loop,
+                               [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
+                                 stream_rows(src + from, rows.src_stride * size, rows.extent,
+                                             inner.extent * size, dst + to, rows.dst_stride * size);
+                               });
         return stream_fence();
       }
       if (loop.rank > 1 && inner.extent * size <= short_row_bytes) {
-        strided_dim const outer = loop.dim[static_cast<std::size_t>(loop.rank - 2)];
-        return for_each_outer(loop, 2, [=](std::int64_t from, std::int64_t to) {
-          copy_rows(src + from, outer.src_stride * size, outer.extent, inner.extent * size,
-                    dst + to, outer.dst_stride * size);
-        });
+        return for_each_plane_of_rows(
+            loop, [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
+              copy_rows(src + from, rows.src_stride * size, rows.extent, inner.extent * size,
+                        dst + to, rows.dst_stride * size);
+            });
       }
     }
     for_each_outer(loop, 1, [=](std::int64_t from, std::int64_t to) {

@@ -115,4 +115,15 @@ void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   }
 }
 
+/// Calls visit(rows, src_offset, dst_offset) for each plane of contiguous rows: `rows` is the dim outside of
+/// the innermost one. A loop of one dim is one row. Expects a dim.
+template <class Visit>
+void for_each_plane_of_rows(strided_loop const& loop, Visit visit) {
+  bool const single = loop.rank == 1;
+  strided_dim const rows = single ? strided_dim{1, 0, 0}
+                                  : loop.dim[static_cast<std::size_t>(loop.rank - 2)];
+  for_each_outer(loop, single ? 1 : 2,
+                 [&](std::int64_t from, std::int64_t to) { visit(rows, from, to); });
+}
+
 }  // namespace ashlar::device::host
