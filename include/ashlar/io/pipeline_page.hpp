@@ -74,12 +74,8 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       tile(std::to_string(p.micro_batches()), "micro-batches") +
       tile(bytes_text(double(p.chosen.memory)), "memory per rank of the fullest stage") +
       "</div>\n<div class='card'>" + step_bar(p) + "</div>\n";
-  if (p.chosen.recomputed > 0) {
-    std::string pieces;
-    for (auto const& piece : search::recomputed_pieces(net, p, m))
-      pieces += (pieces.empty() ? "" : "; ") + piece;
-    text += "<p class='note'>" + escaped(pieces) + ".</p>\n";
-  }
+  if (p.chosen.recomputed > 0)
+    text += "<p class='note'>" + escaped(search::recomputed_text(net, p, m)) + ".</p>\n";
   if (p.lower_bound > 0 && p.chosen.gap > 0)
     text += "<p class='note'>No plan of the searched stages and micro-batches is more than " +
             search::detail::percent_text(p.chosen.gap, 3) + " faster.</p>\n";

@@ -45,7 +45,7 @@ struct pipeline_difference {
   std::vector<pipeline_cost> stages_a, stages_b;  ///< a step of each, without bubble
   bool same_stages = false;                       ///< the chain is cut at the same elements
   std::vector<element_difference> elements;       ///< all of them, in order
-  std::string recomputed_a, recomputed_b;         ///< recomputed_pieces
+  std::string recomputed_a, recomputed_b;         ///< recomputed_text
 };
 
 namespace detail {
@@ -94,12 +94,6 @@ pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
   if (!one_net)
     throw error("search::diff",
                 "the two pipelines are of different nets. Compare plans of one net.");
-  auto const recomputed = [&](basic_problem<N> const& net, pipeline_plan const& p) {
-    std::string text;
-    for (auto const& piece : recomputed_pieces(net, p, m))
-      text += (text.empty() ? "" : "; ") + piece;
-    return text;
-  };
   pipeline_difference d{
       cost_of_pipeline(a),
       cost_of_pipeline(b),
@@ -109,8 +103,8 @@ pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
       {},
       limits_of(a) == limits_of(b),
       differences(net_a, a.chosen, breakdown(net_a, a, m), b.chosen, breakdown(net_b, b, m)),
-      recomputed(net_a, a),
-      recomputed(net_b, b)};
+      recomputed_text(net_a, a, m),
+      recomputed_text(net_b, b, m)};
   for (auto const& s : a.stages) d.stages_a.push_back(cost_of_stage(a, s));
   for (auto const& s : b.stages) d.stages_b.push_back(cost_of_stage(b, s));
   return d;

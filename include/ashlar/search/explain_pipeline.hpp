@@ -107,6 +107,14 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
   return pieces;
 }
 
+/// The same as one text, "; " between the pieces; empty if nothing is recomputed.
+template <int N>
+std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
+  std::string text;
+  for (auto const& piece : recomputed_pieces(net, p, m)) text += (text.empty() ? "" : "; ") + piece;
+  return text;
+}
+
 /// What `explain` prints of a pipeline. `p` must be one of this problem, `m` the machine that it was
 /// priced for. No communication.
 template <int N>
