@@ -12,8 +12,8 @@
 //
 // A net whose length the compiler knows gives a problem (and so a plan) that can be constexpr.
 
-#include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/cross_entropy.hpp>
+#include <ashlar/nn/repeat.hpp>
 #include <ashlar/support/accumulation.hpp>
 
 namespace ashlar::nn {

@@ -13,11 +13,11 @@
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>
-#include <ashlar/nn/chain.hpp>
 #include <ashlar/nn/dropout.hpp>
 #include <ashlar/nn/embedding.hpp>
 #include <ashlar/nn/layer_norm.hpp>
 #include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/repeat.hpp>
 #include <ashlar/nn/residual.hpp>
 
 namespace ashlar::nn {

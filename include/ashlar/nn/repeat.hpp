@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The same net several times, one after the other.
+//
+//   repeat(n, block)    n copies with their own parameters; each copy may be placed differently.
+//                       n is a run-time number, so the plan is one, too
+//   repeat<N>(block)    the same as chain(block, …, block): typed plans need this form
+//
+// Every copy is a segment: a plan may recompute it. What a copy made is released as soon as the
+// next one has used it, but for what they keep.
+
+#include <utility>
+#include <vector>
+
+#include <ashlar/nn/chain.hpp>
+#include <ashlar/nn/segment.hpp>
+
+namespace ashlar::nn {
+
+template <class Placed>
+class placed_repeat {
+ public:
+  explicit placed_repeat(std::vector<Placed> copies) : copies_(std::move(copies)) {}
+
+  template <distributed X>
+  auto forward(X x, pass const& p) {
+    auto y = copies_.front().forward(std::move(x), p);
+    for (std::size_t i = 1; i < copies_.size(); ++i) y = copies_[i].forward(std::move(y), p);
+    return y;
+  }
+  template <distributed DY>
+  auto backward(DY dy) {
+    auto dx = copies_.back().backward(std::move(dy));
+    for (std::size_t i = copies_.size() - 1; i-- > 0;) dx = copies_[i].backward(std::move(dx));
+    return dx;
+  }
+  template <distributed DY>
+  void backward_first(DY dy) {
+    for (std::size_t i = copies_.size() - 1; i > 0; --i) dy = copies_[i].backward(std::move(dy));
+    nn::backward_first(copies_.front(), std::move(dy));
+  }
+  template <class Values>
+  void check_input(Values values) const {
+    copies_.front().check_input(values);
+  }
+  template <class F>
+  void for_each_parameter(F f) {
+    for (auto& copy : copies_) copy.for_each_parameter(f);
+  }
+
+ private:
+  std::vector<Placed> copies_;
+};
+
+/// n copies of a layer whose output has the extents of its input.
+template <class Layer>
+class repeated {
+ public:
+  static constexpr int elements = -1;
+  static constexpr bool takes_tokens = nn::takes_tokens<Layer>();
+  static constexpr int x_rank = nn::input_rank<Layer>();
+  template <int XRank>
+  static constexpr int y_rank = XRank;
+
+  constexpr repeated(int n, Layer layer) : n_(n), layer_(std::move(layer)) {
+    if (n < 1) throw error("nn::repeat", "a net is repeated 1 time or more.");
+  }
+
+  constexpr int run_time_elements() const { return n_ * nn::run_time_elements(layer_); }
+
+  template <class Problem>
+  constexpr shape describe_into(Problem& problem, shape const& x) const {
+    if (!(nn::output_extents(layer_, x) == x))
+      throw error("nn::repeat", "the repeated net changes the extents " + to_string(x) + " to " +
+                                    to_string(nn::output_extents(layer_, x)) + ".");
+    for (int i = 0; i < n_; ++i) nn::describe_into(layer_, problem, x);
+    return x;
+  }
+  constexpr shape output_extents(shape const& x) const { return x; }
+
+  template <class T, int XRank, class Mesh, class Cursor>
+  auto place_part(Mesh const& m, shape const& x, Cursor cursor, stream_counter& streams) const {
+    static_assert(!Cursor::is_static,
+                  "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
+                  "repeat<n>(block).");
+    static_assert(Layer::template y_rank<XRank> == XRank,
+                  "nn::repeat: the repeated net changes the number of dims.");
+    using placed = decltype(nn::place_part<T, XRank>(layer_, m, x, cursor, streams));
+    std::vector<placed> copies;
+    for (int i = 0; i < n_; ++i) {
+      copies.push_back(nn::place_part<T, XRank>(layer_, m, x, cursor, streams));
+      cursor = cursor.advance(nn::run_time_elements(layer_));
+    }
+    return placed_repeat<placed>(std::move(copies));
+  }
+
+ private:
+  int n_;
+  Layer layer_;
+};
+
+/// n copies of a net, one after the other.
+template <class Layer>
+constexpr repeated<segment<Layer>> repeat(int n, Layer layer) {
+  return {n, segment(std::move(layer))};
+}
+
+/// N copies of a net, as a chain whose length the compiler knows.
+template <int N, class Layer>
+constexpr auto repeat(Layer const& layer) {
+  return []<std::size_t... I>(segment<Layer> const& l, std::index_sequence<I...>) {
+    return chain((static_cast<void>(I), l)...);
+  }
+  (segment(layer), std::make_index_sequence<static_cast<std::size_t>(N)>{});
+}
+
+}  // namespace ashlar::nn
