@@ -17,7 +17,7 @@
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/cost.hpp>
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar_test {
 

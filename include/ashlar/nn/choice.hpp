@@ -18,7 +18,7 @@
 // Rank, At> is x, output_of<T, Rank, At> is y.
 
 #include <ashlar/placement/tags.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
 namespace ashlar::nn {

@@ -8,7 +8,7 @@
 // A blueprint knows extents and rules but no placement:
 //
 //   static constexpr int y_rank<XRank>       dims of its output
-//   layer_spec spec(shape x)                 what the search needs (search/layer_spec.hpp)
+//   layer_spec spec(shape x)                 what the search needs (step/layer_spec.hpp)
 //   layer_spec spec_without_dx(shape x)      optional: the same of a backward pass that makes no dx
 //   auto place<T, XRank>(mesh, x, at, streams)   the placed half, for one element of a plan
 //
@@ -31,13 +31,13 @@
 // parameters and what is kept of rows are accumulation_t<T>.
 //
 // leaf adds what is the same for all: entering from wherever the neighbour left the tensor. The
-// order of redistributions is that of search/schedule.hpp.
+// order of redistributions is that of step/schedule.hpp.
 
 #include <ashlar/nn/choice.hpp>
 #include <ashlar/nn/parameter.hpp>
 #include <ashlar/nn/pass.hpp>
 #include <ashlar/nn/pass_names.hpp>
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
 namespace ashlar::nn {
 

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include <ashlar/search/layer_spec.hpp>
+#include <ashlar/step/layer_spec.hpp>
 
 namespace ashlar::nn {
 

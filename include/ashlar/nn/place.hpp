@@ -15,9 +15,9 @@
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/model.hpp>
-#include <ashlar/search/halo.hpp>
 #include <ashlar/search/legal.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/step/halo.hpp>
 
 namespace ashlar::nn {
 

@@ -4,7 +4,7 @@
 #pragma once
 
 // y = x + f(x). Both addends, and the gradients of both, must lie alike: the plan has one choice for
-// the pair of elements around f (search/problem.hpp). The skipped branch itself moves nothing.
+// the pair of elements around f (step/problem.hpp). The skipped branch itself moves nothing.
 
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A part of a net that a plan may recompute: search/problem.hpp says what that costs and saves.
+// A part of a net that a plan may recompute: step/problem.hpp says what that costs and saves.
 //
 //   segment(block)      as repeat makes of each copy; a segment within another counts for nothing
 //

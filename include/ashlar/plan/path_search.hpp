@@ -98,7 +98,7 @@ class path_search {
     axis_roles const roles(from);
     double const weight = nodes_.data()[i].weight + tie_break;
     double beyond = infinity;
-    for_each_step(from, rank_, topology_, pad, [&](step const& s) {
+    for_each_step(from, rank_, topology_, pad, [&](redistribution_step const& s) {
       bool const pairwise = s.kind == collective::permute && is_pairwise(s, topology_);
       axis_roles roles_after = roles;
       for (int k = 0; k < s.axes.count; ++k) {

@@ -34,7 +34,7 @@ class placement_graph {
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
       placement const from = state(i);
-      for_each_step(from, rank, t, op, [&](step const& s) {
+      for_each_step(from, rank, t, op, [&](redistribution_step const& s) {
         edges_.push_back({i, states_.add(s.to), s.kind, s.axes});
       });
     }
@@ -50,7 +50,7 @@ class placement_graph {
   /// The index of a placement; -1 if it is not one of this graph.
   constexpr int find(placement const& p) const { return states_.find(p); }
 
-  constexpr step step_of(int e) const {
+  constexpr redistribution_step step_of(int e) const {
     edge const& it = edges_[static_cast<std::size_t>(e)];
     return {it.kind, it.axes, state(it.from), state(it.to)};
   }

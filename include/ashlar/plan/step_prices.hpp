@@ -12,7 +12,7 @@
 //   step_prices(kind, axes, from, to)   equal to step_seconds of every such step
 
 #include <ashlar/placement/placement.hpp>
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar {

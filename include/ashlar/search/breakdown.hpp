@@ -45,7 +45,7 @@ constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& 
 }
 
 /// The most bytes that a rank receives in one step of a redistribution.
-constexpr std::int64_t received_bytes(redistribution_plan const& path, step const& s,
+constexpr std::int64_t received_bytes(redistribution_plan const& path, redistribution_step const& s,
                                       topology const& t) {
   if (!communicates(s.kind)) return 0;
   auto const load = priced_traffic(s, t, shards_of(path.extents, t, s.from),

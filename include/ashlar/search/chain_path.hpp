@@ -8,7 +8,7 @@
 
 #include <vector>
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar::search {

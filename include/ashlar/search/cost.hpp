@@ -6,9 +6,9 @@
 // The objective (problem.hpp) in two forms that the tests hold equal: of a whole plan, read off its
 // schedule, and of one element alone, from tables, which is what the algorithms add up.
 
-#include <ashlar/search/halo.hpp>
-#include <ashlar/search/memory.hpp>
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/halo.hpp>
+#include <ashlar/step/memory.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 

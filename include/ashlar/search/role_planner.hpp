@@ -21,7 +21,7 @@
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/role_graph.hpp>
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 

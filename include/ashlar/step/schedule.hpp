@@ -22,14 +22,14 @@
 #include <vector>
 
 #include <ashlar/plan/redistribution.hpp>
-#include <ashlar/search/element_size.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/element_size.hpp>
+#include <ashlar/step/plan.hpp>
 
-namespace ashlar::search {
+namespace ashlar::step {
 
 /// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
 struct scheduled_move {
-  search::phase phase = search::phase::forward;
+  step::phase phase = step::phase::forward;
   int element = 0;  ///< the one that receives an activation or gradient, or owns the rest
   moved what = moved::activation;
   int index = 0;  ///< of the parameter or statistic
@@ -110,4 +110,4 @@ constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
   return moves;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::step

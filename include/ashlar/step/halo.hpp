@@ -22,9 +22,9 @@
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
-namespace ashlar::search {
+namespace ashlar::step {
 
 /// What the busiest rank receives per micro-batch.
 struct halo_traffic {
@@ -135,4 +135,4 @@ constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, 
           seconds(between, load.backward, element_size)};
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::step

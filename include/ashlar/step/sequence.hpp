@@ -11,7 +11,7 @@
 
 #include <ashlar/support/inplace_vector.hpp>
 
-namespace ashlar::search {
+namespace ashlar::step {
 
 inline constexpr int dynamic_size = -1;
 
@@ -24,4 +24,4 @@ constexpr int length(Sequence const& s) {
   return static_cast<int>(s.size());
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::step

@@ -28,10 +28,10 @@
 // Layers are stored once and referred to by index, so that equal layers share all tables.
 
 #include <ashlar/mesh/topology.hpp>
-#include <ashlar/search/layer_spec.hpp>
-#include <ashlar/search/sequence.hpp>
+#include <ashlar/step/layer_spec.hpp>
+#include <ashlar/step/sequence.hpp>
 
-namespace ashlar::search {
+namespace ashlar::step {
 
 enum class element_kind : signed char { layer, residual_begin, residual_end };
 
@@ -130,4 +130,4 @@ problem any_length(basic_problem<N> const& fixed) {
   return net;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::step

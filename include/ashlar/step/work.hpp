@@ -17,9 +17,9 @@
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/gemm.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
-namespace ashlar::search {
+namespace ashlar::step {
 
 namespace detail {
 
@@ -103,4 +103,4 @@ constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, top
   return whole == 0 ? 0 : whole * work_fraction(spec, c, t);
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::step

@@ -11,8 +11,9 @@
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/sliding_window.hpp>
 #include <ashlar/signature/training_row.hpp>
+#include <ashlar/step/names.hpp>
 
-namespace ashlar::search {
+namespace ashlar::step {
 
 /// A short name that is a value in constant expressions.
 struct label {
@@ -67,4 +68,4 @@ struct layer_spec {
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 
-}  // namespace ashlar::search
+}  // namespace ashlar::step
