@@ -86,7 +86,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     from_stage.sending += seconds;
     if (forward) from_stage.forward += seconds;
   };
-  step::detail::for_each_move(
+  step_detail::for_each_move(
       chain, whole,
       [&](phase when, int element, moved what, int, shape const& extents, placement const& from,
           placement const& to) {

@@ -16,7 +16,7 @@
 
 #include <ashlar/step/problem.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
 enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
@@ -37,4 +37,4 @@ constexpr int stored_size(basic_problem<N> const& net) {
   return (2 + net.optimizer_states) * net.accumulation_size + copy;
 }
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step

@@ -13,7 +13,7 @@
 #include <ashlar/signature/training_row.hpp>
 #include <ashlar/step/names.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
 /// A short name that is a value in constant expressions.
 struct label {
@@ -68,4 +68,4 @@ struct layer_spec {
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step

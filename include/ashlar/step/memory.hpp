@@ -35,7 +35,7 @@
 #include <ashlar/step/halo.hpp>
 #include <ashlar/step/work.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
 struct element_memory {
   std::int64_t kept = 0;      ///< bytes, for the whole step
@@ -203,4 +203,4 @@ constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N
   return kept + gathered;
 }
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step

@@ -3,11 +3,14 @@
 
 #pragma once
 
-// The parts of a training step (problem, plan, layer_spec, ...) live in namespace ashlar::step. The
-// search is where most users meet them, so that they are also named ashlar::search::problem and so on.
-
-namespace ashlar::step {}
+// The parts of a training step (problem, plan, layer_spec, ...) live in namespace ashlar::step. Most users
+// meet them where they search, so the namespace is an inline part of ashlar::search: step::plan and
+// search::plan are one type, and functions of the search are found by their arguments.
 
 namespace ashlar::search {
-using namespace step;
-}
+inline namespace step {}
+}  // namespace ashlar::search
+
+namespace ashlar {
+namespace step = search::step;
+}  // namespace ashlar

@@ -10,7 +10,7 @@
 
 #include <ashlar/step/problem.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
 struct placement_move {
   placement from;
@@ -101,4 +101,4 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   return h;
 }
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step

@@ -31,7 +31,7 @@
 #include <ashlar/step/layer_spec.hpp>
 #include <ashlar/step/sequence.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
 enum class element_kind : signed char { layer, residual_begin, residual_end };
 
@@ -130,4 +130,4 @@ problem any_length(basic_problem<N> const& fixed) {
   return net;
 }
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step

@@ -25,7 +25,7 @@
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
 /// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
 struct scheduled_move {
@@ -44,7 +44,7 @@ constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   return x.rank() < y.rank() ? x : y;
 }
 
-namespace detail {
+namespace step_detail {
 
 template <int N, class Emit>
 constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, Emit emit) {
@@ -88,7 +88,7 @@ constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& c
   }
 }
 
-}  // namespace detail
+}  // namespace step_detail
 
 /// The redistributions of one step of `plan`, in execution order.
 /// Expects a plan of this problem: one valid choice per element.
@@ -96,18 +96,19 @@ template <int N>
 constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
                                                basic_plan<N> const& chosen, machine const& m) {
   std::vector<scheduled_move> moves;
-  detail::for_each_move(net, chosen,
-                        [&](phase when, int element, moved what, int index, shape const& extents,
-                            placement const& from, placement const& to) {
-                          if (from == to) return;
-                          auto path = plan_redistribution(extents, element_size(net, what, when),
-                                                          from, to, chosen.mesh, m);
-                          bool const again = when == phase::recompute ||
-                                             (when == phase::backward && what == moved::parameter);
-                          if (again && path.is_local()) return;
-                          moves.push_back({when, element, what, index, path});
-                        });
+  step_detail::for_each_move(
+      net, chosen,
+      [&](phase when, int element, moved what, int index, shape const& extents,
+          placement const& from, placement const& to) {
+        if (from == to) return;
+        auto path = plan_redistribution(extents, element_size(net, what, when), from, to,
+                                        chosen.mesh, m);
+        bool const again = when == phase::recompute ||
+                           (when == phase::backward && what == moved::parameter);
+        if (again && path.is_local()) return;
+        moves.push_back({when, element, what, index, path});
+      });
   return moves;
 }
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step

@@ -19,9 +19,9 @@
 #include <ashlar/machine/gemm.hpp>
 #include <ashlar/step/plan.hpp>
 
-namespace ashlar::step {
+namespace ashlar::search::inline step {
 
-namespace detail {
+namespace step_detail {
 
 /// Multiplies `fraction` by the parts that `p` makes along axes not yet in `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
@@ -48,21 +48,21 @@ constexpr void count_splits(placement const& p, shape const& s, topology const& 
   }
 }
 
-}  // namespace detail
+}  // namespace step_detail
 
 /// The part of a layer's work that its busiest rank does, in (0, 1].
 constexpr double work_fraction(layer_spec const& spec, layer_choice const& c, topology const& t) {
   double fraction = 1;
   unsigned counted = 0;
-  detail::count_splits(c.x, spec.x, t, fraction, counted);
-  detail::count_splits(c.y, spec.y, t, fraction, counted);
+  step_detail::count_splits(c.x, spec.x, t, fraction, counted);
+  step_detail::count_splits(c.y, spec.y, t, fraction, counted);
   for (int k = 0; k < spec.parameters.size(); ++k)
-    detail::count_splits(c.parameters.items[k].use, spec.parameters.items[k].extents, t, fraction,
-                         counted);
+    step_detail::count_splits(c.parameters.items[k].use, spec.parameters.items[k].extents, t,
+                              fraction, counted);
   return fraction;
 }
 
-namespace detail {
+namespace step_detail {
 
 constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b) {
   for (int d = 0; d < b.rank(); ++d)
@@ -70,15 +70,16 @@ constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b
   return fixed;
 }
 
-}  // namespace detail
+}  // namespace step_detail
 
 /// The extents of a layer's GEMMs on the busiest rank, as the factor that they take longer by.
 constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, topology const& t,
                               machine const& m) {
   gemm_dims const& g = spec.gemm;
   box const x = local_box(spec.x, t, c.x, {}), y = local_box(spec.y, t, c.y, {});
-  return gemm_stretch(m, detail::extent_of(g.fixed_m, g.m, x), detail::extent_of(g.fixed_n, g.n, y),
-                      detail::extent_of(g.fixed_k, g.k, x));
+  return gemm_stretch(m, step_detail::extent_of(g.fixed_m, g.m, x),
+                      step_detail::extent_of(g.fixed_n, g.n, y),
+                      step_detail::extent_of(g.fixed_k, g.k, x));
 }
 
 /// Seconds that a layer would compute on one rank alone, per micro-batch, both passes, GEMMs at the
@@ -103,4 +104,4 @@ constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, top
   return whole == 0 ? 0 : whole * work_fraction(spec, c, t);
 }
 
-}  // namespace ashlar::step
+}  // namespace ashlar::search::inline step
