@@ -148,6 +148,10 @@ class convolution {
     // The matrix of im2col is written, and its gradient read, besides x and y.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
+    // The gradient of the weight takes one product, and no col2im.
+    s.backward = search::backward_form::separable;
+    s.gradient_flops = s.backward_flops / 2;
+    s.gradient_values = s.backward_values / 2;
     s.saved_values = static_cast<double>(x.elements());
     // A strip of im2col, whatever channels are here.
     auto const row = window * static_cast<double>(s.y[3]);
@@ -157,15 +161,6 @@ class convolution {
         1u << 1;  // output channels x pixels x window of the input, for each image
     s.gemm.fixed_m = s.y[2] * s.y[3];
     s.gemm.fixed_k = window_.extent * window_.extent;
-    return s;
-  }
-
-  /// One product less and no col2im, and the weight is not read backward.
-  constexpr search::layer_spec spec_without_dx(shape const& x) const {
-    auto s = spec(x);
-    s.backward_flops /= 2;
-    s.backward_values /= 2;
-    s.parameters[0].in_backward = false;
     return s;
   }
 

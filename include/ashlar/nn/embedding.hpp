@@ -109,6 +109,8 @@ class embedding {
     s.rows = embedding_training_rows(positions_);
     s.forward_values = (positions_ ? 4.0 : 2.0) * static_cast<double>(s.y.elements());
     s.backward_values = (positions_ ? 6.0 : 3.0) * static_cast<double>(s.y.elements());
+    s.backward = search::backward_form::gradients_only;
+    s.gradient_values = s.backward_values;
     s.saved_values = static_cast<double>(x.elements());
     return s;
   }

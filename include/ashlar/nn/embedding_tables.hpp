@@ -103,6 +103,8 @@ class embedding_tables {
     s.rows = embedding_tables_training_rows();
     s.forward_values = 2 * static_cast<double>(s.y.elements());
     s.backward_values = 3 * static_cast<double>(s.y.elements());
+    s.backward = search::backward_form::gradients_only;
+    s.gradient_values = s.backward_values;
     s.saved_values = static_cast<double>(x.elements());
     return s;
   }

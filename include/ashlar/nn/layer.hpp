@@ -130,23 +130,13 @@ constexpr int input_rank() {
   else return 2;
 }
 
-/// A layer that can go backward without making dx.
-template <class Layer>
-concept trains_without_dx = requires(Layer const& layer, shape const& x) {
-  layer.spec_without_dx(x);
-};
-
 /// Appends the part's elements to a problem; returns the extents of its output. What a problem begins
 /// with has data for x.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {
-    auto const spec = [&] {
-      if constexpr (trains_without_dx<Layer>)
-        if (problem.size() == 0) return layer.spec_without_dx(x);
-      return layer.spec(x);
-    }();
-    problem.add(spec);
+    auto const spec = layer.spec(x);
+    problem.add(problem.size() == 0 ? without_dx(spec) : spec);
     return spec.y;
   } else {
     return layer.describe_into(problem, x);

@@ -135,18 +135,13 @@ class linear {
     s.backward_flops = 2 * s.forward_flops;
     s.forward_values = static_cast<double>(s.y.elements());
     s.backward_values = static_cast<double>(s.y.elements());
+    s.backward = search::backward_form::halves;
+    s.gradient_flops = s.forward_flops;
+    s.gradient_values = s.backward_values;
     s.saved_values = static_cast<double>(x.elements());
     s.gemm.m = (1u << lead) - 1;
     s.gemm.k = ((1u << In) - 1) << lead;
     s.gemm.n = ((1u << Out) - 1) << lead;
-    return s;
-  }
-
-  /// One product less, and the weight is not read backward.
-  constexpr search::layer_spec spec_without_dx(shape const& x) const {
-    auto s = spec(x);
-    s.backward_flops = s.forward_flops;
-    s.parameters[0].in_backward = false;
     return s;
   }
 

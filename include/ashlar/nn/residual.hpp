@@ -60,7 +60,9 @@ class residual {
     sum.name = "residual";
     sum.x = sum.y = x;
     sum.rows = independent_training_rows(x.rank());
+    double const added = 3 * static_cast<double>(x.elements());
     sum.saved_values = static_cast<double>(x.elements());  // the skipped branch is held
+    sum.backward_values = added;  // the gradients of both branches are added where they begin
     int const begin = problem.size();
     problem.add(sum, search::element_kind::residual_begin);
     auto const y = nn::describe_into(inner_, problem, x);
@@ -68,8 +70,8 @@ class residual {
       throw error("nn::residual", "the net inside changes the extents " + to_string(x) + " to " +
                                       to_string(y) + ", so its output cannot be added to x.");
     problem[begin].partner = problem.size();
-    sum.saved_values = 0;
-    sum.forward_values = sum.backward_values = 3 * static_cast<double>(x.elements());
+    sum.saved_values = sum.backward_values = 0;
+    sum.forward_values = added;
     problem.add(sum, search::element_kind::residual_end, begin);
     return x;
   }

@@ -24,6 +24,7 @@
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>
+#include <ashlar/step/visit.hpp>
 
 namespace ashlar::search::inline step {
 
@@ -36,56 +37,50 @@ struct scheduled_move {
   redistribution_plan plan;
 };
 
-/// The extents of what elements i and i + 1 pass on. If one of them views a dim as two (heads), the
-/// view of fewer dims counts.
-template <int N>
-constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
-  shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
-  return x.rank() < y.rank() ? x : y;
-}
-
 namespace step_detail {
+
+/// A visitor that hands on the moves of one element.
+template <class Emit>
+struct moves_of {
+  int element;
+  Emit const& emit;
+  constexpr void compute(phase, computation, int, int) const {}
+  constexpr void move(phase when, moved what, int index, shape const& extents,
+                      placement const& from, placement const& to) const {
+    emit(when, element, what, index, extents, from, to);
+  }
+};
 
 template <int N, class Emit>
 constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, Emit emit) {
   int const n = net.size();
-  auto const forward = [&](phase when, int i, bool enters) {
-    layer_choice const& c = chosen[i];
-    auto const& spec = net.spec(i);
-    if (enters && i == 0)
-      emit(when, i, moved::activation, 0, spec.x, placement::all_broadcast(chosen.mesh.axes()),
-           c.x);
-    else if (enters)
-      emit(when, i, moved::activation, 0, boundary_extents(net, i - 1), chosen[i - 1].y, c.x);
-    for (int k = 0; k < c.parameters.size(); ++k)
-      emit(when, i, moved::parameter, k, spec.parameters[k].extents, c.parameters[k].store,
-           c.parameters[k].use);
-    for (int k = 0; k < c.statistics.size(); ++k)
-      emit(when, i, moved::statistic, k, spec.statistics[k], c.statistics[k].from,
-           c.statistics[k].to);
+  auto const visit = [&](phase when, int i) {
+    visit_element(when, net.spec(i), chosen[i], moves_of<Emit>{i, emit});
   };
-  for (int i = 0; i < n; ++i) forward(phase::forward, i, true);
-  for (int i = n - 1; i >= 0; --i) {
-    layer_choice const& c = chosen[i];
-    if (int const own = net[i].segment; net.runs(i, chosen.recomputed) != forward_runs::once &&
-                                        (i + 1 == n || net[i + 1].segment != own)) {
-      int first = i;
-      while (first > 0 && net[first - 1].segment == own) --first;
-      for (int j = first; j <= i; ++j) forward(phase::recompute, j, j > first);
-    }
-    if (i + 1 < n)
-      emit(phase::backward, i, moved::gradient, 0, boundary_extents(net, i), chosen[i + 1].dx,
-           c.dy);
-    for (int k = 0; k < c.parameters.size(); ++k)
-      if (net.spec(i).parameters[k].in_backward)
-        emit(phase::backward, i, moved::parameter, k, net.spec(i).parameters[k].extents,
-             c.parameters[k].store, c.parameters[k].use);
-  }
+  auto const enter = [&](phase when, int i) {
+    if (i == 0)
+      visit_boundary(when, net.spec(0).x, placement::all_broadcast(chosen.mesh.axes()), chosen[0].x,
+                     moves_of<Emit>{0, emit});
+    else
+      visit_boundary(when, boundary_extents(net, i - 1), chosen[i - 1].y, chosen[i].x,
+                     moves_of<Emit>{i, emit});
+  };
   for (int i = 0; i < n; ++i) {
-    for (int k = 0; k < chosen[i].parameters.size(); ++k)
-      emit(phase::synchronize, i, moved::parameter, k, net.spec(i).parameters[k].extents,
-           chosen[i].parameters[k].grad, chosen[i].parameters[k].store);
+    enter(phase::forward, i);
+    visit(phase::forward, i);
   }
+  for (int i = n - 1; i >= 0; --i) {
+    if (ends_recomputed_segment(net, i, chosen.recomputed))
+      for (int j = first_of_segment(net, i); j <= i; ++j) {
+        if (net[j].segment == (j > 0 ? net[j - 1].segment : -1)) enter(phase::recompute, j);
+        visit(phase::recompute, j);
+      }
+    if (i + 1 < n)
+      visit_boundary(phase::backward, boundary_extents(net, i), chosen[i + 1].dx, chosen[i].dy,
+                     moves_of<Emit>{i, emit});
+    visit(phase::backward, i);
+  }
+  for (int i = 0; i < n; ++i) visit(phase::synchronize, i);
 }
 
 }  // namespace step_detail
