@@ -6,39 +6,9 @@
 // y = x + f(x). Both addends, and the gradients of both, must lie alike: the plan has one choice for
 // the pair of elements around f (step/problem.hpp). The skipped branch itself moves nothing.
 
-#include <ashlar/nn/layer.hpp>
-#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/nn/place_part.hpp>
 
 namespace ashlar::nn {
-
-template <class Inner, class At>
-class placed_residual {
- public:
-  placed_residual(Inner inner, At const& at) : inner_(std::move(inner)), at_(at) {}
-
-  template <distributed X>
-  auto forward(X const& x, pass const& p) {
-    auto const skipped = redistribute(x, at_.x());
-    return skipped + redistribute(inner_.forward(skipped, p), at_.y());
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto const skipped = redistribute(dy, at_.dy());
-    return skipped + redistribute(inner_.backward(skipped), at_.dx());
-  }
-  template <class Values>
-  void check_input(Values values) const {
-    inner_.check_input(values);
-  }
-  template <class F>
-  void for_each_parameter(F f) {
-    inner_.for_each_parameter(f);
-  }
-
- private:
-  Inner inner_;
-  At at_;
-};
 
 /// x -> x + inner(x), of the same extents.
 template <class Inner>
@@ -77,12 +47,13 @@ class residual {
   }
   constexpr shape output_extents(shape const& x) const { return x; }
 
-  template <class T, int XRank, class Mesh, class Cursor>
-  auto place_part(Mesh const& m, shape const& x, Cursor const& cursor,
-                  stream_counter& streams) const {
-    auto const at = cursor.choice();
-    return placed_residual(
-        nn::place_part<T, XRank>(inner_, m, x, cursor.template advance<1>(), streams), at);
+  template <class T, int XRank, class Net, class Cursor>
+  auto place_part(Net& net, shape const& x, Cursor const& cursor) const {
+    using node = branch_node<T, XRank, decltype(cursor.choice())>;
+    net.nodes.push_back(std::make_unique<node>());
+    auto inner = nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
+    net.nodes.push_back(std::make_unique<node>());
+    return inner;
   }
 
  private:

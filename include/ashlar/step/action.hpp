@@ -88,10 +88,10 @@ struct value {
   bool again = false;
   std::int64_t bytes = 0;
 
+  /// Whether the value is there when a step begins: data, and what lasts.
+  constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
   /// Whether the value is there before the step and after it.
-  constexpr bool lasts() const {
-    return kind == value_kind::data || kind == value_kind::sum || kind == value_kind::stored;
-  }
+  constexpr bool lasts() const { return kind == value_kind::sum || kind == value_kind::stored; }
   friend constexpr bool operator==(value const&, value const&) = default;
 };
 
