@@ -6,12 +6,18 @@
 // The memory of the fullest rank over a program.
 //
 //   for the whole step   values that last, optimizer states and rounded copies (program::resident)
-//   made .. released     every other value; the target of a move from its beginning on
+//   made .. released     every other value but statistics
 //   while it computes    workspace and received halos
-//   while it moves       buffers of its widest step (plan/packing.hpp), shards between its steps
+//   while it moves       the larger one of the two ends, with the buffers of its widest step; from then
+//                        on both ends until they are released
 //
 // A slice of a program is two numbers: by how much it changes what is held, and the most that it holds
 // above what was held before it. Slices one after the other compose.
+//
+// Moves and statistics count as in the bound of plans (memory.hpp), which this undercuts in serial order:
+// what is saved is held from its forward to its backward pass, and gradients from their own moves on.
+// Only a recomputation can take more than that bound, which leaves out the gradient that waits for it.
+// Neither counts shards between the steps of a move, where these are larger than both of its ends.
 
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/program.hpp>
@@ -30,33 +36,41 @@ struct memory_change {
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// What a move holds besides its two ends while it is under way.
-constexpr std::int64_t moving_bytes(redistribution_plan const& path, topology const& t) {
+/// What a move holds besides its source while it is under way: the buffers of its widest step
+/// (plan/packing.hpp), and by how much its target is larger.
+constexpr std::int64_t moving_bytes(program const& p, program_move const& m) {
+  auto const& path = p.path_of(m);
+  std::int64_t const from = p.value_of(m.from).bytes, to = p.value_of(m.to).bytes;
+  std::int64_t const larger = from > to ? from : to;
+  std::int64_t const bound = packing_bound(larger, p.mesh.ranks());
   std::int64_t most = 0;
-  for (int k = 0; k < path.steps.size(); ++k) {
-    auto const& s = path.steps[k];
-    std::int64_t bytes = packing_bytes(s, path.extents, path.element_size, t);
-    if (k > 0) bytes += max_local_elements(path.extents, t, s.from) * path.element_size;
-    if (k + 1 < path.steps.size())
-      bytes += max_local_elements(path.extents, t, s.to) * path.element_size;
-    if (bytes > most) most = bytes;
+  for (auto const& s : path.steps) {
+    std::int64_t const own = packing_bytes(s, path.extents, path.element_size, p.mesh);
+    if (own > most) most = own;
   }
-  return most;
+  return larger - from + (most < bound ? most : bound);
+}
+
+/// Bytes of a value that count.
+constexpr std::int64_t counted_bytes(value const& v) {
+  return v.kind == value_kind::statistic || v.kind == value_kind::reduced ? 0 : v.bytes;
 }
 
 /// What one action does to the memory.
 constexpr memory_change memory_of(program const& p, action const& a) {
   std::int64_t made = 0;
-  for (int const v : a.makes) made += p.value_of(v).bytes;
+  for (int const v : a.makes) made += counted_bytes(p.value_of(v));
   switch (a.kind) {
-    case action_kind::begin_move: {
+    case action_kind::begin_move:
+    case action_kind::end_move: {
       auto const& m = p.move_of(a);
-      made = p.value_of(m.to).bytes + moving_bytes(p.path_of(m), p.mesh);
-      return {made, made};
+      if (m.what == moved::statistic) return {};
+      std::int64_t const moving = moving_bytes(p, m);
+      if (a.kind == action_kind::begin_move) return {moving, moving};
+      return {made - moving, made > moving ? made - moving : 0};
     }
-    case action_kind::end_move: return {-moving_bytes(p.path_of(p.move_of(a)), p.mesh), 0};
     case action_kind::release:
-      for (int const v : a.reads) made -= p.value_of(v).bytes;
+      for (int const v : a.reads) made -= counted_bytes(p.value_of(v));
       return {made, 0};
     default: return {made, made + a.workspace + a.halo_bytes};
   }
