@@ -104,10 +104,11 @@ struct action {
   int element = 0;
   int part = 0;  ///< of a forward pass that its statistics cut, or the parameter of an update
   int micro_batch = 0;
-  int move = -1;               ///< index into program::moves
-  double seconds = 0;          ///< of a computation on the busiest rank
-  double halo_seconds = 0;     ///< of the exchange of halos that goes with it (halo.hpp)
-  std::int64_t workspace = 0;  ///< bytes that a computation needs besides its values
+  int move = -1;                ///< index into program::moves
+  double seconds = 0;           ///< of a computation on the busiest rank
+  double halo_seconds = 0;      ///< of the exchange of halos that goes with it (halo.hpp)
+  std::int64_t halo_bytes = 0;  ///< that the busiest rank receives in it
+  std::int64_t workspace = 0;   ///< bytes that a computation needs besides its values
   value_list reads, makes, adds;
 
   friend constexpr bool operator==(action const&, action const&) = default;

@@ -15,7 +15,8 @@
 // What an element and a boundary contribute is visit.hpp's to say. A move between equal placements is no
 // action: its reader reads the value as it was made. The two ends of a residual share values likewise:
 // residual_begin hands its input on as it is, residual_end the gradient that reaches it, so that the
-// first computes only backward and the second only forward.
+// first computes only backward and the second only forward. (A residual_end that a net ends with, which
+// has no loss then, makes a gradient of its own.)
 
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/memory.hpp>
@@ -57,7 +58,7 @@ class program_builder {
       own(element_).y = input_;
       return;
     }
-    if (what != computation::forward && end) {
+    if (what != computation::forward && end && gradient_ >= 0) {
       own(element_).dx = gradient_;
       return;
     }
@@ -72,9 +73,12 @@ class program_builder {
     if (part == 0) {
       auto const halo = halo_seconds(spec, chosen_[element_], chosen_.mesh, machine_,
                                      net_.element_size);
-      a.halo_seconds = what == computation::forward           ? halo.forward
-                       : what == computation::weight_gradient ? 0
-                                                              : halo.backward;
+      auto const load = halo_of(spec, chosen_[element_], chosen_.mesh);
+      bool const back = what != computation::forward;
+      if (what != computation::weight_gradient) {
+        a.halo_seconds = back ? halo.backward : halo.forward;
+        a.halo_bytes = (back ? load.backward : load.forward).elements * net_.element_size;
+      }
     }
     a.workspace = static_cast<std::int64_t>(spec.workspace_values) * net_.element_size;
     if (what == computation::forward) complete_forward(a, when, part, parts);
@@ -267,7 +271,7 @@ class program_builder {
     if (gradient_ >= 0) a.reads.push_back(gradient_);
     if (net_[element_].kind == element_kind::residual_begin)
       a.reads.push_back(own(net_[element_].partner).dx);
-    else a.reads.push_back(own(element_).saved);
+    else if (own(element_).saved >= 0) a.reads.push_back(own(element_).saved);
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)
         if (spec.parameters[k].in_backward) a.reads.push_back(used_[k]);
