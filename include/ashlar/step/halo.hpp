@@ -22,7 +22,7 @@
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
-#include <ashlar/step/plan.hpp>
+#include <ashlar/step/work.hpp>
 
 namespace ashlar::search::inline step {
 
@@ -120,10 +120,22 @@ constexpr link halo_link(topology const& t, machine const& m, axis_list const& a
 /// Seconds of a choice's exchanges, of one micro-batch.
 struct halo_cost {
   double forward = 0, backward = 0;
-  constexpr double seconds(forward_runs runs = forward_runs::once) const {
-    return (runs == forward_runs::once ? 1 : 2) * forward + backward;
-  }
+  constexpr double seconds() const { return forward + backward; }
 };
+
+/// Which of a layer's two exchanges goes with one of its computations: that of x with the forward pass,
+/// that of dx with the computation that makes dx, neither with another one. `halo`: halo_cost or
+/// halo_traffic.
+template <class Halo>
+constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
+  switch (what) {
+    case computation::forward: return halo.forward;
+    case computation::backward:
+    case computation::input_gradient: return halo.backward;
+    case computation::weight_gradient: break;
+  }
+  return {};
+}
 
 constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
                                  machine const& m, int element_size) {
