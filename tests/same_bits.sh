@@ -15,6 +15,7 @@ Compares this tree with COMMIT (default c9423e0), which is checked out in build/
   --tolerance T    accepts losses (with --plans: seconds) that differ by at most T, relative;
                    hashes of parameters are then not compared
   --only TEXT      only nets whose name contains TEXT
+  --all            names every case that differs, not only the first
   --seed N         of this tree's trainings; another one than 3 shows that differences are found
   --save PREFIX    keeps what COMMIT printed as PREFIX_bits_N.txt or PREFIX_plans.txt
   --against PREFIX compares with files so kept; COMMIT is neither built nor run
@@ -29,6 +30,7 @@ while [ $# -gt 0 ]; do
   case "$1" in
     -h | --help) usage; exit 0 ;;
     --plans) plans=yes; shift; continue ;;
+    --all) compare+=(--all); shift; continue ;;
     --ranks | --tolerance | --only | --seed | --save | --against)
       [ $# -ge 2 ] || { usage >&2; exit 2; }
       case "$1" in
@@ -111,6 +113,8 @@ for n in $ranks; do
   else run old "$n" "$old" "${run_both[@]}"
   fi
   if [ -n "$save" ]; then cp -- "$old" "${save}_$kind.txt"; fi
+  # Both versions search below the same limits.
+  if [ "$plans" = yes ]; then run_new+=(--limits "$old"); fi
   run new "$n" "$new" "${run_both[@]}" "${run_new[@]}"
   if [ "$plans" = yes ]; then printf '\nplans: '; else printf '\n%s ranks: ' "$n"; fi
   "$build/new/compare_bits" "$old" "$new" "${compare[@]}" || {

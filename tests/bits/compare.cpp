@@ -9,7 +9,7 @@
 // A case of bits is equal if its losses and the hash of its parameters are. With a tolerance it is
 // accepted if its losses are that close, relative to the old ones, whatever the hash. Norms are counted
 // beside that. A case whose plan has another fingerprint is told apart: its bits need not be equal.
-// Exit status: 0 all equal or accepted, 1 some differ, 2 nothing to compare.
+// The first that differ are named, with --all every one. Exit status: 0 all equal or accepted, 1 some differ, 2 nothing to compare.
 
 #include <algorithm>
 #include <cmath>
@@ -60,7 +60,9 @@ double apart(std::string const& a, std::string const& b) {
 struct comparison {
   double tolerance = 0;
   bool plans = false;
+  std::size_t most_examples = 12;
   int cases = 0, equal = 0, accepted = 0, differ = 0, missing = 0;
+  int unlimited = 0, faster_below_limit = 0, slower_below_limit = 0;
   int other_plans = 0, clip_differs = 0, norms_differ = 0;
   double worst_loss = 0, worst_norm = 0;
   std::vector<std::string> examples;
@@ -108,7 +110,15 @@ struct comparison {
     } else {
       ++differ;
       other_plans += a[1] != b[1];
-      examples.push_back(a[0] + "\n    old " + of(a) + "\n    new " + of(b));
+      bool const limited = a[0].find("no limit") == std::string::npos;
+      auto const seconds = [](columns const& c) { return std::strtod(c[2].c_str(), nullptr); };
+      // Below a limit a plan may only become faster, or be found where none was.
+      bool const none_before = seconds(a) == 0, none_now = seconds(b) == 0;
+      bool const faster = !none_now && (none_before || seconds(b) <= seconds(a) * (1 + 1e-9));
+      if (!limited) ++unlimited;
+      else ++(faster ? faster_below_limit : slower_below_limit);
+      examples.push_back(a[0] + (limited && faster ? "   (no slower)" : "") + "\n    old " + of(a) +
+                         "\n    new " + of(b));
     }
   }
 
@@ -118,8 +128,9 @@ struct comparison {
     std::printf(", differ: %d", differ);
     if (missing > 0) std::printf(", in one of both only: %d", missing);
     if (plans) {
-      std::printf(" (other placements: %d)\nlargest relative difference of seconds: %.3g\n",
-                  other_plans, worst_loss);
+      std::printf(" (without a limit: %d; below a limit no slower: %d, slower or none: %d; other "
+                  "placements: %d)\nlargest relative difference of seconds: %.3g\n",
+                  unlimited, faster_below_limit, slower_below_limit, other_plans, worst_loss);
     } else {
       std::printf(" (with clip: %d; another plan: %d)\n", clip_differs, other_plans);
       std::printf("under equal plans, largest relative difference of losses: %.3g, of norms: %.3g "
@@ -128,7 +139,7 @@ struct comparison {
     }
     if (examples.empty()) return;
     std::puts(plans ? "the first that differ:" : "the first that differ (loss, norm, case):");
-    for (std::size_t i = 0; i < examples.size() && i < 12; ++i)
+    for (std::size_t i = 0; i < examples.size() && i < most_examples; ++i)
       std::printf("  %s\n", examples[i].c_str());
   }
 };
@@ -141,12 +152,13 @@ int main(int argc, char** argv) {
   for (int i = 3; i < argc; ++i) {
     std::string const option = argv[i];
     if (option == "--plans") all.plans = true;
+    else if (option == "--all") all.most_examples = static_cast<std::size_t>(-1);
     else if (option == "--tolerance" && i + 1 < argc) all.tolerance = std::atof(argv[++i]);
     else if (option == "--only" && i + 1 < argc) only = argv[++i];
     else argc = 0;
   }
   if (argc < 3) {
-    std::cerr << "compare_bits OLD NEW [--tolerance T] [--only TEXT] [--plans]\n";
+    std::cerr << "compare_bits OLD NEW [--tolerance T] [--only TEXT] [--plans] [--all]\n";
     return 2;
   }
   auto const old_lines = read(argv[1]), new_lines = read(argv[2]);
