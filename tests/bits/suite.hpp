@@ -1,0 +1,238 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Trainings whose bits two versions of the library are compared by (tests/same_bits.sh). Rank 0 prints
+// a line a case, of columns separated by tabs:
+//
+//   name   net | mesh | plan | transport | optimizer
+//   plan   the fingerprint of the plan: where it differs, the versions trained under different plans
+//   loss   of each step, as hexadecimal numbers
+//   norm   of the gradient in each step, likewise
+//   hash   FNV-1a of the bits of all parameters after the last step, in the order of the net
+//
+// Only what stays the same from version to version is called: describe, the search, layer_choices,
+// place, the trainer, for_each_parameter and to_full. Nothing else of tests/ is included.
+
+#include <cinttypes>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <ashlar/ashlar.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar_bits {
+
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+namespace train = ashlar::train;
+
+/// Bytes count and messages do not: plans on it have the most steps.
+inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
+/// Computing is dear and moving cheap: its best plans are split.
+inline constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
+
+/// One axis, each pair of factors, and an axis of extent 1 or a third one where it fits.
+inline std::vector<ashlar::topology> meshes(int n) {
+  std::vector<ashlar::topology> all{{{"gpu", n}}};
+  for (int a = 2; a < n; ++a)
+    if (n % a == 0) all.push_back({{"node", a}, {"gpu", n / a}});
+  if (n <= 3) all.push_back({{"node", 1}, {"gpu", n}});
+  if (n == 4) all.push_back({{"node", 2}, {"one", 1}, {"gpu", 2}});
+  if (n == 6) all.push_back({{"node", 2}, {"gpu", 3}, {"one", 1}});
+  if (n == 8) all.push_back({{"node", 2}, {"gpu", 2}, {"core", 2}});
+  return all;
+}
+
+/// Takes choices of every element, far from each other in the list, so that much moves; of any number
+/// of segments, the first ones are recomputed.
+template <class Plan, class Problem>
+constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::size_t seed) {
+  auto const draw = [&](std::size_t n) {
+    seed = (seed * 1103515245 + 12345) % 2147483648;
+    return seed / 65536 % n;
+  };
+  Plan plan;
+  plan.mesh = t;
+  for (int i = 0; i < net.size(); ++i) {
+    if (net[i].kind == search::element_kind::residual_end) {
+      auto const begin = plan[net[i].partner];
+      plan.choices.push_back(begin);
+      continue;
+    }
+    auto const all = search::layer_choices(net.spec(i), t, search::trivial_axes::all_rows);
+    plan.choices.push_back(all[draw(all.size())]);
+  }
+  plan.micro_batches = net.micro_batches;
+  plan.recomputed = static_cast<int>(draw(static_cast<std::size_t>(net.segments) + 1));
+  plan.input = net.spec(0).x;
+  plan.problem_hash = search::hash(net);
+  return plan;
+}
+
+/// Data of a step, the same on every rank; about every fifth target is negative.
+template <class Input, class Batch>
+train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
+                                      unsigned seed) {
+  std::mt19937 random(seed);
+  std::normal_distribution<double> normal;
+  train::batch_data<Input> data;
+  auto const extents = batch.extents();
+  auto const inputs = extents.elements() * batch.micro_batches;
+  bool const is_tokens = std::is_same_v<Batch, nn::token_batch>;
+  auto const rows = is_tokens ? inputs : extents[0] * batch.micro_batches;
+  for (std::int64_t i = 0; i < inputs; ++i) {
+    if constexpr (std::is_same_v<Input, std::int32_t>)
+      data.inputs.push_back(static_cast<Input>(random() % static_cast<unsigned>(vocabulary)));
+    else data.inputs.push_back(static_cast<Input>(normal(random)));
+  }
+  for (std::int64_t i = 0; i < rows; ++i) {
+    auto const target = static_cast<std::int32_t>(random() % static_cast<unsigned>(classes));
+    data.targets.push_back(random() % 5 == 0 ? -1 : target);
+  }
+  if (rows > 0) data.targets[0] = 0;
+  return data;
+}
+
+/// What main.cpp was asked for.
+struct settings {
+  std::uint64_t seed = 3;  ///< of parameters, dropout and data
+  int plans = 2;           ///< random ones a net and mesh
+  std::string only;        ///< a part of the name of a net; empty: all
+};
+
+/// FNV-1a of the bits of all parameters. Communicates.
+template <class Model>
+std::uint64_t hash_of_parameters(Model& model) {
+  std::uint64_t h = 1469598103934665603ull;
+  model.for_each_parameter([&](auto& p) {
+    auto const full = to_full(p.value());
+    auto const* bytes = reinterpret_cast<unsigned char const*>(full.data());
+    for (std::size_t i = 0; i < full.size() * sizeof(full[0]); ++i)
+      h = (h ^ bytes[i]) * 1099511628211ull;
+  });
+  return h;
+}
+
+/// Runs cases and prints their lines.
+class suite {
+ public:
+  suite(settings const& asked, int rank, int ranks) : asked_(asked), rank_(rank), ranks_(ranks) {}
+
+  int ranks() const { return ranks_; }
+  bool wants(std::string const& net) const {
+    return asked_.only.empty() || net.find(asked_.only) != std::string::npos;
+  }
+
+  /// A net on every mesh under the plans that the search finds, and random ones.
+  template <class T, class Net, class Batch>
+  void run(std::string const& name, Net const& net, Batch const& batch, int vocabulary,
+           int classes) {
+    if (!wants(name)) return;
+    auto const fixed = nn::describe<T>(net, batch);
+    search::problem const problem = any_length(fixed);
+    for (auto const& t : meshes(ranks_)) {
+      std::string const at = name + " | " + to_string(t) + " | ";
+      auto const searched = search::optimal(problem, t, slow_ranks);
+      train_under<T>(at + "searched", net, batch, t, slow_ranks, searched, searched, vocabulary,
+                     classes);
+      for (int i = 0; i < asked_.plans; ++i) {
+        std::size_t const seed = hash_of(at) + static_cast<std::size_t>(i);
+        auto const plan = scattered<search::plan>(problem, t, seed % 2147483648);
+        auto const& machine = i % 2 == 0 ? bandwidth_bound : ashlar::machines::workstation;
+        train_under<T>(at + "random " + std::to_string(i), net, batch, t, machine, plan, plan,
+                       vocabulary, classes);
+      }
+    }
+  }
+
+  /// A net under a plan that the compiler knows, if it is of as many ranks as there are.
+  template <class T, auto const& Plan, class Net, class Batch>
+  void run_typed(std::string const& name, Net const& net, Batch const& batch,
+                 ashlar::machine const& machine, int vocabulary, int classes) {
+    if (Plan.mesh.ranks() != ranks_ || !wants(name)) return;
+    train_under<T>(name + " | " + to_string(Plan.mesh) + " | typed", net, batch, Plan.mesh, machine,
+                   Plan, nn::constant<Plan>, vocabulary, classes);
+  }
+
+ private:
+  /// A number of a text that does not depend on the standard library.
+  static std::size_t hash_of(std::string const& text) {
+    std::uint64_t h = 1469598103934665603ull;
+    for (char const c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+    return static_cast<std::size_t>(h % 2147483648);
+  }
+
+  /// One plan on both transports and with both optimizers. `form` is what place() is given.
+  template <class T, class Net, class Batch, class Plan, class Form>
+  void train_under(std::string const& name, Net const& net, Batch const& batch,
+                   ashlar::topology const& t, ashlar::machine const& machine, Plan const& plan,
+                   Form const& form, int vocabulary, int classes) {
+    std::uint64_t const fingerprint = search::fingerprint(plan);
+    for (bool const messages : {false, true}) {
+      if (messages && ranks_ == 1) continue;
+      if (messages) ::setenv("ASHLAR_SHARED_MEMORY", "off", 1);
+      else ::unsetenv("ASHLAR_SHARED_MEMORY");
+      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
+      std::string const on = name + (messages ? " | messages | " : " | shared memory | ");
+      train_case<T>(on + "adam_w", net, batch, m, fingerprint, form, vocabulary, classes,
+                    train::adam_w{.lr = 0.01}, {});
+      // The transports have one arithmetic each for collectives, the optimizers none.
+      if (messages == (fingerprint % 2 == 0) || ranks_ == 1)
+        train_case<T>(on + "sgd with clip", net, batch, m, fingerprint, form, vocabulary, classes,
+                      train::sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}, {.clip = 0.5});
+    }
+  }
+
+  template <class T, class Net, class Batch, class Form, class Optimizer>
+  void train_case(std::string const& name, Net const& net, Batch const& batch,
+                  ashlar::mesh const& m, std::uint64_t fingerprint, Form const& form,
+                  int vocabulary, int classes, Optimizer const& optimizer,
+                  train::trainer_options options) {
+    using input = std::conditional_t<nn::takes_tokens<Net>(), std::int32_t, T>;
+    std::string losses, norms;
+    std::uint64_t hash = 0;
+    try {
+      auto model = nn::place<T>(net, m, form, asked_.seed);
+      train::trainer trainer(model, optimizer, std::move(options));
+      for (unsigned step = 0; step < 3; ++step) {
+        auto const data = random_batch<input>(batch, vocabulary, classes,
+                                              static_cast<unsigned>(asked_.seed) * 16 + step);
+        auto const report = trainer.step(data);
+        append(losses, report.loss);
+        append(norms, report.gradient_norm);
+      }
+      hash = hash_of_parameters(model);
+    } catch (ashlar::error const& e) {  // of every rank, or MPI ends the job
+      losses += std::string(losses.empty() ? "" : " ") + "error: " + e.what();
+    }
+    if (rank_ != 0) return;
+    std::printf("%s\tplan %016" PRIx64 "\t%s\t%s\t%016" PRIx64 "\n", name.c_str(), fingerprint,
+                losses.c_str(), norms.c_str(), hash);
+    std::fflush(stdout);
+  }
+
+  static void append(std::string& text, double value) {
+    char number[40];
+    std::snprintf(number, sizeof number, "%s%a", text.empty() ? "" : " ", value);
+    text += number;
+  }
+
+  settings asked_;
+  int rank_;
+  int ranks_;
+};
+
+void run_features(suite& all);
+void run_tokens(suite& all);
+void run_images(suite& all);
+void run_categories(suite& all);
+void run_typed(suite& all);
+
+}  // namespace ashlar_bits
