@@ -106,8 +106,8 @@ void compare(Net const& net, Batch const& batch, ashlar::machine const& machine)
   run_time.for_each_parameter(
       [](auto& p) { static_assert(!std::remove_cvref_t<decltype(p.value())>::is_static); });
 
-  train::trainer a(typed, train::adam_w{.lr = 0.01});
-  train::trainer b(run_time, train::adam_w{.lr = 0.01});
+  train::trainer a(typed, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
+  train::trainer b(run_time, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
   for (unsigned step = 0; step < 3; ++step) {
     auto const data = random_batch<input>(batch, 9, 5, step, 4);
     ashlar::communication_log log(m);

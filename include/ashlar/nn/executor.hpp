@@ -13,13 +13,15 @@
 //   release                                     the slot is emptied
 //   update                                      left to the trainer, whose optimizer knows how
 //
-// The data of a micro-batch are asked for when its first action reads them.
+// On the host transfers that are under way go on between the blocks of a computation and between actions; a
+// device moves them by itself. The data of a micro-batch are asked for when its first action reads them.
 
 #include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
 
+#include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 
@@ -118,6 +120,7 @@ class executor {
       case step::action_kind::update: break;
       default: compute(a, input);
     }
+    if constexpr (Processor::is_host) mesh_.progress();
     return 0;
   }
 
@@ -153,6 +156,8 @@ class executor {
     on_.batch.total = input.total;
     if (a.element + 1 == program_->elements && a.kind == step::action_kind::forward && a.part == 0)
       on_.batch.targets = input.targets(b);
+    auto const go_on = [this] { mesh_.progress(); };
+    device::host::listening const transfers(go_on);
     [[maybe_unused]] auto const scope = range(mesh_.processor(), name_of(a));
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }

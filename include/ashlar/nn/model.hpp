@@ -181,9 +181,9 @@ class model {
  private:
   /// What stays where it is when a model is moved.
   struct state {
-    state(mesh_type const& m, search::problem net, search::plan chosen, std::uint64_t s,
+    state(mesh_type const& m, search::problem described, search::plan chosen, std::uint64_t s,
           std::vector<std::unique_ptr<element_node<Processor>>> elements, Placed parts)
-        : mesh(m), problem(std::move(net)), plan(std::move(chosen)),
+        : mesh(m), problem(std::move(described)), plan(std::move(chosen)),
           targets(Loss::target_extents(problem.spec(problem.size() - 1).x)), seed(s),
           nodes(std::move(elements)), placed(std::move(parts)) {}
 

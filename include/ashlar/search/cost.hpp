@@ -40,11 +40,11 @@ constexpr spent spent_on(moved what) {
 template <int N, move_prices Prices>
 class element_prices {
  public:
-  constexpr element_prices(basic_problem<N> const& net, layer_spec const& spec, forward_runs runs,
-                           Prices& prices)
-      : net_(net), spec_(spec), prices_(prices), runs_(runs) {
-    int const value = element_size(net, moved::parameter);
-    int const gradient = element_size(net, moved::parameter, phase::synchronize);
+  constexpr element_prices(basic_problem<N> const& described, layer_spec const& spec,
+                           forward_runs runs, Prices& prices)
+      : net_(described), spec_(spec), prices_(prices), runs_(runs) {
+    int const value = element_size(net_, moved::parameter);
+    int const gradient = element_size(net_, moved::parameter, phase::synchronize);
     for (auto const& p : spec.parameters) {
       int const of_value = prices.table(p.extents, value);
       tables_.push_back(

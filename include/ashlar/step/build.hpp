@@ -31,12 +31,12 @@ namespace step_detail {
 template <int N>
 class program_builder {
  public:
-  constexpr program_builder(basic_problem<N> const& net, basic_plan<N> const& chosen,
+  constexpr program_builder(basic_problem<N> const& described, basic_plan<N> const& chosen,
                             machine const& m)
-      : net_(net), chosen_(chosen), machine_(m) {
+      : net_(described), chosen_(chosen), machine_(m) {
     made_.mesh = chosen.mesh;
-    made_.micro_batches = net.micro_batches;
-    made_.elements = net.size();
+    made_.micro_batches = described.micro_batches;
+    made_.elements = described.size();
   }
 
   constexpr program build() {

@@ -52,6 +52,11 @@ any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) 
   return x;
 }
 
+template <distributed Tensor>
+requires(!Tensor::is_static) Tensor run_plan(Tensor const& x, prepared_plan const& p) {
+  return run_plan(any_tensor(x), p).template as<Tensor>();
+}
+
 /// Whether a typed placement fits a typed tensor; a sentence where it does not.
 template <distributed Tensor, static_placement Target>
 consteval bool target_fits() {

@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <ashlar/nn/model.hpp>
+#include <ashlar/step/overlapped.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/schedule.hpp>
@@ -42,6 +43,12 @@ struct batch_data {
       targets;  ///< what the loss takes: one class per row (< 0: ignore), or numbers
 };
 
+/// Whether transfers go on while a step computes. The values, bit by bit, do not depend on it.
+enum class overlap : signed char {
+  as_planned,  ///< where the timeline of the step's program says that it pays (step/overlapped.hpp)
+  none         ///< one after the other
+};
+
 /// What a trainer does besides its optimizer.
 struct trainer_options {
   double clip = std::numeric_limits<double>::infinity();  ///< largest global gradient norm
@@ -49,7 +56,8 @@ struct trainer_options {
   double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is told
   double peak_flops = 0;        ///< per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< what the progress line calls a row
-  bool graph = false;           ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
+  train::overlap overlap = train::overlap::as_planned;
+  bool graph = false;  ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
 };
 
 /// Steps of training of one model; the model must outlive it.
@@ -58,7 +66,10 @@ class trainer {
  public:
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
-        program_(std::make_unique<step::program>(model.program())),
+        program_(std::make_unique<step::program>(
+            options_.overlap == overlap::none
+                ? model.program()
+                : step::overlapped(model.program(), model.mesh().machine()).made)),
         walker_(model.make_executor(*program_)) {
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto&) { ++parameters; });
@@ -136,6 +147,8 @@ class trainer {
   }
 
   std::int64_t steps_done() const { return step_; }
+  /// What a step does, in order.
+  step::program const& program() const { return *program_; }
 
  private:
   /// Gradients and totals of a step.
