@@ -97,7 +97,7 @@ class explorer {
   struct rank_state {
     std::size_t at = 0;
     std::vector<cell> values;
-    std::vector<int> steps;  // of each move that are over
+    std::vector<int> steps;          // of each move that are over
     std::vector<signed char> moves;  // 0, begun, ended
     std::vector<std::uint64_t> sent;
     int taken[groups]{};

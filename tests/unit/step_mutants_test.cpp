@@ -6,6 +6,7 @@
 //
 //   a recomputation comes after the forward pass of its element
 //   moves of one bucket begin one right after another
+//   a parameter is not read behind its update, not even for a result that nobody needs
 
 #include <algorithm>
 
@@ -14,8 +15,8 @@
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/check_order.hpp>
 
-#include "step_programs.hpp"
 #include "step_explorer.hpp"
+#include "step_programs.hpp"
 
 namespace ashlar_test {
 namespace {
@@ -25,9 +26,12 @@ using search::action_kind;
 bool breaks_stated_order(search::program const& p) {
   auto const& list = p.actions;
   int last_bucket = -1;
-  std::vector<int> closed;
+  std::vector<int> closed, updated;
   for (std::size_t i = 0; i < list.size(); ++i) {
     if (list[i].kind == action_kind::release) continue;
+    for (int const v : list[i].reads)
+      if (std::find(updated.begin(), updated.end(), v) != updated.end()) return true;
+    if (list[i].kind == action_kind::update) updated.push_back(list[i].adds[0]);
     if (list[i].kind == action_kind::recompute &&
         std::any_of(list.begin() + static_cast<std::ptrdiff_t>(i), list.end(), [&](auto const& a) {
           return a.kind == action_kind::forward && a.element == list[i].element &&
@@ -117,7 +121,7 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
   random_cases draw(21);
   tally count;
   int programs = 0;
-  for (int n = 0; programs < 6 && n < 4000; ++n) {
+  for (int n = 0; programs < 5 && n < 4000; ++n) {
     CAPTURE(n);
     programmed const c(draw);
     auto const communicating = std::count_if(
@@ -125,11 +129,13 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
         [&](auto const& m) { return !c.serial.path_of(m).is_local(); });
     if (c.serial.actions.size() > 34 || communicating < 3) continue;
     auto const made = c.passed();
-    hold_against_explorer(programs % 3 == 0 ? c.serial : made[static_cast<std::size_t>(n) % made.size()], count);
+    hold_against_explorer(
+        programs % 3 == 0 ? c.serial : made[static_cast<std::size_t>(n) % made.size()], count);
     ++programs;
   }
-  CHECK(programs == 6);
-  MESSAGE(count.mutants, " mutants, ", count.refused, " refused, ", count.by_order, " for their order");
+  CHECK(programs == 5);
+  MESSAGE(count.mutants, " mutants, ", count.refused, " refused, ", count.by_order,
+          " for their order");
   CHECK(count.refused < count.mutants);
 }
 

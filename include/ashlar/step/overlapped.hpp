@@ -8,6 +8,7 @@
 //   early moves             activations and gradients travel while something else is computed
 //   early synchronization   with each size of bucket that the options name; the fastest is kept
 //   prefetch                each way to gather that the options name; the fastest is kept
+//   early synchronization   once more, as gathers are now less in its way
 //
 // A later pass (stages, interleaved micro-batches) is another line here.
 
@@ -21,10 +22,11 @@ namespace ashlar::search::inline step {
 struct overlap_options {
   std::int64_t limit = 0;  ///< bytes of a rank, 0 for none
   inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
-  inplace_vector<prefetch_options, 8> gathers{{1, gathered::each_pass},
-                                              {2, gathered::each_pass},
-                                              {1, gathered::once_a_micro_batch},
-                                              {1, gathered::once_a_step}};
+  inplace_vector<prefetch_options, 8> gathers{
+      {1, gathered::each_pass},          {2, gathered::each_pass},
+      {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},
+      {2, gathered::once_a_micro_batch}, {1, gathered::once_a_step},
+      {2, gathered::once_a_step}};
 };
 
 /// What became of one pass.
@@ -101,20 +103,22 @@ class pass_trial {
 constexpr overlap_result overlapped(program const& p, machine const& m,
                                     overlap_options const& options = {}) {
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
+  auto const synchronize = [&] {
+    step_detail::pass_trial trial(result, m, "early synchronization");
+    for (std::int64_t const bytes : options.bucket_bytes)
+      trial.consider(early_synchronization(result.made, bytes, options.limit),
+                     {.bucket_bytes = bytes, .gathers = {}});
+    trial.finish();
+  };
   step_detail::pass_trial moves(result, m, "early moves");
   moves.consider(early_moves(p, options.limit));
   moves.finish();
-  step_detail::pass_trial synchronization(result, m, "early synchronization");
-  program const moved_early = result.made;
-  for (std::int64_t const bytes : options.bucket_bytes)
-    synchronization.consider(early_synchronization(moved_early, bytes, options.limit),
-                             {.bucket_bytes = bytes, .gathers = {}});
-  synchronization.finish();
+  synchronize();
   step_detail::pass_trial gathers(result, m, "prefetch");
-  program const synchronized_early = result.made;
   for (auto const& g : options.gathers)
-    gathers.consider(prefetch(synchronized_early, g, options.limit), {.gathers = g});
+    gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
   gathers.finish();
+  if (result.passes.back().kept) synchronize();
   return result;
 }
 
