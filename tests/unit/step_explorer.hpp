@@ -22,7 +22,7 @@
 #include <set>
 #include <vector>
 
-#include <ashlar/step/release.hpp>
+#include "step_programs.hpp"
 
 namespace ashlar_test {
 

@@ -161,5 +161,23 @@ TEST_CASE("no pass exceeds a limit") {
   CHECK(refused > 20);
 }
 
+TEST_CASE("as many gathered parameters are kept as fit") {
+  random_cases draw(17);
+  int partly = 0;
+  for (int n = 0; n < 300; ++n) {
+    programmed const c(draw);
+    search::prefetch_options const each{1, search::gathered::each_pass},
+        once{1, search::gathered::once_a_step};
+    auto const most = prefetch(c.serial, once).made, least = prefetch(c.serial, each).made;
+    auto const needed = high_water(most).peak, enough = high_water(least).peak;
+    if (needed <= enough || most.moves.size() == least.moves.size()) continue;
+    CHECK(prefetch(c.serial, once, needed).made == most);
+    auto const some = prefetch(c.serial, once, (needed + enough) / 2);
+    CHECK(high_water(some.made).peak < needed);
+    partly += some.applied && some.made.moves.size() < least.moves.size();
+  }
+  CHECK(partly > 0);
+}
+
 }  // namespace
 }  // namespace ashlar_test

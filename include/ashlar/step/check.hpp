@@ -35,7 +35,7 @@ class program_check {
  public:
   constexpr explicit program_check(program const& p)
       : p_(p), values_(p.values.size()), moves_(p.moves.size(), stage::none),
-        buckets_(p.moves.size(), -1),
+        begun_(p.moves.size()),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
     for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].lasts();
   }
@@ -81,6 +81,7 @@ class program_check {
     }
     for (int const v : a.adds) add(a, v);
     for (int const v : a.makes) make(a, v);
+    last_begun_ = a.kind == action_kind::begin_move ? a.move : -1;
   }
 
   constexpr void read(int v) {
@@ -152,19 +153,17 @@ class program_check {
     if (m.bucket >= 0) begin_bucket(a, m);
   }
   constexpr void begin_bucket(action const& a, program_move const& m) {
-    action const* before = nullptr;
-    for (int k = at_ - 1; k >= 0 && before == nullptr; --k)
-      if (p_.actions[static_cast<std::size_t>(k)].kind != action_kind::release)
-        before = &p_.actions[static_cast<std::size_t>(k)];
-    program_move const* last = before != nullptr && before->kind == action_kind::begin_move
-                                   ? &p_.move_of(*before)
-                                   : nullptr;
-    bool const goes_on = last != nullptr && last->bucket == m.bucket;
-    int& first = buckets_[static_cast<std::size_t>(m.bucket) % buckets_.size()];
-    demand(goes_on || first < 0, "begins a move apart from the others of its bucket", -1, a.move);
-    demand(!goes_on || travel_together(p_.path_of(*last), p_.path_of(m)),
+    program_move const* before = last_begun_ >= 0 ? &p_.moves[static_cast<std::size_t>(last_begun_)]
+                                                  : nullptr;
+    bool const goes_on = before != nullptr && before->bucket == m.bucket;
+    demand(m.bucket < static_cast<int>(begun_.size()), "has a bucket of too high a number", -1,
+           a.move);
+    if (found_.found()) return;
+    demand(goes_on || !begun_[static_cast<std::size_t>(m.bucket)],
+           "begins a move apart from the others of its bucket", -1, a.move);
+    demand(!goes_on || travel_together(p_.path_of(*before), p_.path_of(m)),
            "puts moves of different steps into one bucket", -1, a.move);
-    if (first < 0) first = at_;
+    begun_[static_cast<std::size_t>(m.bucket)] = true;
   }
 
   constexpr void end(action const& a) {
@@ -236,7 +235,8 @@ class program_check {
   program const& p_;
   std::vector<value_state> values_;
   std::vector<stage> moves_;
-  std::vector<int> buckets_;  // where each began
+  std::vector<bool> begun_;  // buckets
+  int last_begun_ = -1;      // move, if nothing but releases came after its beginning
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;

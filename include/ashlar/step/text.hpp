@@ -129,12 +129,12 @@ class action_text {
     for (auto const& s : path.steps) {
       bytes += double(transfer_traffic(path, s, p_.mesh).elements) * path.element_size;
       auto const piece = std::string(to_string(s.kind)) + " along " + to_string(s.axes, p_.mesh);
-      line += &s == path.steps.begin() ? ": " : ", ";
-      if (line.size() + piece.size() > 100) {
+      line += &s == path.steps.begin() ? ":" : ",";
+      if (line.size() + 1 + piece.size() > 100) {
         more += line + "\n";
-        line = std::string(indent + 2, ' ');
+        line = std::string(indent + 1, ' ');
       }
-      line += piece;
+      line += ' ' + piece;
     }
     more += line + "\n";
     return bytes;
