@@ -32,14 +32,14 @@ struct outcome {
   std::vector<ashlar::collective_record> records;
 };
 
-bool before(ashlar::collective_record const& a, ashlar::collective_record const& b) {
+bool comes_before(ashlar::collective_record const& a, ashlar::collective_record const& b) {
   if (a.kind != b.kind) return a.kind < b.kind;
   if (a.received_bytes != b.received_bytes) return a.received_bytes < b.received_bytes;
   return std::lexicographical_compare(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end());
 }
 
 template <class Model, class Data>
-outcome run(Model& model, step::program const& p, Data const& data) {
+outcome walk(Model& model, step::program const& p, Data const& data) {
   outcome made;
   auto walker = model.make_executor(p);
   model.clear_gradients();
@@ -50,7 +50,7 @@ outcome run(Model& model, step::program const& p, Data const& data) {
   }
   walker.hand_out_gradients();
   made.gradients = gradients_of(model);
-  std::sort(made.records.begin(), made.records.end(), before);
+  std::sort(made.records.begin(), made.records.end(), comes_before);
   return made;
 }
 
@@ -64,7 +64,7 @@ std::vector<step::program> variants(step::program const& p) {
   for (std::int64_t const bytes : {0, 300, 1 << 30}) add(step::early_synchronization(p, bytes));
   step::overlap_options const options;
   for (auto const& gathers : options.gathers)
-    if (gathers.kept == step::gathered::each_pass) add(step::prefetch(p, gathers));
+    if (gathers.often == step::gathered::each_pass) add(step::prefetch(p, gathers));
   auto const early = step::early_moves(p).made;
   add(step::early_synchronization(early, 300));
   add(step::prefetch(step::early_synchronization(early, 0).made, options.gathers[1]));
@@ -88,10 +88,10 @@ void check_overlap(Net const& net, Batch const& batch, int vocabulary, int class
         auto model = nn::place<double>(net, m, plan, 3);
         auto const serial = model.program();
         CHECK(!step::check(serial).found());
-        auto const expected = run(model, serial, data);
+        auto const expected = walk(model, serial, data);
         for (auto const& p : variants(serial)) {
           CHECK(!step::check(p).found());
-          auto const found = run(model, p, data);
+          auto const found = walk(model, p, data);
           CHECK(found.loss == expected.loss);
           CHECK(found.gradients == expected.gradients);
           CHECK(found.records == expected.records);
