@@ -17,6 +17,9 @@
 
 namespace ashlar {
 
+/// More than any path costs: the cost of what no path leads to, or of what is not known yet.
+inline constexpr double unreachable = 1e300;
+
 /// A set of mesh axes: bit a is axis a.
 using axis_set = unsigned;
 

@@ -14,7 +14,6 @@
 namespace ashlar::search {
 
 /// More than any weight: where no choice leads.
-inline constexpr double unreachable = 1e300;
 
 /// `Solver`: a chain_solver.
 template <class Solver>

@@ -63,11 +63,11 @@ class element_prices {
 
   /// The weight of all actions under a choice, as often as a step does them.
   constexpr double weight(layer_choice const& c) const {
-    double sum = 0;
+    double each = 0, once = 0;  // per micro-batch, per step
     for_each(c, [&](phase when, spent, move_price const& price) {
-      sum += times_per_step(net_, when) * price.weight;
+      (repeats(when) ? each : once) += price.weight;
     });
-    return sum;
+    return net_.micro_batches * each + once;
   }
 
  private:

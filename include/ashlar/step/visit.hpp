@@ -85,10 +85,13 @@ constexpr void visit_boundary(phase when, shape const& extents, placement const&
              to);
 }
 
+/// Whether a phase happens once per micro-batch, not once per step.
+constexpr bool repeats(phase when) { return when != phase::synchronize; }
+
 /// How often a phase happens in a step.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, phase when) {
-  return when == phase::synchronize ? 1 : net.micro_batches;
+  return repeats(when) ? net.micro_batches : 1;
 }
 
 /// Calls f(phase) for the phases in which an element takes part.
