@@ -8,9 +8,16 @@
 #include <cstdio>
 #include <iostream>
 
+#include <ashlar/train/step_trace.hpp>
+
 #include "training_options.hpp"
 
 namespace example {
+
+/// What the options say of overlap.
+inline ashlar::train::overlap overlap_of(training_options const& o) {
+  return o.no_overlap ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
+}
 
 /// Trains on data(step) for each step. Every rank calls it; only the one that `speaks` prints.
 template <class Trainer, class Data>
@@ -21,6 +28,7 @@ void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data 
     if (o.exact_log) std::printf("loss[%d] = %.9g\n", step, report.loss);
     else if (step % o.every == 0 || step + 1 == o.steps) std::cout << report << std::endl;
   }
+  if (!o.trace.empty()) ashlar::train::write_step_trace(o.trace, trainer);
 }
 
 }  // namespace example

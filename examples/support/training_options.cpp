@@ -32,6 +32,10 @@ void add_training_options(CLI::App& app, training_options& o) {
       "machine that plans are priced with: a file (bench/calibrate) or h200_server, ...");
   app.add_option("--memory-limit", o.memory_limit,
                  "bytes per rank, such as 512MB: restricts --layout auto");
+  app.add_option("--trace", o.trace,
+                 "write the last step, measured and predicted, to this file for ui.perfetto.dev");
+  app.add_flag("--no-overlap", o.no_overlap,
+               "computations and transfers one after the other (the same results)");
   app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");
 }
 

@@ -16,11 +16,11 @@ class App;
 namespace example {
 
 struct training_options {
-  std::string mesh, layout = "auto", save_layout, memory_limit, machine;
+  std::string mesh, layout = "auto", save_layout, memory_limit, machine, trace;
   int batch = 8, steps = 100, warmup = 10, every = 10;
   double lr = 1e-3;
   std::uint64_t seed = 1;
-  bool exact_log = false;
+  bool exact_log = false, no_overlap = false;
 };
 
 /// Adds them to `app`, with what they are now as defaults.

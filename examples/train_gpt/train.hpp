@@ -61,6 +61,8 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
                                   .schedule = ashlar::train::warmup_cosine{o.warmup, o.steps, 0.1},
                                   .step_flops = ashlar::search::model_flops(problem),
                                   .peak_flops = limit.flops,
+                                  .overlap = overlap_of(o),
+                                  .record_times = !o.trace.empty(),
                                   .graph = o.graph});
   train_steps(trainer, o, speaks, data);
 

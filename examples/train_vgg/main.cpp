@@ -82,9 +82,12 @@ void run(options const& o, ashlar::mpi::environment const& env) {
               << "\n\n"
               << layout << std::endl;
 
-  train::trainer trainer(
-      model, train::adam_w{.lr = o.lr},
-      {.clip = 1.0, .schedule = train::warmup_cosine{o.warmup, o.steps, 0.1}, .unit = "images"});
+  train::trainer trainer(model, train::adam_w{.lr = o.lr},
+                         {.clip = 1.0,
+                          .schedule = train::warmup_cosine{o.warmup, o.steps, 0.1},
+                          .unit = "images",
+                          .overlap = example::overlap_of(o),
+                          .record_times = !o.trace.empty()});
   example::train_steps(trainer, o, speaks, [&](int step) {
     return example::shape_images(o.batch, o.image, o.noise, o.seed, step);
   });

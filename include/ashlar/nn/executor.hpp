@@ -18,11 +18,13 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <functional>
 #include <string>
 
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
+#include <ashlar/step/timeline.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 
 namespace ashlar::nn {
@@ -63,11 +65,16 @@ class executor {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
   }
 
+  /// From now on writes down when each action begins and ends, from the beginning of each run.
+  void record_times() { times_.resize(program_->actions.size()); }
+  std::vector<step::time_span> const& times() const { return times_; }
+
   /// Does the actions first .. last-1. Communicates: the moves among them.
   void run(int first, int last, step_input<Processor> const& input) {
+    begun_ = std::chrono::steady_clock::now();
     try {
       on_.saves = true;
-      for (int i = first; i < last; ++i) i += do_action(i, input);
+      for (int i = first; i < last; ++i) i += do_timed(i, input);
     } catch (...) {
       forget();
       throw;
@@ -106,6 +113,19 @@ class executor {
   int first_of(Condition condition) const {
     auto const& all = program_->actions;
     return static_cast<int>(std::find_if(all.begin(), all.end(), condition) - all.begin());
+  }
+
+  int do_timed(int i, step_input<Processor> const& input) {
+    if (times_.empty()) return do_action(i, input);
+    auto const now = [&] {
+      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
+    };
+    auto& when = times_[static_cast<std::size_t>(i)];
+    when.start = now();
+    int const more = do_action(i, input);
+    when.end = now();
+    if (more > 0) times_[static_cast<std::size_t>(i + more)] = {when.start, when.end};
+    return more;
   }
 
   /// Does an action, and the one behind it if both are one: returns how many more than one it did.
@@ -202,6 +222,8 @@ class executor {
   std::vector<std::unique_ptr<ashlar::detail::plan_run<Processor>>>
       moving_;  // by number of the move
   std::vector<std::array<std::string, 2>> names_;
+  std::vector<step::time_span> times_;
+  std::chrono::steady_clock::time_point begun_;
 };
 
 }  // namespace ashlar::nn

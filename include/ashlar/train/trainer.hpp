@@ -57,7 +57,8 @@ struct trainer_options {
   double peak_flops = 0;        ///< per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< what the progress line calls a row
   train::overlap overlap = train::overlap::as_planned;
-  bool graph = false;  ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
+  bool record_times = false;  ///< of every action of the last step (step_trace.hpp)
+  bool graph = false;         ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
 };
 
 /// Steps of training of one model; the model must outlive it.
@@ -74,6 +75,7 @@ class trainer {
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto&) { ++parameters; });
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters);
+    if (options_.record_times) walker_.record_times();
     if (options_.graph && !replayed_step<Model>::exists)
       throw error("trainer", "graphs are of devices, and the model is in the host's memory. Leave "
                              "trainer_options.graph off, or place it on a mesh of "
@@ -147,8 +149,11 @@ class trainer {
   }
 
   std::int64_t steps_done() const { return step_; }
+  Model const& model() const { return *model_; }
   /// What a step does, in order.
   step::program const& program() const { return *program_; }
+  /// When each action of the last step began and ended; empty unless record_times was set.
+  std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
   /// Gradients and totals of a step.
