@@ -124,7 +124,7 @@ class explorer {
     for (auto& rank : s.rank) {
       rank.values.resize(reference_.values.size());
       for (std::size_t v = 0; v < rank.values.size(); ++v)
-        if (reference_.values[v].lasts()) rank.values[v] = {true, 0, mixed(17, v)};
+        if (reference_.values[v].is_given()) rank.values[v] = {true, 0, mixed(17, v)};
       rank.steps.resize(reference_.moves.size());
       rank.moves.resize(reference_.moves.size());
       rank.sent.resize(reference_.moves.size());

@@ -128,6 +128,7 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
         c.serial.moves.begin(), c.serial.moves.end(),
         [&](auto const& m) { return !c.serial.path_of(m).is_local(); });
     if (c.serial.actions.size() > 34 || communicating < 3) continue;
+    if (lasting_bytes(c.serial) == 0) continue;  // a net without parameters has no result
     auto const made = c.passed();
     hold_against_explorer(
         programs % 3 == 0 ? c.serial : made[static_cast<std::size_t>(n) % made.size()], count);

@@ -16,10 +16,12 @@
 namespace ashlar_test {
 
 /// Makes segments of some runs of layers and whole residuals, and of some layers others forms of backward
-/// passes.
+/// passes; lets windows slide along dim 0 of others.
 inline void vary(search::problem& net, random_cases& draw) {
   for (auto& spec : net.layers) {
     spec.workspace_values = draw.below(2) ? 0 : draw.below(50);
+    bool const residual = std::string(spec.name.text) == "residual";
+    if (spec.x == spec.y && !residual && draw.below(4) == 0) spec.halo = {0, {3, 1, 1}};
     if (spec.parameters.size() == 0 || draw.below(3) == 0) continue;
     spec.backward = draw.below(2) ? search::backward_form::halves
                                   : search::backward_form::separable;

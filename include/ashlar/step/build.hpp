@@ -74,11 +74,8 @@ class program_builder {
       auto const halo = halo_seconds(spec, chosen_[element_], chosen_.mesh, machine_,
                                      net_.element_size);
       auto const load = halo_of(spec, chosen_[element_], chosen_.mesh);
-      bool const back = what != computation::forward;
-      if (what != computation::weight_gradient) {
-        a.halo_seconds = back ? halo.backward : halo.forward;
-        a.halo_bytes = (back ? load.backward : load.forward).elements * net_.element_size;
-      }
+      a.halo_seconds = halo_with(what, halo);
+      a.halo_bytes = halo_with(what, load).elements * net_.element_size;
     }
     a.workspace = static_cast<std::int64_t>(spec.workspace_values) * net_.element_size;
     if (what == computation::forward) complete_forward(a, when, part, parts);

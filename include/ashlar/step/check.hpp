@@ -37,7 +37,7 @@ class program_check {
       : p_(p), values_(p.values.size()), moves_(p.moves.size(), stage::none),
         begun_(p.moves.size()),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
-    for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].lasts();
+    for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].is_given();
   }
 
   constexpr fault run() {
@@ -109,7 +109,7 @@ class program_check {
   constexpr void make(action const& a, int v) {
     value_state& s = state(v);
     value const& is = p_.value_of(v);
-    demand(!is.lasts(), "makes a value that is there before the step", v);
+    demand(!is.is_given(), "makes a value that is there before the step", v);
     demand(!s.made, "makes a value that is made already", v);
     if (computes(a.kind)) {
       demand(is.element == a.element && is.micro_batch == a.micro_batch,
@@ -221,7 +221,7 @@ class program_check {
       value_state const& s = values_[k];
       value const& is = p_.values[k];
       int const v = static_cast<int>(k);
-      demand(is.lasts() || s.made, "never makes a value", v);
+      demand(is.is_given() || s.made, "never makes a value", v);
       demand(!is_released(is) || s.released, "never releases a value", v);
       demand(is.kind != value_kind::sum || s.addends == p_.micro_batches,
              "leaves addends of a sum out", v);

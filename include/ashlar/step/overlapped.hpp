@@ -10,6 +10,9 @@
 //   prefetch                each way to gather that the options name; the fastest is kept
 //   early synchronization   once more, as gathers are now less in its way
 //
+// Gathered parameters are kept only below a limit: without one it would always pay to keep them all, which
+// is what a plan that stores them in parts is there to avoid.
+//
 // A later pass (stages, interleaved micro-batches) is another line here.
 
 #include <ashlar/step/early_moves.hpp>
@@ -116,7 +119,8 @@ constexpr overlap_result overlapped(program const& p, machine const& m,
   synchronize();
   step_detail::pass_trial gathers(result, m, "prefetch");
   for (auto const& g : options.gathers)
-    gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
+    if (g.often == gathered::each_pass || options.limit > 0)
+      gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
   gathers.finish();
   if (result.passes.back().kept) synchronize();
   return result;

@@ -47,7 +47,7 @@ constexpr program compacted(program const& from) {
   made.values.clear();
   made.moves.clear();
   for (std::size_t v = 0; v < from.values.size(); ++v)
-    if (value_number[v] == 0 || from.values[v].lasts()) {
+    if (value_number[v] == 0 || from.values[v].is_given()) {
       value_number[v] = static_cast<int>(made.values.size());
       made.values.push_back(from.values[v]);
     }
