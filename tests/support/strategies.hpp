@@ -16,7 +16,7 @@
 #include <ashlar/search/assignment.hpp>
 #include <ashlar/search/chain_solver.hpp>
 #include <ashlar/search/explorer.hpp>
-#include <ashlar/search/make_plan.hpp>
+#include <ashlar/search/chain_model.hpp>
 
 namespace ashlar_test {
 

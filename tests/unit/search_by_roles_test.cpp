@@ -45,8 +45,8 @@ void check_optimum(search::problem const& net, ashlar::topology const& t, ashlar
 
 /// The optimum without the order of shards.
 double bound_of(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m) {
-  search::chain_model<-1, search::role_planner> rows(net, t, m, any_choice{}, pruning::by_time);
-  return search::chain_solver<-1, search::role_planner>(rows).solve();
+  search::chain_model<-1, search::role_moves> rows(net, t, m, any_choice{}, pruning::by_time);
+  return search::chain_solver<-1, search::role_moves>(rows).solve();
 }
 
 TEST_CASE("on random nets, meshes and machines it costs what trying everything costs") {
@@ -136,7 +136,7 @@ TEST_CASE("distances of roles are no more than what a redistribution costs") {
       auto const t = parse_topology(mesh);
       ashlar::placement_graph const graph(extents.rank(), t);
       auto const price = graph.price(extents, 4, m);
-      search::role_planner roles(t, m);
+      search::role_moves roles(t, m);
       int const table = roles.table(extents, 4);
       int wrong = 0, equal = 0;
       for (int from = 0; from < graph.states(); ++from) {

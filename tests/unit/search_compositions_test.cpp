@@ -130,11 +130,11 @@ TEST_CASE("out of effort, the search for placements ends with a plan that costs 
   auto const m = ashlar::machines::piz_daint;
   auto const t = parse_topology("a=4:inter,b=4:inter,c=8:inter");
   auto const net = gpt_net(4);
-  search::chain_model<-1, search::composition_planner> model(net, t, m, any_choice{},
-                                                             pruning::by_time);
-  search::bounded_choices<-1, search::composition_planner> bounds(model);
+  search::chain_model<-1, search::composition_moves> model(net, t, m, any_choice{},
+                                                           pruning::by_time);
+  search::bounded_choices<-1, search::composition_moves> bounds(model);
   bounds.restrict();
-  double const bound = search::chain_solver<-1, search::composition_planner>(model).solve();
+  double const bound = search::chain_solver<-1, search::composition_moves>(model).solve();
   bounds.narrow(bound);
   for (int effort = 0; effort < 1500; effort += 100) {
     CAPTURE(effort);

@@ -85,9 +85,9 @@ int rows_of(search::problem const& net, char const* name) {
 /// The optimum on rows, the order of shards not counting, by dynamic programming over all of them.
 double bound_on_rows(search::problem const& net, ashlar::topology const& t,
                      ashlar::machine const& m) {
-  search::chain_model<-1, search::role_planner> rows(net, t, m, search::any_choice{},
-                                                     search::pruning::by_time);
-  return search::chain_solver<-1, search::role_planner>(rows).solve();
+  search::chain_model<-1, search::role_moves> rows(net, t, m, search::any_choice{},
+                                                   search::pruning::by_time);
+  return search::chain_solver<-1, search::role_moves>(rows).solve();
 }
 
 }  // namespace

@@ -9,9 +9,9 @@
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/gpt.hpp>
-#include <ashlar/search/by_compositions.hpp>
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/search_on_mesh.hpp>
 
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;

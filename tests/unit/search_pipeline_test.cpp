@@ -180,7 +180,8 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
   std::vector<std::vector<search::layer_choice>> choices;
   for (int i = 0; i < net.size(); ++i) choices.push_back(search::layer_choices(net.spec(i), t));
   auto const segments = recomputed_all(net, limits);
-  search::plan chosen = search::empty_plan(net, t);
+  search::plan chosen;
+  chosen.mesh = t;
   double best = 0;
   std::vector<std::size_t> at(choices.size());
   std::vector<int> again(segments.size());

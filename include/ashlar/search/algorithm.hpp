@@ -26,7 +26,6 @@
 #include <stop_token>
 
 #include <ashlar/search/chain_model.hpp>
-#include <ashlar/search/make_plan.hpp>
 
 namespace ashlar::search {
 

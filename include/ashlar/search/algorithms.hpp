@@ -5,22 +5,34 @@
 
 // The algorithms by name, for programs that let their user choose or compare:
 //
-//   exact                  dynamic programming; under a memory limit, labels      exact.hpp
-//   exhaustive             every plan                                             exhaustive.hpp
-//   random_search          random plans                                           random_search.hpp
-//   metropolis_hastings    one layer at a time, dearer plans with some chance     metropolis_hastings.hpp
-//   coordinate_descent     one layer at a time, its best; restarts                coordinate_descent.hpp
+//   exact                  dynamic programming; under a memory limit the dual and labels (optimal.hpp)
+//   exhaustive             every plan
+//   random_search          random plans
+//   metropolis_hastings    changes one layer at a time, and accepts dearer plans with some chance
+//   coordinate_descent     gives one layer at a time its best choice, and restarts
 
 #include <array>
 #include <string_view>
 
+#include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/coordinate_descent.hpp>
-#include <ashlar/search/exact.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/metropolis_hastings.hpp>
+#include <ashlar/search/optimal.hpp>
 #include <ashlar/search/random_search.hpp>
 
 namespace ashlar::search {
+
+/// The optimum, or the best plan that a budget permits. Throws ashlar::error as optimal() does, and
+/// if it was cancelled before the first plan.
+template <int N>
+basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine const& m,
+                      options const& o = {}) {
+  detail::watch run("exact", o);
+  if (!run.go_on()) run.refuse();
+  return run.finish(o.permits ? detail::optimal_plan(net, t, m, o.permits, run)
+                              : detail::optimal_plan(net, t, m, any_choice{}, run));
+}
 
 struct algorithm {
   char const* name;

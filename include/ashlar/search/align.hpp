@@ -16,15 +16,12 @@
 // the best one is completed as it comes.
 
 #include <algorithm>
-#include <array>
 #include <map>
-#include <optional>
 #include <set>
 #include <vector>
 
-#include <ashlar/plan/role_distances.hpp>
 #include <ashlar/search/chain_solver.hpp>
-#include <ashlar/search/role_planner.hpp>
+#include <ashlar/search/role_moves.hpp>
 #include <ashlar/search/ways_to_place.hpp>
 
 namespace ashlar::search::detail {
@@ -32,13 +29,13 @@ namespace ashlar::search::detail {
 template <int N>
 class align {
  public:
-  using model_type = chain_model<N, composition_planner>;
+  using model_type = chain_model<N, composition_moves>;
 
   explicit align(model_type& model)
       : model_(model), net_(model.net()), mesh_(model.paths().mesh()), solver_(model),
         moves_(mesh_, model.paths().priced_on(),
                tie_weight(net_, mesh_, model.paths().priced_on())),
-        crossed_(times_between(net_, forward_runs::once)),
+        crossed_(times_between(net_, forward_runs::once)), least_(mesh_, moves_.priced_on()),
         rest_(static_cast<std::size_t>(net_.size())) {
     int const last = net_.size() - 1;
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
@@ -182,8 +179,8 @@ class align {
   /// A lower bound of a boundary, whatever the orders of shards.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
-    return crossed_(least_seconds(extents, left.y, right.x),
-                    least_seconds(extents, right.dx, left.dy));
+    return crossed_(least_(extents, net_.element_size, left.y, right.x),
+                    least_(extents, net_.element_size, right.dx, left.dy));
   }
 
   /// The weight of element i; of a residual that of both of its ends.
@@ -193,24 +190,6 @@ class align {
     };
     return model_.kind(i) == element_kind::residual_begin ? weight(i) + weight(model_.partner(i))
                                                           : weight(i);
-  }
-
-  /// No move between placements of these roles, shards nested in any order, takes less.
-  double least_seconds(shape const& extents, placement from, placement to) {
-    sort_interchangeable_axes(mesh_, from, to);
-    for (placement* p : {&from, &to})
-      for (auto& a : p->axis) a.depth = 0;
-    auto const id = static_cast<std::size_t>(moves_.table(extents, net_.element_size));
-    if (prices_.size() <= id) prices_.resize(id + 1);
-    if (!prices_[id]) prices_[id].emplace(extents, net_.element_size, mesh_, moves_.priced_on());
-    auto const [it, fresh] = least_.try_emplace({id, code_of(from), code_of(to)}, 0.0);
-    if (fresh) {
-      role_distances distances(mesh_, extents.rank(), *prices_[id]);
-      int const start = distances.state(axis_roles(from));
-      distances.find(distances.state(axis_roles(to)), start);
-      it->second = distances(start) * (1 - 1e-9);  // the distance breaks ties
-    }
-    return it->second;
   }
 
   /// The optimum of what follows choice k of element i.
@@ -244,7 +223,8 @@ class align {
                                                        1024 * static_cast<int>(it.op));
       }
     for (int a = 0; a < axes; ++a)
-      for (int b = a, c = alike_before(mesh_, a); c >= 0; b = c, c = alike_before(mesh_, c)) {
+      for (int b = a, c = interchangeable_before(mesh_, a); c >= 0;
+           b = c, c = interchangeable_before(mesh_, c)) {
         auto &x = of_axis[static_cast<std::size_t>(c)], &y = of_axis[static_cast<std::size_t>(b)];
         if (y < x) std::swap(x, y);
       }
@@ -256,12 +236,10 @@ class align {
   model_type& model_;
   basic_problem<N> const& net_;
   topology mesh_;
-  chain_solver<N, composition_planner> solver_;
+  chain_solver<N, composition_moves> solver_;
   planned_moves moves_;
   boundary_times crossed_;
-  std::vector<std::optional<step_prices>> prices_;  ///< per table of moves_
-  std::map<std::array<std::uint64_t, 3>, double>
-      least_;  ///< per table and roles of both placements
+  least_moves least_;
   scratch<scratch<double>> rest_;
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;  ///< per begin and its choice
   int effort_ = 0;   ///< partial plans that may still be looked at

@@ -6,7 +6,7 @@
 // The optimum on meshes of many axes, exactly, in the whole space of choices.hpp:
 //
 //   1. a lower bound   the optimum where the order of shards does not count: choices are rows per
-//                      axis, moves the distances of role_planner.hpp. Of a layer on k axes there are
+//                      axis, moves the distances of role_moves.hpp. Of a layer on k axes there are
 //                      up to k! times fewer choices, and bounded_choices.hpp leaves few of them
 //   2. a plan          the rows found, shards nested in the order of the mesh's axes; if that costs
 //                      more than the bound, in the best orders (chain_solver on those alone); if
@@ -18,9 +18,9 @@
 // The answer is always the optimum, to one part in 1e9.
 
 #include <ashlar/search/bounded_choices.hpp>
-#include <ashlar/search/make_plan.hpp>
+#include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/reordered.hpp>
-#include <ashlar/search/role_planner.hpp>
+#include <ashlar/search/role_moves.hpp>
 #include <ashlar/search/row_bounds.hpp>
 
 namespace ashlar::search {
@@ -32,7 +32,7 @@ class ordered_choices {
  public:
   /// `kept(k, choice)`: whether a choice of the model's class k is one of them.
   template <class Kept>
-  constexpr ordered_choices(chain_model<N, role_planner> const& model, Kept const& kept)
+  constexpr ordered_choices(chain_model<N, role_moves> const& model, Kept const& kept)
       : model_(model), of_class_(static_cast<std::size_t>(model.classes())) {
     for (int k = 0; k < model.classes(); ++k)
       for (int c = 0; c < model.class_at(k).size(); ++c)
@@ -54,7 +54,7 @@ class ordered_choices {
     } while (next_order(order));
   }
 
-  chain_model<N, role_planner> const& model_;
+  chain_model<N, role_moves> const& model_;
   scratch<std::vector<layer_choice>> of_class_;
 };
 
@@ -72,7 +72,7 @@ class search_by_roles {
   constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
                             topology const& t, machine const& m)
       : net_(chain), mesh_(t), machine_(m), rows_(less, t, m, any_choice{}, pruning::by_time) {
-    bounded_choices<N, role_planner> bounds(rows_);
+    bounded_choices<N, role_moves> bounds(rows_);
     bounds.restrict();
     bound_ = find_path();
     bounds.narrow(bound_);
@@ -97,7 +97,7 @@ class search_by_roles {
       best = solve(detail::ordered_choices<N>(rows_, [](int, int) { return true; }), weight);
       if (best.seconds <= good) return best;
     }
-    chain_model<N, role_planner> all(net_, mesh_, machine_, any_choice{}, pruning::keep_all);
+    chain_model<N, role_moves> all(net_, mesh_, machine_, any_choice{}, pruning::keep_all);
     row_bounds<N> const near(all, net_, mesh_, machine_, weight);
     return solve(
         detail::ordered_choices<N>(all, [&](int k, int c) { return near.keep(k).data()[c] != 0; }),
@@ -109,7 +109,7 @@ class search_by_roles {
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
-    chain_solver<N, role_planner> solver(rows_);
+    chain_solver<N, role_moves> solver(rows_);
     path_ = solver.path();
     return solver.weight_of(path_);
   }
@@ -143,7 +143,7 @@ class search_by_roles {
   basic_problem<N> const& net_;
   topology mesh_;
   machine machine_;
-  chain_model<N, role_planner> rows_;
+  chain_model<N, role_moves> rows_;
   scratch<int> path_;
   double bound_ = 0;
 };

@@ -9,20 +9,19 @@
 // Elements with the same layer and the same permitted choices form a class; choices, costs and
 // matrices are made once per class (pair of classes), so a repeated block costs nothing more.
 //
-// Choices that cannot be needed are dropped at once (dominance.hpp).
+// Choices that no optimum needs are dropped at once (choice_class.hpp).
 
 #include <vector>
 
 #include <ashlar/search/boundary_matrices.hpp>
-#include <ashlar/search/boundary_weights.hpp>
 #include <ashlar/search/check_problem.hpp>
-#include <ashlar/search/fill_class.hpp>
-#include <ashlar/search/planner.hpp>
+#include <ashlar/search/choice_class.hpp>
+#include <ashlar/search/tabulated_moves.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar::search {
 
-template <int N, tabulated_move_prices Paths = planner>
+template <int N, tabulated_move_prices Paths = tabulated_moves>
 class chain_model {
  public:
   /// `filter(i, choice)`: whether element i may take a choice; or `filter.choices(i)`: the list of
@@ -224,5 +223,14 @@ class chain_model {
   std::vector<int> list_of_class_;
   boundary_matrices boundaries_;
 };
+
+/// The plan that takes choice[i] of element i, priced by the tables that the model has anyway.
+template <int N>
+constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
+  return make_plan(model.net(), model.paths(), model.recomputed(),
+                   [&](int i) -> layer_choice const& {
+                     return model.choices(i).choices.data()[choice.data()[i]];
+                   });
+}
 
 }  // namespace ashlar::search

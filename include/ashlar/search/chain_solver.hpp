@@ -18,7 +18,7 @@
 
 namespace ashlar::search {
 
-template <int N, class Paths = planner>
+template <int N, class Paths = tabulated_moves>
 class chain_solver {
  public:
   /// Minimizes weight + price · kept memory; `price` in seconds per byte.

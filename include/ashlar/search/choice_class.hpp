@@ -3,8 +3,22 @@
 
 #pragma once
 
-// The choices of one layer as numbers: what each costs and keeps, and the states of its boundaries.
+// The choices of one layer as numbers: what each costs and holds, and the states of its boundaries.
 // Elements of a chain that have the same layer and the same permitted choices share one class.
+//
+//   weight   of the element; of a residual, of both of its ends
+//   memory   only where the search asks for it (pruning)
+//
+// Choices that no optimum needs are dropped at once. By the triangle inequality of shortest paths choice j
+// can be replaced by choice i at no loss if
+//
+//   cost(i) + moves from j's boundaries to i's and back  <=  cost(j)      (and the same for memory)
+//
+// of which "equal boundaries, cheaper inside" is the simplest case. A residual's choice counts at both of
+// its ends, so these moves count twice. Of equal choices the first one stays.
+
+#include <algorithm>
+#include <vector>
 
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/cost.hpp>
@@ -82,5 +96,118 @@ struct choice_class {
     for (auto* states : {&x, &y, &dy, &dx}) *states = kept_of(*states, keep, n);
   }
 };
+
+/// Per choice of a class whether it is not dropped. `c` has its numbers, of all choices; of its
+/// choices themselves nothing is asked.
+template <int N, tabulated_move_prices Paths>
+constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
+                                    basic_problem<N> const& net) {
+  int const x_table = paths.table(c.x_extents, net.element_size),
+            y_table = paths.table(c.y_extents, net.element_size);
+  std::size_t const size = c.weight.size();
+  int const n = static_cast<int>(size);
+  scratch<char> alive_list(size);
+  char* const alive = alive_list.data();
+  scratch<double const*> from_y(size), from_dx(size);
+  double const** const py = from_y.data();
+  double const** const pdx = from_dx.data();
+  for (int j = 0; j < n; ++j)
+    alive[j] = 1, py[j] = paths.weight_from(y_table, c.y.data()[j]),
+    pdx[j] = paths.weight_from(x_table, c.dx.data()[j]);
+  double const* const w = c.weight.data();
+  element_memory const* const b = c.memory.data();
+  int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
+                   *const sdy = c.dy.data();
+  // Each way counts as often as the one that is gone most often, on either side of the element: that
+  // drops less.
+  boundary_times const crossed = times_between(
+      net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
+  double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
+  if constexpr (Paths::orders != shard_orders::all) {
+    // Many choices: the cheapest come first, and are all that can drop those after them.
+    scratch<int> sorted(size);
+    std::vector<int> kept;
+    for (int j = 0; j < n; ++j) sorted.data()[j] = j;
+    std::sort(sorted.begin(), sorted.end(),
+              [w](int i, int j) { return w[i] != w[j] ? w[i] < w[j] : i < j; });
+    for (int const j : sorted) {
+      double const* const px = paths.weight_from(x_table, sx[j]);
+      double const* const pdy = paths.weight_from(y_table, sdy[j]);
+      double const spare = w[j] / times;
+      for (int const i : kept) {
+        double const of_i = spare - w[i] / times - px[sx[i]];
+        if (of_i < 0 || b[i].kept > b[j].kept || b[i].gathered > b[j].gathered) continue;
+        if (of_i - pdy[sdy[i]] < 0) continue;
+        alive[j] = w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]) > w[j];
+        if (!alive[j]) break;
+      }
+      if (alive[j]) kept.push_back(j);
+    }
+    return alive_list;
+  }
+  auto const replaces = [](double with, double without, bool at_par) {
+    return at_par ? with <= without : with < without;
+  };
+  for (int j = 0; j < n; ++j) {
+    double const* const px = paths.weight_from(x_table, sx[j]);
+    double const* const pdy = paths.weight_from(y_table, sdy[j]);
+    for (int i = 0; i < n && alive[j]; ++i)  // one expression: clang counts statements
+      alive[j] = !(
+          i != j && alive[i] && w[i] <= w[j] && b[i].kept <= b[j].kept &&
+          b[i].gathered <= b[j].gathered &&
+          replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
+                   i < j || b[i].kept < b[j].kept || b[i].gathered < b[j].gathered));
+  }
+  return alive_list;
+}
+
+/// Fills in `c`, which says what layer it is of and what its boundaries see, from all its choices.
+template <int N, tabulated_move_prices Paths>
+constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
+                          std::vector<layer_choice> const& all, Paths& paths, pruning prune) {
+  layer_spec const& spec = net.layer(c.layer);
+  int const n = static_cast<int>(all.size());
+  layer_choice const* const choice = all.data();
+  element_prices const own(net, spec, c.runs, paths);
+  element_prices const of_end(net, net.layer(c.end < 0 ? c.layer : c.end), c.runs, paths);
+  c.weight = scratch<double>(all.size());
+  c.memory = scratch<element_memory>(all.size());
+  for (int j = 0; j < n; ++j) {
+    c.weight.data()[j] = own.weight(choice[j]);
+    if (prune != pruning::by_time)
+      c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh(), c.saved);
+    if (c.end < 0) continue;
+    c.weight.data()[j] += of_end.weight(choice[j]);
+    auto const end_holds = [](saved_part of_begin) {
+      return of_begin == saved_part::all ? saved_part::all : saved_part::nothing;
+    };
+    if (prune != pruning::by_time)
+      c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh(),
+                                           {end_holds(c.saved.waiting), end_holds(c.saved.own)})
+                                     .kept;
+  }
+  int const x = paths.table(c.x_extents, net.element_size),
+            y = paths.table(c.y_extents, net.element_size);
+  auto const states = [&](int table, placement layer_choice::*which) {
+    scratch<int> list(all.size());
+    for (int j = 0; j < n; ++j) list.data()[j] = paths.state(table, choice[j].*which);
+    return list;
+  };
+  c.x = states(x, &layer_choice::x);
+  c.y = states(y, &layer_choice::y);
+  c.dy = states(y, &layer_choice::dy);
+  c.dx = states(x, &layer_choice::dx);
+  // Of residuals bounded_choices.hpp leaves fewer.
+  if (prune == pruning::keep_all || !c.plain ||
+      (Paths::orders != shard_orders::all && c.end >= 0)) {
+    c.choices = all;
+    return;
+  }
+  auto const keep = undominated(c, paths, net);
+  c.keep_numbers(keep);
+  c.choices.reserve(c.weight.size());
+  for (int j = 0; j < n; ++j)
+    if (keep.data()[j]) c.choices.push_back(choice[j]);
+}
 
 }  // namespace ashlar::search

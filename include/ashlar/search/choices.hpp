@@ -18,7 +18,7 @@
 #include <vector>
 
 #include <ashlar/plan/redistribution.hpp>
-#include <ashlar/search/alike_axes.hpp>
+#include <ashlar/search/interchangeable_axes.hpp>
 #include <ashlar/step/plan.hpp>
 
 namespace ashlar::search {
@@ -220,7 +220,8 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
   while (true) {
     bool ascend = true;
     for (int a = 1; a < axes && orders == shard_orders::compositions; ++a)
-      ascend = ascend && (alike_before(t, a) < 0 || at[alike_before(t, a)] <= at[a]);
+      ascend = ascend &&
+               (interchangeable_before(t, a) < 0 || at[interchangeable_before(t, a)] <= at[a]);
     auto const begin = choices.size();  // of this combination of rows
     for (int a = 0; a < axes; ++a) row[a] = rows.items[a].items[at[a]];
     auto order = canonical;

@@ -213,41 +213,30 @@ constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const&
   return total_cost(net, chosen, prices);
 }
 
-/// A plan without choices.
-template <int N>
-constexpr basic_plan<N> empty_plan(basic_problem<N> const& net, topology const& t) {
-  basic_plan<N> chosen;
-  chosen.mesh = t;
-  chosen.micro_batches = net.micro_batches;
-  chosen.problem_hash = hash(net);
-  if (net.size() > 0) chosen.input = net.spec(0).x;
-  return chosen;
-}
-
-/// Fills in what a plan predicts from its choices: seconds and memory.
+/// Fills in what a plan predicts from its choices, and what it says of its problem.
 template <int N, move_prices Prices>
 constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, Prices& prices) {
   step_cost const cost = total_cost(net, chosen, prices);
   chosen.seconds = cost.seconds();
   chosen.communication_seconds = cost.communication;
   chosen.memory = memory_per_rank(net, chosen);
+  chosen.micro_batches = net.micro_batches;
+  chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
+  chosen.problem_hash = hash(net);
 }
 
-/// The same on a machine, and whatever else a plan says of its problem.
 template <int N>
 constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machine const& m) {
   planned_moves prices(chosen.mesh, m);
   predict(chosen, net, prices);
-  chosen.micro_batches = net.micro_batches;
-  chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
-  chosen.problem_hash = hash(net);
 }
 
 /// The plan with choice(i) of element i and so many segments recomputed, and what it predicts.
 template <int N, move_prices Prices, class Choice>
 constexpr basic_plan<N> make_plan(basic_problem<N> const& net, Prices& prices, int recomputed,
                                   Choice const& choice) {
-  basic_plan<N> chosen = empty_plan(net, prices.mesh());
+  basic_plan<N> chosen;
+  chosen.mesh = prices.mesh();
   chosen.recomputed = recomputed;
   for (int i = 0; i < net.size(); ++i) chosen.choices.push_back(choice(i));
   predict(chosen, net, prices);

@@ -13,7 +13,7 @@
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/lagrangian.hpp>
-#include <ashlar/search/unwatched.hpp>
+#include <ashlar/search/within_memory.hpp>
 
 namespace ashlar::search {
 namespace detail {

@@ -15,13 +15,48 @@
 // Figures of a stage are of its busiest rank and of one micro-batch, "gradients" (the synchronization)
 // of a step. Neighbours that differ only in what they keep are one line, with the most of it. What is
 // recomputed in the backward pass is not in "forward".
+//
+// Its breakdown, element by element, is that of breakdown.hpp: seconds and bytes of a step on the busiest
+// rank of the stage that has the element, with the redistributions between stages but without the sends;
+// memory with all micro-batches that are in flight there.
 
 #include <cmath>
 
+#include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/explain.hpp>
-#include <ashlar/search/pipeline_breakdown.hpp>
+#include <ashlar/search/price_pipeline.hpp>
+#include <ashlar/search/recomputed.hpp>
 
 namespace ashlar::search {
+
+/// The breakdown of a pipeline's cost on machine `m`; its total is of no rank, for a rank is in one
+/// stage only. Expects a pipeline of this problem.
+template <int N>
+plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
+  auto const chain = chain_of(net, p);
+  auto parts = breakdown(chain, p.chosen, m);
+  for (int j = 0; j < static_cast<int>(p.stages.size()); ++j) {
+    auto const stage = stage_of(chain, p, j);
+    auto const own = plan_of_stage<N>(p, j);
+    int const first = p.stages[static_cast<std::size_t>(j)].first;
+    int const moment = fullest_moment(stage, own);
+    for (int i = 0; i < stage.size(); ++i)
+      parts.elements[static_cast<std::size_t>(first + i)].memory = memory_of(stage, own, i, moment);
+  }
+  return parts;
+}
+
+/// The same for all stages; memory of the fullest.
+template <int N>
+recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
+                                           machine const& m) {
+  auto const kept = price_pipeline(net, p.chosen, limits_of(p),
+                                   std::vector<int>(p.stages.size(), 0), p.axis, p.micro_batches(),
+                                   m);
+  double const longer = p.seconds() - kept.seconds();
+  return {kept.chosen.memory - p.chosen.memory, longer,
+          kept.seconds() > 0 ? longer / kept.seconds() : 0};
+}
 
 namespace detail {
 

@@ -16,8 +16,8 @@
 #include <algorithm>
 
 #include <ashlar/plan/text.hpp>
+#include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/chain_solver.hpp>
-#include <ashlar/search/make_plan.hpp>
 
 namespace ashlar::search::detail {
 

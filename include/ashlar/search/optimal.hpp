@@ -17,7 +17,6 @@
 // Five and six axes, as factors of two are, are searched without a filter and within memory only
 // (exact_axes.hpp).
 
-#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>
 

@@ -84,7 +84,8 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
                                 int micro_batches, topology const& t, machine const& m,
                                 Layout const& layout, double known) {
   int const stages = static_cast<int>(limits.size()) - 1;
-  separate_stages<N> joined{empty_plan(chain, t), {}, 0};
+  separate_stages<N> joined;
+  joined.chosen.mesh = t;
   double sum = 0, most = 0;
   for (int s = 0; s < stages && joined.bound < known; ++s) {
     auto const part = stage_of(chain, limits[static_cast<std::size_t>(s)],

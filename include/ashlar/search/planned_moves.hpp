@@ -4,13 +4,13 @@
 #pragma once
 
 // What redistributions cost, each planned once: for few moves on many axes, where the tables of
-// planner.hpp do not pay. Moves that differ only by an exchange of interchangeable axes (alike_axes.hpp)
+// tabulated_moves.hpp do not pay. Moves that differ only by an exchange of interchangeable axes (interchangeable_axes.hpp)
 // cost the same, so that one is planned for all of them.
 
 #include <vector>
 
 #include <ashlar/placement/code.hpp>
-#include <ashlar/search/alike_axes.hpp>
+#include <ashlar/search/interchangeable_axes.hpp>
 #include <ashlar/search/prices.hpp>
 
 namespace ashlar::search {

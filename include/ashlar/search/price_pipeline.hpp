@@ -17,7 +17,7 @@
 
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
-#include <ashlar/search/planner.hpp>
+#include <ashlar/search/tabulated_moves.hpp>
 
 namespace ashlar::search {
 
@@ -36,7 +36,7 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
                              std::vector<int> const& limits, std::vector<int> const& recomputed,
                              int axis, int micro_batches, machine const& m) {
   topology const& t = chosen.mesh;
-  planner paths(t, m);
+  tabulated_moves paths(t, m);
   int const stages = static_cast<int>(limits.size()) - 1;
   pipeline_plan result;
   result.axis = axis;

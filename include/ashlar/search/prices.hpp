@@ -6,9 +6,9 @@
 // Who says what a move costs. Every price in the search is a sum over the actions that step/visit.hpp
 // visits (cost.hpp); what it asks for moves is one of these:
 //
-//   planner                a redistribution's exact price, tabulated for all pairs of placements
+//   tabulated_moves                a redistribution's exact price, tabulated for all pairs of placements
 //   planned_moves          the same, each redistribution planned when it is first asked for
-//   basic_role_planner     a lower bound of it, which does not know in which order shards nest
+//   basic_role_moves     a lower bound of it, which does not know in which order shards nest
 //
 // An algorithm minimizes the weight: seconds + tie * collectives. Of plans that take equally long it
 // then finds one with the fewest collectives. `tie` has to be so small that it hides no real

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include <ashlar/plan/step_prices.hpp>
-#include <ashlar/search/alike_axes.hpp>
+#include <ashlar/search/interchangeable_axes.hpp>
 
 namespace ashlar::search {
 
@@ -34,8 +34,8 @@ class role_states {
     int numbers = 1;
     for (int a = 0; a < axes_; ++a, numbers *= roles_) {
       place_[a] = numbers;
-      sorted_before_[a] = exchange_alike ? alike_before(t, a) : -1;
-      alike_[a] = exchange_alike ? -1 : alike_before(t, a);
+      sorted_before_[a] = exchange_alike ? interchangeable_before(t, a) : -1;
+      alike_[a] = exchange_alike ? -1 : interchangeable_before(t, a);
     }
     number_states(numbers);
   }

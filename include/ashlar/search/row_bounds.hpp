@@ -16,14 +16,14 @@
 // its place.
 
 #include <ashlar/search/bounded_choices.hpp>
-#include <ashlar/search/role_planner.hpp>
+#include <ashlar/search/role_moves.hpp>
 
 namespace ashlar::search {
 
 template <int N>
 class row_bounds {
  public:
-  using model_type = chain_model<N, role_planner>;
+  using model_type = chain_model<N, role_moves>;
 
   /// `all`: a model that keeps all choices; `upper`: the weight.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
@@ -51,7 +51,7 @@ class row_bounds {
   };
 
   constexpr void find() {
-    chain_solver<N, role_planner> solver(model_);
+    chain_solver<N, role_moves> solver(model_);
     int const last = model_.size() - 1;
     auto const size = static_cast<std::size_t>(model_.size());
     values before(size), after(size);
@@ -107,7 +107,7 @@ class row_bounds {
     places.push_back(here);
   }
 
-  constexpr void mark_inside(chain_solver<N, role_planner>& solver, place const& it) {
+  constexpr void mark_inside(chain_solver<N, role_moves>& solver, place const& it) {
     int const end = model_.partner(it.begin);
     if (end == it.begin + 1) return;
     auto const size = static_cast<std::size_t>(model_.size());
@@ -185,7 +185,7 @@ class row_bounds {
 
   model_type& all_;
   model_type model_;
-  bounded_choices<N, role_planner> bounds_;
+  bounded_choices<N, role_moves> bounds_;
   double upper_;
   scratch<scratch<char>> keep_;  ///< per class of all_
 };

@@ -3,27 +3,79 @@
 
 #pragma once
 
-// The fastest plan on one mesh of many axes, in two steps, so that many meshes can be bounded first:
+// The fastest plan on one mesh of many axes, in two steps, so that many meshes can be bounded first. Bounds
+// are made without the rows that they do not need (needed_rows.hpp). On up to `most_exact_axes` axes the
+// plan is the optimum; on more it is the optimum if its gap is 0, and else says how much faster one could
+// be at most.
 //
-//   alike axes   by_compositions.hpp; where its plan costs more than its bound, on few axes
-//                (exact_axes.hpp) by_roles.hpp
-//   none         by_roles.hpp
+//   mesh                                 search
+//   no interchangeable axes              by_roles.hpp
+//   some (interchangeable_axes.hpp)      by compositions; if that leaves a gap on few axes, by_roles.hpp
 //
-// Bounds are made without the rows that they do not need (needed_rows.hpp).
+// The search by compositions, for axes that are factors of two:
 //
-// On few axes the plan is the optimum. On more, of which some have to be alike, it is the optimum if its
-// gap is 0; else the optimum is at most that share faster.
+//   1. a lower bound   the optimum where interchangeable axes are not told apart: per tier a choice says
+//                      how many axes have which row, not which. 1,024 ranks as ten axes of two in two
+//                      tiers have 360 choices of a matrix product instead of 59,049
+//   2. a plan          which of the axes: align.hpp, among the choices that can be part of a plan that
+//                      costs the bound
+//
+// All elements behind a boundary could exchange interchangeable axes at once, so that a chain attains the
+// bound. But an activation and its gradient move with the same axes, a residual ties the axes at both of
+// its ends, and a move may need another order of shards than the mesh's. plan.gap says what that costs.
 
 #include <memory>
 #include <optional>
 #include <string>
 
-#include <ashlar/search/by_compositions.hpp>
+#include <ashlar/mesh/topology.hpp>
+#include <ashlar/search/align.hpp>
+#include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/by_roles.hpp>
-#include <ashlar/search/exact_axes.hpp>
 #include <ashlar/search/needed_rows.hpp>
 
 namespace ashlar::search {
+
+inline constexpr int most_exact_axes = 4;
+
+constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
+
+namespace detail {
+
+inline std::string more_than_exact_axes() {
+  return "more than " + std::to_string(most_exact_axes) + " axes";
+}
+
+}  // namespace detail
+
+/// The search on one mesh: its bound at once, its plan when it is asked for.
+template <int N>
+class search_by_compositions {
+ public:
+  /// `chain` has to outlive this.
+  search_by_compositions(basic_problem<N> const& chain, topology const& t, machine const& m)
+      : model_(chain, t, m, any_choice{}, pruning::by_time) {
+    bounded_choices<N, composition_moves> bounds(model_);
+    bounds.restrict();
+    bound_ = chain_solver<N, composition_moves>(model_).solve();
+    bounds.narrow(bound_);
+  }
+
+  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  double bound() const { return bound_; }
+
+  /// A plan of the compositions found, whatever its memory; gap 0: it is the optimum.
+  basic_plan<N> plan() {
+    auto found = detail::align<N>(model_).plan(bound_);
+    found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
+    return found;
+  }
+
+ private:
+  chain_model<N, composition_moves> model_;
+  double bound_ = 0;
+};
+
 namespace detail {
 
 inline constexpr double most_choices =
@@ -43,7 +95,7 @@ void demand_few_choices(basic_problem<N> const& net, topology const& t) {
     double ways = net.layer(l).parameters.size() > 0 ? 2 : 1;  // storage
     for (int a = 0; a < t.axes(); ++a) {
       int alike = 1;
-      for (int b = alike_before(t, a); b >= 0; b = alike_before(t, b)) ++alike;
+      for (int b = interchangeable_before(t, a); b >= 0; b = interchangeable_before(t, b)) ++alike;
       int const rows = t.extent(a) == 1 ? 1 : net.layer(l).rows.size();
       ways *= compositions(alike, rows) / compositions(alike - 1, rows);
     }
@@ -67,7 +119,7 @@ class search_on_mesh {
       : chain_(chain), less_(std::make_unique<basic_problem<N> const>(with_needed_rows(chain, t))),
         mesh_(t), machine_(m) {
     if (!is_exact_on(t)) detail::demand_few_choices(chain, t);
-    if (has_alike_axes(t)) alike_.emplace(*less_, t, m);
+    if (has_interchangeable_axes(t)) alike_.emplace(*less_, t, m);
     else rows_.emplace(chain, *less_, t, m);
   }
 

@@ -15,8 +15,13 @@
 // Whether a way is part of a good plan is not asked here (align.hpp).
 
 #include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
 #include <vector>
 
+#include <ashlar/placement/code.hpp>
+#include <ashlar/plan/role_distances.hpp>
 #include <ashlar/search/reordered.hpp>
 
 namespace ashlar::search::detail {
@@ -99,9 +104,10 @@ class ways_to_place {
   /// Whether an axis gets the roles of an alike one, and of those with equal roles the first the first.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
-      if (!are_alike(mesh_, a, from[a])) return false;
+      if (!are_interchangeable(mesh_, a, from[a])) return false;
       for (int b = 0; b < a; ++b)
-        if (from[b] > from[a] && are_alike(mesh_, a, b) && equal_roles(c, from[a], from[b]))
+        if (from[b] > from[a] && are_interchangeable(mesh_, a, b) &&
+            equal_roles(c, from[a], from[b]))
           return false;
     }
     return true;
@@ -135,6 +141,52 @@ class ways_to_place {
   topology const& mesh_;
   placed_before const* before_;
   std::vector<way_to_place> list_;
+};
+
+/// Lower bounds of redistributions by roles (plan/role_distances.hpp), each found when it is first asked for.
+class least_moves {
+ public:
+  /// Both have to outlive this.
+  least_moves(topology const& t, machine const& m) : mesh_(t), machine_(m) {}
+
+  /// Seconds: no move between placements of these roles, shards nested in any order, takes less.
+  double operator()(shape const& extents, int element_size, placement from, placement to) {
+    sort_interchangeable_axes(mesh_, from, to);
+    for (placement* p : {&from, &to})
+      for (auto& a : p->axis) a.depth = 0;
+    auto const id = table(extents, element_size);
+    auto const [it, fresh] = known_.try_emplace({id, code_of(from), code_of(to)}, 0.0);
+    if (fresh) {
+      role_distances distances(mesh_, extents.rank(), tables_[id].prices);
+      int const start = distances.state(axis_roles(from));
+      distances.find(distances.state(axis_roles(to)), start);
+      it->second = distances(start) * (1 - 1e-9);  // the distance breaks ties
+    }
+    return it->second;
+  }
+
+ private:
+  struct price_table {
+    shape extents;
+    int element_size;
+    step_prices prices;
+  };
+
+  std::size_t table(shape const& extents, int element_size) {
+    std::size_t i = 0;
+    while (i < tables_.size() &&
+           !(tables_[i].element_size == element_size && tables_[i].extents == extents))
+      ++i;
+    if (i == tables_.size())
+      tables_.push_back(
+          {extents, element_size, step_prices(extents, element_size, mesh_, machine_)});
+    return i;
+  }
+
+  topology const& mesh_;
+  machine const& machine_;
+  std::vector<price_table> tables_;
+  std::map<std::array<std::uint64_t, 3>, double> known_;  ///< per table and both placements
 };
 
 }  // namespace ashlar::search::detail

@@ -3,24 +3,194 @@
 
 #pragma once
 
-// The cheapest plan that fits a memory limit, exactly. Memory is a sum (kept) and a maximum
-// (gathered; memory.hpp).
+// The cheapest plan that fits a memory limit, exactly. Memory is a sum (kept) and a maximum (gathered;
+// memory.hpp). For one number r of recomputed segments (memory_search.hpp):
 //
-//   1. the least possible memory: the minimum, over the values g of the maximum, of g + Σ elements
-//      the least kept by choices that gather at most g
-//   2. the Lagrangian dual in one price of kept memory (lagrangian.hpp): a lower bound of the
-//      seconds, and plans that fit on the way
-//   3. labels (label_search) of the plans that are at most so much dearer than the bound, for a
-//      growing margin, until there is one: the cheapest of them is the optimum
+//   1. the least possible memory: the minimum, over the values g of the maximum, of g + the sum over
+//      elements of the least kept by choices that gather at most g
+//   2. the Lagrangian dual in one price of kept memory (lagrangian.hpp): a lower bound of the seconds,
+//      and on the way plans that fit
+//   3. labels (label_search.hpp) of the plans that are dearer than the bound by at most a margin, which
+//      grows until there is one: the cheapest of them is the optimum
 //
-// Where the labels become too many (deep nets of nearly equal blocks, tight limits) the plan says by
-// how much it may miss the optimum: basic_plan::gap. Where segments can be recomputed, how many:
-// recomputation_search.hpp.
+// How many segments to recompute is found by branch and bound over ranges of r:
+//
+//   least .. most   no plan with such an r costs less than the dual of costs that are, element by element,
+//                   those of `least` in seconds and those of `most` in memory
+//   one r           its dual, and plans that fit; once it is the most promising r of all, its labels too
+//
+// The range of least bound is taken first and cut in two, until no range can hold a plan better than the
+// best known. Where the labels become too many (deep nets of nearly equal blocks, tight limits) the plan
+// says by how much it may miss the optimum: basic_plan::gap.
 
-#include <ashlar/search/recomputation_search.hpp>
-#include <ashlar/search/unwatched.hpp>
+#include <vector>
+
+#include <ashlar/search/memory_search.hpp>
 
 namespace ashlar::search {
+
+namespace detail {
+
+/// The run of a search that nobody limits or watches: what detail::watch (algorithm.hpp) is at run time.
+struct unwatched {
+  constexpr bool go_on() { return true; }
+  constexpr bool improves(double) { return true; }
+  constexpr void raise_bound(double) {}
+};
+
+template <int N, class Watch>
+class recomputation_search {
+ public:
+  template <class Filter>
+  constexpr recomputation_search(basic_problem<N> const& what, topology const& t, machine const& m,
+                                 Filter const& filter, Watch& watch)
+      : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
+
+  /// The cheapest plan of at most so many bytes per rank. Throws ashlar::error if there is none.
+  constexpr basic_plan<N> run(std::int64_t limit) {
+    limit_ = limit;
+    open_.clear();
+    known_ = unreachable;
+    made_ = 0;
+    recomputation const all{net_.recomputed, net_.segments};
+    double labelled = unreachable;  // the least bound of what labels left open
+    if (all.is_bound()) consider(all);
+    else labelled = search({all.least, all.least}, true);
+    while (!open_.empty()) {
+      auto best = open_.begin();
+      for (auto it = open_.begin(); it != open_.end(); ++it)
+        if (it->bound < best->bound) best = it;
+      range const next = *best;
+      if (next.bound >= known_ * (1 - 1e-13) || !watch_.go_on()) break;
+      open_.erase(best);
+      auto const [least, most] = next.again;
+      if (least < most) {
+        int const middle = least + (most - least) / 2;
+        consider({least, middle});
+        consider({middle + 1, most});
+      } else {
+        double const bound = search(next.again, made_ < most_labels);
+        labelled = bound < labelled ? bound : labelled;
+      }
+    }
+    if (known_ == unreachable) take_any();
+    double bound = labelled < known_ ? labelled : known_;
+    for (range const& r : open_) bound = r.bound < bound ? r.bound : bound;
+    watch_.raise_bound(bound);
+    best_.gap = bound < known_ ? 1 - bound / known_ : 0;
+    return best_;
+  }
+
+  /// The least bytes per rank of any plan, and how many segments it recomputes.
+  constexpr std::int64_t least(int& again) {
+    std::int64_t least = -1;
+    scratch<int> lean(static_cast<std::size_t>(net_.size()));
+    for (int const r : leanest_numbers()) {
+      model_.recompute({r, r});
+      leanest(model_, lean);
+      std::int64_t const bytes = make_plan(model_, lean).memory;
+      if (least < 0 || bytes < least) least = bytes, again = r;
+    }
+    return least;
+  }
+
+ private:
+  static constexpr std::int64_t most_labels = label_effort;  ///< then no further r
+
+  struct range {
+    recomputation again;
+    double bound;
+  };
+
+  /// What a search within another may say to the one who watches: its bound is not that of all.
+  struct within {
+    Watch& watch;
+    constexpr bool go_on() { return watch.go_on(); }
+    constexpr bool improves(double weight) { return watch.improves(weight); }
+    constexpr void raise_bound(double) {}
+  };
+
+  /// Whether any plan may fit if so many segments are recomputed.
+  constexpr bool fits(recomputation const& again) {
+    model_.recompute(again);
+    scratch<int> lean(static_cast<std::size_t>(net_.size()));
+    return leanest(model_, lean) <= limit_;
+  }
+
+  /// The tables for that, of choices that fit, and the leanest path.
+  constexpr chain_model<N> tables(scratch<int>& lean) const {
+    chain_model<N> model = model_.in_use();
+    drop_too_large(model, limit_);
+    leanest(model, lean);
+    return model;
+  }
+
+  /// Adds a range to what is open, if a plan may fit.
+  constexpr void consider(recomputation again) {
+    if (!again.is_bound()) {
+      double const bound = search(again, false);
+      if (bound < known_) open_.push_back({again, bound});
+      return;
+    }
+    if (!fits(again)) return;
+    scratch<int> lean(static_cast<std::size_t>(net_.size()));
+    chain_model<N> model = tables(lean);
+    auto const dual = solve_dual(
+        model, limit_, lean, [&](scratch<int> const& path) { return cost_of_path(model, path); },
+        [this] { return watch_.go_on(); });
+    if (dual.bound < known_) open_.push_back({again, dual.bound});
+  }
+
+  /// Searches one number of segments; returns the bound of its plans.
+  constexpr double search(recomputation again, bool labels) {
+    if (!fits(again)) return unreachable;
+    scratch<int> lean(static_cast<std::size_t>(net_.size()));
+    chain_model<N> model = tables(lean);
+    within mine{watch_};
+    memory_search<N, within> one(model, limit_, lean, mine, known_);
+    if (labels) made_ += one.label();
+    if (one.best().size() > 0) {
+      known_ = one.weight();
+      best_ = make_plan(model, one.best());
+    }
+    return one.bound();
+  }
+
+  /// Any plan that fits: the search was stopped before it came to one, or there is none. Throws then,
+  /// saying the least memory.
+  constexpr void take_any() {
+    for (int const r : leanest_numbers()) {
+      search({r, r}, false);
+      if (known_ < unreachable) return;
+    }
+    int again = net_.recomputed;
+    std::int64_t const bytes = least(again);
+    model_.recompute({again, again});
+    scratch<int> lean(static_cast<std::size_t>(net_.size()));
+    leanest(model_, lean);
+    refuse_path(model_, limit_, bytes, lean, "search::optimal");
+  }
+
+  /// Numbers of recomputed segments of which one needs least memory.
+  constexpr inplace_vector<int, 3> leanest_numbers() const {
+    inplace_vector<int, 3> list{net_.recomputed};
+    for (int const r : {net_.segments - 1, net_.segments})
+      if (r > net_.recomputed) list.push_back(r);
+    return list;
+  }
+
+  basic_problem<N> const& net_;
+  Watch& watch_;
+  chain_model<N> model_;  ///< all choices
+  std::int64_t limit_ = 0;
+  std::vector<range> open_;
+  double known_ = unreachable;  ///< weight of the best plan
+  basic_plan<N> best_;
+  std::int64_t made_ = 0;  ///< labels
+};
+
+}  // namespace detail
+
 /// The plan of least predicted seconds among those of at most machine.memory bytes per rank.
 /// Throws ashlar::error if there is none, saying the least possible. Arguments as of `optimal`.
 template <int N, class Filter, class Watch = detail::unwatched>

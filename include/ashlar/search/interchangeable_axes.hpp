@@ -11,21 +11,21 @@
 
 namespace ashlar::search {
 
-constexpr bool are_alike(topology const& t, int a, int b) {
+constexpr bool are_interchangeable(topology const& t, int a, int b) {
   return t.extent(a) == t.extent(b) && t.axis[a].tier == t.axis[b].tier;
 }
 
 /// The last axis before `a` that is interchangeable with it; -1: there is none.
-constexpr int alike_before(topology const& t, int a) {
+constexpr int interchangeable_before(topology const& t, int a) {
   int before = a - 1;
-  while (before >= 0 && !are_alike(t, before, a)) --before;
+  while (before >= 0 && !are_interchangeable(t, before, a)) --before;
   return before;
 }
 
 /// Whether two axes of more than one rank are interchangeable.
-constexpr bool has_alike_axes(topology const& t) {
+constexpr bool has_interchangeable_axes(topology const& t) {
   for (int a = 0; a < t.axes(); ++a)
-    if (t.extent(a) > 1 && alike_before(t, a) >= 0) return true;
+    if (t.extent(a) > 1 && interchangeable_before(t, a) >= 0) return true;
   return false;
 }
 
@@ -45,7 +45,8 @@ constexpr void sort_interchangeable_axes(topology const& t, placement& from, pla
     p.axis[b] = kept;
   };
   for (int a = 0; a < t.axes(); ++a)
-    for (int b = a, c = alike_before(t, a); c >= 0 && before(b, c); b = c, c = alike_before(t, c)) {
+    for (int b = a, c = interchangeable_before(t, a); c >= 0 && before(b, c);
+         b = c, c = interchangeable_before(t, c)) {
       exchange(from, b, c);
       exchange(to, b, c);
     }

@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Lower bounds of what redistributions cost, tabulated: planner.hpp without the order of shards, on
+// Lower bounds of what redistributions cost, tabulated: tabulated_moves.hpp without the order of shards, on
 // the distances of role_graph.hpp. There are (rank + 2)^axes states: of rank 3 on four axes half of
 // the placements.
 //
 // A dim that no choice splits adds no states where another dim can take its place: paths may split
 // any dim on the way, but gain nothing from one more if one that counts is divisible by all ranks.
 //
-// composition_planner does not tell alike axes apart either (role_graph.hpp): of ten axes of two in
+// composition_moves does not tell alike axes apart either (role_graph.hpp): of ten axes of two in
 // two tiers a matrix product has 360 choices instead of 59,049.
 //
-// The interface is that of planner; seconds and weight are one.
+// The interface is that of tabulated_moves; seconds and weight are one.
 
 #include <array>
 #include <vector>
@@ -26,11 +26,11 @@
 namespace ashlar::search {
 
 template <shard_orders Orders>
-class basic_role_planner {
+class basic_role_moves {
  public:
   static constexpr shard_orders orders = Orders;  ///< what choices differ in
 
-  constexpr basic_role_planner(topology const& t, machine const& m, double tie = 0)
+  constexpr basic_role_moves(topology const& t, machine const& m, double tie = 0)
       : topology_(t), machine_(m), tie_(tie) {}
 
   constexpr topology const& mesh() const { return topology_; }
@@ -168,9 +168,9 @@ class basic_role_planner {
   std::vector<extents_table> tables_;
 };
 
-using role_planner = basic_role_planner<shard_orders::canonical>;
-using composition_planner = basic_role_planner<shard_orders::compositions>;
+using role_moves = basic_role_moves<shard_orders::canonical>;
+using composition_moves = basic_role_moves<shard_orders::compositions>;
 
-static_assert(tabulated_move_prices<role_planner> && tabulated_move_prices<composition_planner>);
+static_assert(tabulated_move_prices<role_moves> && tabulated_move_prices<composition_moves>);
 
 }  // namespace ashlar::search

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// What redistributions cost, tabulated: one graph per rank of tensor, one price list per extents and size
-// of elements, one shortest-path tree per source, each made when it is first asked for and then shared
-// by all layers. Steps, seconds and ties are those of plan_redistribution.
+// The prices of redistributions, tabulated: one graph per rank of tensor, one price list per extents and
+// size of elements, one shortest-path tree per source. Each is made when it is first asked for and then
+// shared by all layers. Steps, seconds and ties are those of plan_redistribution.
 //
-// On meshes of more than three axes single moves are asked of plan_redistribution, which does not
-// need the whole tree.
+// On meshes of more than three axes the price of a single move is that of plan_redistribution, which does
+// not need the whole tree.
 
 #include <type_traits>
 #include <vector>
@@ -16,15 +16,53 @@
 #include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/prices.hpp>
-#include <ashlar/search/state_index.hpp>
 
 namespace ashlar::search {
 
-class planner {
+class state_index {
+ public:
+  constexpr state_index() = default;
+  constexpr explicit state_index(placement_graph const& graph)
+      : axes_(graph.mesh().axes()), base_(2 + graph.rank() * axes_) {
+    std::size_t places = 1;
+    for (int a = 0; a < axes_; ++a) places *= static_cast<std::size_t>(base_);
+    if (places > most_places) return;
+    state_ = scratch<int>(places, -1);
+    for (int i = 0; i < graph.states(); ++i) state_.data()[place(graph.state(i))] = i;
+  }
+
+  /// False where the table would be too large: ask the graph.
+  constexpr bool usable() const { return state_.size() != 0; }
+
+  /// The number of the state; -1 if the graph does not have it. Expects a placement on the graph's
+  /// mesh whose dims and depths are those of a tensor of the graph's rank.
+  constexpr int find(placement const& p) const { return state_.data()[place(p)]; }
+
+ private:
+  static constexpr std::size_t most_places = std::size_t{1} << 22;
+
+  static constexpr int digit(axis_placement const& a, int axes) {
+    return a.kind == placement_kind::broadcast ? 0
+           : a.kind == placement_kind::partial ? 1
+                                               : 2 + a.dim * axes + a.depth;
+  }
+
+  constexpr int place(placement const& p) const {
+    int place = 0;
+    for (int a = 0; a < axes_; ++a) place = place * base_ + digit(p.axis.items[a], axes_);
+    return place;
+  }
+
+  int axes_ = 0;
+  int base_ = 2;
+  scratch<int> state_;
+};
+
+class tabulated_moves {
  public:
   static constexpr shard_orders orders = shard_orders::all;  ///< what choices differ in
 
-  constexpr planner(topology const& t, machine const& m, double tie = 0)
+  constexpr tabulated_moves(topology const& t, machine const& m, double tie = 0)
       : topology_(t), machine_(m), tie_(tie) {}
 
   constexpr topology const& mesh() const { return topology_; }
@@ -151,6 +189,6 @@ class planner {
   std::vector<extents_table> tables_;
 };
 
-static_assert(tabulated_move_prices<planner>);
+static_assert(tabulated_move_prices<tabulated_moves>);
 
 }  // namespace ashlar::search
