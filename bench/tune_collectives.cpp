@@ -66,10 +66,10 @@ ashlar::transfer flat_transfer(collective kind, std::int64_t elements, int membe
   ashlar::topology const t{{"x", members}};
   auto const whole = ashlar::placement::all_broadcast(1);
   auto const split = whole.with_split(0, 0), sums = whole.with(0, ashlar::partial());
-  ashlar::step const s{kind,
-                       {0},
-                       kind == collective::all_gather ? split : sums,
-                       kind == collective::reduce_scatter ? split : whole};
+  ashlar::redistribution_step const s{kind,
+                                      {0},
+                                      kind == collective::all_gather ? split : sums,
+                                      kind == collective::reduce_scatter ? split : whole};
   return make_transfer(s, {elements}, t, t.coordinates_of(index));
 }
 

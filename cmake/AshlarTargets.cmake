@@ -9,7 +9,7 @@
 #   ashlar::cuda    ashlar + the folders cuda and nccl of the rooms   needs nvcc, CUDA, cuBLASLt, NCCL
 
 set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
-set(ashlar_core_rooms support placement mesh layout signature machine plan search)
+set(ashlar_core_rooms support placement mesh layout signature machine plan step search)
 set(ashlar_full_rooms device comm tensor io nn train)
 
 # ashlar_headers(<out> <glob>...): the headers below include/ashlar that match.

@@ -15,52 +15,9 @@
 
 namespace nn = ashlar::nn;
 
-// The placed half: arithmetic on local shards. `at` says where each tensor lies.
-template <class T, int Rank, class At>
-class placed_gain {
-  using input = nn::input_of<T, Rank, At>;
-  using parameter = nn::parameter_of<T, 1, 0, At>;
-
- public:
-  placed_gain(At const& at, parameter gain) : at_(at), gain_(std::move(gain)) {}
-
-  auto forward(input const& x, nn::pass const&) {
-    x_ = x;
-    auto const gain = gain_.use();
-    auto y = ashlar::empty<T, Rank>(x.mesh(), x.extents(), at_.y());
-    std::int64_t const n = x.local_size(Rank - 1);
-    for (std::int64_t i = 0; i < x.local_elements(); ++i)
-      y.data()[i] = gain.data()[i % n] * x.data()[i];
-    return y;
-  }
-  template <ashlar::distributed DY>
-  auto backward(DY const& dy) {
-    auto const gain = gain_.use();
-    auto dx = ashlar::empty<T, Rank>(dy.mesh(), dy.extents(), at_.dx());
-    T* const dgain = gain_.pending().data();
-    std::int64_t const n = dy.local_size(Rank - 1);
-    for (std::int64_t i = 0; i < dy.local_elements(); ++i) {
-      dx.data()[i] = gain.data()[i % n] * dy.data()[i];
-      dgain[i % n] += x_.data()[i] * dy.data()[i];
-    }
-    return dx;
-  }
-  template <class F>
-  void for_each_parameter(F f) {
-    f(gain_);
-  }
-
- private:
-  At at_;
-  parameter gain_;
-  input x_;
-};
-
-// The blueprint: extents, rules and work, no placement.
 class gain {
  public:
-  template <int XRank>
-  static constexpr int y_rank = XRank;
+  using parameters = nn::ranks<1>;
 
   constexpr explicit gain(std::int64_t features) : features_(features) {}
 
@@ -86,10 +43,30 @@ class gain {
     s.saved_values = double(x.elements());
     return s;
   }
-  template <class T, int XRank, class At>
-  auto place(ashlar::mesh const& m, ashlar::shape const&, At const& at, nn::stream_counter&) const {
-    return placed_gain<T, XRank, At>(
-        at, nn::constant_parameter<T, 1, 0>("gain", m, {features_}, at, T(1)));
+  static nn::initial_values initial(int) { return nn::all_equal(1); }
+
+  // Arithmetic on this rank's shards.
+  template <class Call>
+  auto forward(Call const& c) const {
+    auto const g = c.template parameter<0>();
+    auto y = c.make_y();
+    std::int64_t const n = g.local_elements();
+    for (std::int64_t i = 0; i < y.local_elements(); ++i)
+      y.data()[i] = g.data()[i % n] * c.x().data()[i];
+    return nn::made(y, c.x());  // the backward pass is given x as kept<0>()
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto const g = c.template parameter<0>();
+    auto* const dgain = c.template gradient<0>().data();
+    auto const *x = c.template kept<0>().data(), *dy = c.dy().data();
+    auto dx = c.make_dx();
+    std::int64_t const n = g.local_elements();
+    for (std::int64_t i = 0; i < dx.local_elements(); ++i) {
+      dx.data()[i] = g.data()[i % n] * dy[i];
+      dgain[i % n] += x[i] * dy[i];
+    }
+    return dx;
   }
 
  private:

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include <ashlar/machine/fit_link.hpp>
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar_bench {
 
@@ -29,7 +29,7 @@ inline char const* to_string(reach r) {
 
 /// A step of a tensor of float.
 struct measured_step {
-  ashlar::step step;
+  ashlar::redistribution_step step;
   ashlar::shape extents;
 };
 

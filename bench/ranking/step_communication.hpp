@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/schedule.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 

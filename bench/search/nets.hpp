@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
 namespace ashlar_bench {
 

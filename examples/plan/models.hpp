@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <ashlar/machine/machine.hpp>
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
 #include "options.hpp"
 

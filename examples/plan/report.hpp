@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include <ashlar/plan/text.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
 namespace example {
 

@@ -9,7 +9,7 @@
 #include <string>
 
 #include <ashlar/machine/machine.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
 #include "training_options.hpp"
 

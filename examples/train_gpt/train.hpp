@@ -6,7 +6,7 @@
 #pragma once
 
 #include <ashlar/ashlar.hpp>
-#include <ashlar/search/model_flops.hpp>
+#include <ashlar/step/model_flops.hpp>
 
 #include "../support/layout.hpp"
 #include "../support/training_loop.hpp"

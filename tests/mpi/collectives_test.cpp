@@ -84,8 +84,8 @@ struct array {
 };
 
 /// Gathers and reductions along all axes at once, and along the last alone.
-std::vector<ashlar::step> steps_on(ashlar::topology const& t, reduction op) {
-  std::vector<ashlar::step> steps;
+std::vector<ashlar::redistribution_step> steps_on(ashlar::topology const& t, reduction op) {
+  std::vector<ashlar::redistribution_step> steps;
   ashlar::axis_list all, last{static_cast<signed char>(t.axes() - 1)};
   for (int a = 0; a < t.axes(); ++a) all.push_back(static_cast<signed char>(a));
   for (auto const& axes : {all, last}) {
@@ -108,7 +108,7 @@ std::vector<ashlar::step> steps_on(ashlar::topology const& t, reduction op) {
 
 /// Runs a step on a mesh at once, bit by bit, and for an all-reduce in place; checks the bytes.
 template <class T>
-std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::step const& s,
+std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribution_step const& s,
                                        ashlar::shape const& extents) {
   auto const type = ashlar::element_type_of<T>;
   auto const what = make_transfer(s, extents, m.topology(), m.here());
@@ -248,10 +248,10 @@ TEST_CASE("a mesh takes the algorithm of its table") {
   ashlar::topology const t{{"gpu", world_size()}};
   int const p = world_size();
   ashlar::shape const extents{p, 100000};  // two chunks a block
-  ashlar::step const gather{collective::all_gather,
-                            {0},
-                            placement::all_broadcast(1).with_split(0, 0),
-                            placement::all_broadcast(1)};
+  ashlar::redistribution_step const gather{collective::all_gather,
+                                           {0},
+                                           placement::all_broadcast(1).with_split(0, 0),
+                                           placement::all_broadcast(1)};
   auto const calls_by = [&](std::string const& table) {
     auto const m = mesh_with(table, t);
     auto const what = make_transfer(gather, extents, t, m.here());

@@ -33,8 +33,9 @@ using ashlar::element_type;
 using ashlar::sbp;
 
 /// Every step that communicates of the plans between all placements with one role per axis.
-std::vector<ashlar::step> all_steps_on(ashlar::topology const& t, ashlar::shape const& extents) {
-  std::vector<ashlar::step> steps;
+std::vector<ashlar::redistribution_step> all_steps_on(ashlar::topology const& t,
+                                                      ashlar::shape const& extents) {
+  std::vector<ashlar::redistribution_step> steps;
   ashlar::axis_placement const roles[] = {ashlar::split(0), ashlar::split(1), ashlar::broadcast(),
                                           ashlar::partial()};
   std::vector<ashlar::placement> all{ashlar::placement{}};
@@ -429,7 +430,7 @@ TEST_CASE("where communication is forbidden, both forms of transfer say so") {
       ashlar::no_communication const inner(m);
       CHECK(message_of([&] { (void)(x | ashlar::to<B, B>); }) == expected);
     }
-    ashlar::step const gather{
+    ashlar::redistribution_step const gather{
         collective::all_gather, {1}, x.placement(), ashlar::placement::all_broadcast(2)};
     auto const what = make_transfer(gather, x.extents(), m.topology(), m.here());
     CHECK(message_of([&] { m.take_ticket(what); }) == expected);

@@ -22,31 +22,8 @@ namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
 /// The identity, which compiles only between typed tensors if its plan is typed.
-template <class T, int Rank, class At>
-class placed_probe {
- public:
-  explicit placed_probe(At const& at) : at_(at) {}
-  template <class X>
-  auto forward(X const& x, nn::pass const&) {
-    static_assert(X::is_static == ashlar::static_placement<decltype(at_.x())>);
-    return ashlar::redistribute(x, at_.y());
-  }
-  template <class DY>
-  auto backward(DY const& dy) {
-    static_assert(DY::is_static == ashlar::static_placement<decltype(at_.dy())>);
-    return ashlar::redistribute(dy, at_.dx());
-  }
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  At at_;
-};
-
 class probe {
  public:
-  template <int XRank>
-  static constexpr int y_rank = XRank;
   constexpr search::layer_spec spec(ashlar::shape const& x) const {
     search::layer_spec s;
     s.name = "probe";
@@ -54,9 +31,17 @@ class probe {
     s.rows = ashlar::independent_training_rows(x.rank());
     return s;
   }
-  template <class T, int XRank, class At>
-  auto place(ashlar::mesh const&, ashlar::shape const&, At const& at, nn::stream_counter&) const {
-    return placed_probe<T, XRank, At>(at);
+  template <class Call>
+  auto forward(Call const& c) const {
+    using type = std::remove_cvref_t<decltype(c.x())>;
+    static_assert(type::is_static == ashlar::static_placement<decltype(c.at().x())>);
+    return ashlar::redistribute(c.x(), c.at().y());
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    using type = std::remove_cvref_t<decltype(c.dy())>;
+    static_assert(type::is_static == ashlar::static_placement<decltype(c.at().dy())>);
+    return ashlar::redistribute(c.dy(), c.at().dx());
   }
 };
 
@@ -115,14 +100,14 @@ void compare(Net const& net, Batch const& batch, ashlar::machine const& machine)
   typed.for_each_parameter([](auto& p) {
     static_assert(std::remove_cvref_t<decltype(p.value())>::is_static);
     static_assert(std::remove_cvref_t<decltype(p.use())>::is_static);
-    static_assert(std::remove_cvref_t<decltype(p.pending())>::is_static);
+    static_assert(std::remove_cvref_t<decltype(p.sum())>::is_static);
     static_assert(std::remove_cvref_t<decltype(p.gradient())>::is_static);
   });
   run_time.for_each_parameter(
       [](auto& p) { static_assert(!std::remove_cvref_t<decltype(p.value())>::is_static); });
 
-  train::trainer a(typed, train::adam_w{.lr = 0.01});
-  train::trainer b(run_time, train::adam_w{.lr = 0.01});
+  train::trainer a(typed, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
+  train::trainer b(run_time, train::adam_w{.lr = 0.01}, {.overlap = train::overlap::none});
   for (unsigned step = 0; step < 3; ++step) {
     auto const data = random_batch<input>(batch, 9, 5, step, 4);
     ashlar::communication_log log(m);

@@ -17,7 +17,7 @@ cd -- "$include"
 find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort -z |
   xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
   BEGIN {
-    n = split("config support placement mesh layout signature machine plan search " \
+    n = split("config support placement mesh layout signature machine plan step search " \
               "device comm tensor io nn train umbrella", rooms, " ")
     for (i = 1; i <= n; ++i) level[rooms[i]] = i
     core = level["search"]

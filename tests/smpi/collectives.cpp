@@ -40,7 +40,7 @@ struct timed {
   ashlar::tensor<float, 2> result;
 };
 
-timed time_one(ashlar::mesh const& m, ashlar::step const& s, std::int64_t elements) {
+timed time_one(ashlar::mesh const& m, ashlar::redistribution_step const& s, std::int64_t elements) {
   auto const x = numbered(m, {elements, 1}, s.from);
   ashlar::tensor<float, 2> y(m, {elements, 1}, s.to);
   auto const what = make_transfer(s, {elements, 1}, m.topology(), m.here());
@@ -73,9 +73,9 @@ int run(int argc, char** argv) {
     std::printf("%-14s %9s %12s %12s %12s  pairs / planned, ring / planned\n", "", "bytes",
                 "pairs us", "ring us", "default us");
   for (std::size_t i = 0; i < given.rest.size(); ++i)
-    for (auto const& s : {ashlar::step{collective::all_gather, axes, rows, whole},
-                          ashlar::step{collective::reduce_scatter, axes, sums, rows},
-                          ashlar::step{collective::all_reduce, axes, sums, whole}}) {
+    for (auto const& s : {ashlar::redistribution_step{collective::all_gather, axes, rows, whole},
+                          ashlar::redistribution_step{collective::reduce_scatter, axes, sums, rows},
+                          ashlar::redistribution_step{collective::all_reduce, axes, sums, whole}}) {
       std::int64_t const elements = given.number(i);
       auto const by_pairs = time_one(pairs, s, elements), by_ring = time_one(ring, s, elements),
                  by_default = time_one(usual, s, elements);

@@ -31,7 +31,7 @@ int main(int argc, char** argv) {
     columns = columns.with_split(a, 1);
     sums = sums.with(a, ashlar::partial());
   }
-  ashlar::step const steps[] = {
+  ashlar::redistribution_step const steps[] = {
       {all_gather, axes, rows, whole},    {all_gather, axes, columns, whole},
       {reduce_scatter, axes, sums, rows}, {reduce_scatter, axes, sums, columns},
       {all_reduce, axes, sums, whole},    {all_to_all, axes, rows, columns}};

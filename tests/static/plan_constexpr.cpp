@@ -50,7 +50,7 @@ static_assert(plan_on<sbp<Pmax, B>, sbp<B, P>>(mesh, {512, 4096}).to == value_of
 // Values.
 static_assert(gather == plan_on<sbp<S<0>, S<1>>, sbp<S<0>, B>>(mesh, {512, 4096}));
 static_assert(!(gather == reduce));
-template <ashlar::step Step>
+template <ashlar::redistribution_step Step>
 inline constexpr collective kind_of = Step.kind;
 static_assert(kind_of<gather.steps[0]> == collective::all_gather);
 

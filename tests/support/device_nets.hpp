@@ -56,7 +56,8 @@ net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
   model.synchronize();
   made.gradients = gradients_of(model);
 
-  ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 3e-3}, {.clip = 1.0});
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 3e-3},
+                                 {.clip = 1.0, .overlap = ashlar::train::overlap::none});
   for (int i = 0; i < steps; ++i) {
     ashlar::communication_log const log(m);
     made.losses.push_back(trainer.step(data[static_cast<std::size_t>(i) % data.size()]).loss);

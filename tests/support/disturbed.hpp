@@ -14,7 +14,7 @@
 
 #include <cstdint>
 
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/explorer.hpp>
 

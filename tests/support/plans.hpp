@@ -17,7 +17,7 @@
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/cost.hpp>
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar_test {
 
@@ -106,7 +106,7 @@ void append_records(std::vector<ashlar::collective_record>& records,
 }
 
 /// What a training step shall record on this rank: the schedule, micro-batch by micro-batch, and
-/// the trainer's all-reduce of loss and norm.
+/// the trainer's all-reduce of the loss and the norms.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,
@@ -122,9 +122,11 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   ashlar::collective_record totals;
   totals.kind = ashlar::collective::all_reduce;
   for (int a = 0; a < m.axes(); ++a) totals.axes.push_back(static_cast<signed char>(a));
+  std::int64_t sums = 1;  // the loss, and each parameter's squared norm
+  for (int i = 0; i < net.size(); ++i) sums += net.spec(i).parameters.size();
   std::int64_t const p = m.ranks(), r = m.rank();
-  std::int64_t const block = 2 / p + (r < 2 % p ? 1 : 0);  // of two doubles
-  totals.received_bytes = ((p - 1) * block + (2 - block)) * 8;
+  std::int64_t const block = sums / p + (r < sums % p ? 1 : 0);
+  totals.received_bytes = ((p - 1) * block + (sums - block)) * 8;
   records.push_back(totals);
   return records;
 }

@@ -70,7 +70,7 @@ class basic_replay {
   }
 
   /// Performs the step; what each rank received.
-  std::vector<moved> run(ashlar::step const& s) {
+  std::vector<moved> run(ashlar::redistribution_step const& s) {
     using ashlar::collective;
     auto const before = ranks_;
     std::vector<moved> report(all_.size());
@@ -192,7 +192,7 @@ class basic_replay {
       return op == reduction::max ? -limits::infinity() : limits::infinity();
     else return op == reduction::max ? limits::lowest() : limits::max();
   }
-  bool is_pairwise(ashlar::step const& s) const {
+  bool is_pairwise(ashlar::redistribution_step const& s) const {
     return mesh_.extents[static_cast<std::size_t>(s.axes[0])] ==
            mesh_.extents[static_cast<std::size_t>(s.axes[1])];
   }

@@ -51,7 +51,8 @@ class training_trial {
   std::vector<double> run(search::plan const& plan) {
     auto model = ashlar::nn::place<double>(net_, mesh_, plan, 7);
     ashlar::train::trainer trainer(
-        model, ashlar::train::sgd{.lr = 0.3, .momentum = 0.5, .weight_decay = 0.01}, {.clip = 0.8});
+        model, ashlar::train::sgd{.lr = 0.3, .momentum = 0.5, .weight_decay = 0.01},
+        {.clip = 0.8, .overlap = ashlar::train::overlap::none});
     std::vector<double> losses;
     records_.clear();
     for (auto const& data : data_) {

@@ -15,41 +15,34 @@
 
 namespace ashlar_test {
 
-template <class Placed>
-class placed_with_dx {
- public:
-  explicit placed_with_dx(Placed inner) : inner_(std::move(inner)) {}
-  template <class X>
-  auto forward(X const& x, ashlar::nn::pass const& p) {
-    return inner_.forward(x, p);
-  }
-  template <class DY>
-  auto backward(DY const& dy) {
-    return inner_.backward(dy);
-  }
-  template <class F>
-  void for_each_parameter(F f) {
-    inner_.for_each_parameter(f);
-  }
-
- private:
-  Placed inner_;
-};
-
-/// A layer without spec_without_dx and backward_without_dx.
+/// A layer that cannot leave dx out: its backward pass is whole.
 template <class Layer>
 class with_dx {
  public:
+  using parameters = typename Layer::parameters;
   static constexpr int x_rank = ashlar::nn::input_rank<Layer>();
   template <int XRank>
-  static constexpr int y_rank = Layer::template y_rank<XRank>;
+  static constexpr int y_rank = ashlar::nn::output_rank<Layer, XRank>();
 
   constexpr explicit with_dx(Layer layer) : layer_(std::move(layer)) {}
-  constexpr search::layer_spec spec(ashlar::shape const& x) const { return layer_.spec(x); }
-  template <class T, int XRank, class At>
-  auto place(ashlar::mesh const& m, ashlar::shape const& x, At const& at,
-             ashlar::nn::stream_counter& streams) const {
-    return placed_with_dx(layer_.template place<T, XRank>(m, x, at, streams));
+  constexpr search::layer_spec spec(ashlar::shape const& x) const {
+    auto s = layer_.spec(x);
+    s.backward = search::backward_form::whole;
+    return s;
+  }
+  ashlar::nn::initial_values initial(int k) const { return layer_.initial(k); }
+  template <class Call>
+  auto forward(Call const& c) const {
+    return layer_.forward(c);
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    if constexpr (requires { layer_.backward(c); }) {
+      return layer_.backward(c);
+    } else {
+      layer_.weight_gradient(c);
+      return layer_.input_gradient(c);
+    }
   }
 
  private:

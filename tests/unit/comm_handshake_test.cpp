@@ -43,7 +43,7 @@ struct node {
 };
 
 struct handshake_trial {
-  step s;
+  redistribution_step s;
   shape extents;
   int root = -1;  ///< of a broadcast or reduce of the flat array
 
@@ -162,7 +162,7 @@ TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did
       "mesh.";
   topology const t{{"gpu", ranks}};
   shape const extents{97, 211};  // large: an all-reduce in two halves
-  step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
+  redistribution_step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
   std::vector<transfer> whats;
   for (int r = 0; r < ranks; ++r) {
     coordinates here{};

@@ -43,15 +43,15 @@ struct trial {
   ashlar::shape extents;
   sums how;
 
-  ashlar::transfer of(ashlar::step const& s, int rank) const {
+  ashlar::transfer of(ashlar::redistribution_step const& s, int rank) const {
     return ashlar::make_transfer(s, extents, t, t.coordinates_of(rank));
   }
 };
 
 /// Runs a step of all ranks through NCCL calls; the replay runs it too. What is wrong, or nothing.
 template <class T>
-std::string run_step(trial const& on, ashlar::step const& s, basic_replay<T>& reference,
-                     shards<T>& data) {
+std::string run_step(trial const& on, ashlar::redistribution_step const& s,
+                     basic_replay<T>& reference, shards<T>& data) {
   auto const type = ashlar::element_type_of<T>;
   nccl_player player(on.t);
   reference.run(s);
@@ -147,7 +147,7 @@ TEST_CASE("all pairs of placements of a tensor of three dims on 5 ranks") {
 }
 
 /// The steps of one axis of p ranks, with everything that a member can have to pack.
-std::vector<ashlar::step> steps_of_one_axis() {
+std::vector<ashlar::redistribution_step> steps_of_one_axis() {
   ashlar::placement const rows{ashlar::split(0)}, columns{ashlar::split(1)},
       whole{ashlar::broadcast()}, sum{ashlar::partial()};
   return {
@@ -158,7 +158,7 @@ std::vector<ashlar::step> steps_of_one_axis() {
 }
 
 /// The kinds of a rank's calls, in one line.
-std::string calls_of(trial const& on, ashlar::step const& s, int rank) {
+std::string calls_of(trial const& on, ashlar::redistribution_step const& s, int rank) {
   nccl_player player(on.t);
   auto const x = on.of(s, rank);
   player.issue(rank, x, ashlar::element_type::f32, nullptr, nullptr, on.how);

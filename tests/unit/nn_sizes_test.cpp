@@ -10,7 +10,7 @@
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/vgg.hpp>
-#include <ashlar/search/model_flops.hpp>
+#include <ashlar/step/model_flops.hpp>
 
 namespace nn = ashlar::nn;
 

@@ -49,7 +49,7 @@ std::int64_t shard(redistribution_plan const& plan, placement const& p, ashlar::
 
 /// The buffers of a step on rank 0, for at most two rounds: a part for each rank of the group, to
 /// send and to receive.
-std::int64_t buffers(redistribution_plan const& plan, ashlar::step const& s,
+std::int64_t buffers(redistribution_plan const& plan, ashlar::redistribution_step const& s,
                      ashlar::topology const& t) {
   std::int64_t const p = t.group_size(s.axes), before = shard(plan, s.from, t),
                      after = shard(plan, s.to, t), chunk = 256 * 1024;

@@ -42,10 +42,11 @@ void check_no_short_alternative(ashlar::shape const& extents, ashlar::topology c
   };
   std::vector<std::vector<move>> moves(n);
   for (std::size_t i = 0; i < n; ++i)
-    ashlar::for_each_step(all[i], extents.rank(), t, reduction::sum, [&](ashlar::step const& s) {
-      moves[i].push_back({find(s.to), ashlar::step_seconds(s, extents, 4, t, m)});
-      REQUIRE(moves[i].back().to < n);
-    });
+    ashlar::for_each_step(
+        all[i], extents.rank(), t, reduction::sum, [&](ashlar::redistribution_step const& s) {
+          moves[i].push_back({find(s.to), ashlar::step_seconds(s, extents, 4, t, m)});
+          REQUIRE(moves[i].back().to < n);
+        });
   int better = 0, pairs = 0;
   for (std::size_t i = 0; i < n; ++i) {
     std::vector<double> best(n, 1e300);
@@ -154,7 +155,7 @@ TEST_CASE("on a 4x8 mesh the planner finds the hierarchical all-reduce") {
   CHECK(plan.steps[1].axes == ashlar::axis_list{0});
   CHECK(plan.steps[2].axes == ashlar::axis_list{1});
   // Cheaper than one all-reduce over all, and than one after another.
-  ashlar::step const fused{collective::all_reduce, {0, 1}, plan.from, plan.to};
+  ashlar::redistribution_step const fused{collective::all_reduce, {0, 1}, plan.from, plan.to};
   CHECK(plan.seconds < ashlar::step_seconds(fused, plan.extents, 4, t, fast_inside));
 }
 

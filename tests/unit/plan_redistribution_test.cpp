@@ -19,16 +19,18 @@ struct statistics {
   int pairs = 0, steps = 0, longest = 0;
 };
 
-bool is_allowed(ashlar::step const& s, int rank, ashlar::topology const& t, reduction pad) {
+bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology const& t,
+                reduction pad) {
   bool found = false;
-  ashlar::for_each_step(s.from, rank, t, pad,
-                        [&](ashlar::step const& other) { found = found || other == s; });
+  ashlar::for_each_step(s.from, rank, t, pad, [&](ashlar::redistribution_step const& other) {
+    found = found || other == s;
+  });
   return found;
 }
 
 /// What the stated formulas say that a rank receives, for moves that reduce.
-std::int64_t reduction_elements(ashlar::step const& s, naive_mesh const& mesh, index const& c,
-                                replay::moved const& m) {
+std::int64_t reduction_elements(ashlar::redistribution_step const& s, naive_mesh const& mesh,
+                                index const& c, replay::moved const& m) {
   std::int64_t p = 1, position = 0;
   for (auto a : s.axes) {
     p *= mesh.extents[static_cast<std::size_t>(a)];

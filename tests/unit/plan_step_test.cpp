@@ -19,8 +19,9 @@ namespace {
 
 /// Whether the boxes of the group's members, in the group's order, are consecutive parts of one
 /// dim.
-bool in_order(ashlar::step const& s, ashlar::placement const& p, ashlar::shape const& extents,
-              ashlar::topology const& t, ashlar::coordinates const& c) {
+bool in_order(ashlar::redistribution_step const& s, ashlar::placement const& p,
+              ashlar::shape const& extents, ashlar::topology const& t,
+              ashlar::coordinates const& c) {
   int const d = p[s.axes[0]].dim;
   auto previous = ashlar::local_box(extents, t, p, t.member(c, s.axes, 0))[d];
   for (int i = 1; i < t.group_size(s.axes); ++i) {
@@ -39,7 +40,7 @@ int check_steps(index const& sizes, ashlar::topology const& t, reduction op) {
   int const rank = extents.rank();
   int count = 0;
   for (auto const& from : all_placements(rank, t.axes(), {op})) {
-    ashlar::for_each_step(from, rank, t, op, [&](ashlar::step const& s) {
+    ashlar::for_each_step(from, rank, t, op, [&](ashlar::redistribution_step const& s) {
       ++count;
       INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.axes, t), ": ",
            ashlar::to_string(s.from), " -> ", ashlar::to_string(s.to));
@@ -100,16 +101,19 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
       auto const t = ashlar::parse_topology(mesh);
       int steps = 0;
       for (auto const& from : all_placements(extents.rank(), t.axes(), {reduction::sum}))
-        ashlar::for_each_step(from, extents.rank(), t, reduction::sum, [&](ashlar::step const& s) {
-          if (s.kind == collective::permute) return;
-          // Two ranks that swap whole small arrays send them as they lie.
-          if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2) return;
-          auto const shard = std::max(max_local_elements(extents, t, s.from),
-                                      max_local_elements(extents, t, s.to));
-          auto const packed = packing_bytes(s, extents, 4, t);
-          steps += packed > 0;
-          if (packed > ashlar::packing_bound(4 * shard, t.ranks())) CHECK(to_string(s.from) == "");
-        });
+        ashlar::for_each_step(from, extents.rank(), t, reduction::sum,
+                              [&](ashlar::redistribution_step const& s) {
+                                if (s.kind == collective::permute) return;
+                                // Two ranks that swap whole small arrays send them as they lie.
+                                if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2)
+                                  return;
+                                auto const shard = std::max(max_local_elements(extents, t, s.from),
+                                                            max_local_elements(extents, t, s.to));
+                                auto const packed = packing_bytes(s, extents, 4, t);
+                                steps += packed > 0;
+                                if (packed > ashlar::packing_bound(4 * shard, t.ranks()))
+                                  CHECK(to_string(s.from) == "");
+                              });
       CHECK(steps > 0);
     }
   CHECK(ashlar::packing_bound(1000, 1) == 0);
@@ -125,14 +129,15 @@ TEST_CASE("the steps that change nothing but copies can be undone") {
   // and exchange, permute and permute.
   ashlar::topology const t{{"a", 2}, {"b", 3}, {"c", 2}};
   for (auto const& from : all_placements(2, 3))
-    ashlar::for_each_step(from, 2, t, reduction::sum, [&](ashlar::step const& s) {
+    ashlar::for_each_step(from, 2, t, reduction::sum, [&](ashlar::redistribution_step const& s) {
       bool const single = s.axes.size() == 1 || s.kind == collective::permute;
       if (!single || s.kind == collective::all_reduce || s.kind == collective::reduce_scatter ||
           s.kind == collective::zero_pad)
         return;
       bool back = false;
-      ashlar::for_each_step(s.to, 2, t, reduction::sum,
-                            [&](ashlar::step const& r) { back = back || r.to == s.from; });
+      ashlar::for_each_step(s.to, 2, t, reduction::sum, [&](ashlar::redistribution_step const& r) {
+        back = back || r.to == s.from;
+      });
       INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
            ashlar::to_string(s.to));
       CHECK(back);

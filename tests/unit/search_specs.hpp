@@ -5,7 +5,7 @@
 // Layers to search on: specs from the rule tables alone, without nn. Work counts are rough, as the
 // tests ask for equality of algorithms, not for realism.
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
 namespace ashlar_test {
 

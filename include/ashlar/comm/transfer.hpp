@@ -24,7 +24,7 @@
 #include <vector>
 
 #include <ashlar/comm/strided_block.hpp>
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
 
@@ -117,7 +117,7 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
 }
 
 /// What the rank at `here` does in step `s` of a tensor.
-inline transfer make_transfer(step const& s, shape const& extents, topology const& t,
+inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,
                               coordinates const& here) {
   box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
   if (s.kind == collective::all_reduce)

@@ -11,7 +11,7 @@
 //   #include "my_plan.hpp"
 //   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
 //
-// The header includes ashlar/search/plan.hpp and nothing else. Placements are written once and
+// The header includes ashlar/step/plan.hpp and nothing else. Placements are written once and
 // named by number, with their text form beside them.
 
 #include <charconv>
@@ -20,7 +20,7 @@
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 #include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::io {
@@ -155,7 +155,7 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          ", written by ashlar::io::save_plan_header. Use it as\n"
          "//   ashlar::nn::place<float>(net, mesh, ashlar::nn::constant<" +
          name +
-         ">)\n\n#pragma once\n\n#include <ashlar/search/plan.hpp>\n\n"
+         ">)\n\n#pragma once\n\n#include <ashlar/step/plan.hpp>\n\n"
          "inline constexpr auto " +
          name + " = [] {\n  using namespace ashlar;\n" + lies.declarations() +
          "  search::basic_plan<" + std::to_string(plan.size()) +

@@ -10,7 +10,7 @@
 //
 // of n; those below 0 and from n on are padding. A window that begins beyond the last coordinate that
 // fits is no place: the rest of the division by the stride is left out. `covered` is what a rank with
-// some of the places reads, and so, less what it has, its halo (search/halo.hpp).
+// some of the places reads, and so, less what it has, its halo (step/halo.hpp).
 
 #include <ashlar/layout/split.hpp>
 

@@ -17,7 +17,7 @@
 //   all_to_all      p - 1      to - kept
 //   permute         1          to                           between pairs of ranks; p - 1 messages and
 //                                                           to - kept where shards do not map one to
-//                                                           one (plan/step.hpp tells which)
+//                                                           one (plan/redistribution_step.hpp tells which)
 //   slice, zero_pad 0          0                            local
 //
 // Multiplied with α and β this is table 2 of AutoDDL with two differences, both of them counts of

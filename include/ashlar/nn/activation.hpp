@@ -12,41 +12,11 @@
 
 namespace ashlar::nn {
 
-template <class T, int XRank, class Functor, class At>
-class placed_activation {
-  using input = input_of<T, XRank, At>;
-
- public:
-  explicit placed_activation(At const& at) : at_(at) {}
-
-  auto forward(input const& x, pass const& p) {
-    auto y = empty<T, XRank>(x.mesh(), x.extents(), at_.y());
-    map(x.mesh().processor(), device::value_of<Functor>{}, x.data(), x.local_elements(), y.data());
-    if (p.saves()) x_ = x;
-    return y;
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto dx = empty<T, XRank>(dy.mesh(), dy.extents(), at_.dx());
-    map(dy.mesh().processor(), device::gradient_of<Functor>{}, x_.data(), dy.data(),
-        x_.local_elements(), dx.data());
-    x_ = {};
-    return dx;
-  }
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  At at_;
-  input x_;
-};
-
 /// x of any extents -> y of the same, f(x) for each element. Communicates nothing of its own.
 template <class Functor>
 class activation {
  public:
-  template <int XRank>
-  static constexpr int y_rank = XRank;
+  static constexpr bool runs_on_devices = true;
 
   constexpr search::layer_spec spec(shape const& x) const {
     search::layer_spec s;
@@ -61,9 +31,20 @@ class activation {
     return s;
   }
 
-  template <class T, int XRank, class At, class Mesh>
-  auto place(Mesh const&, shape const&, At const& at, stream_counter&) const {
-    return placed_activation<T, XRank, Functor, At>(at);
+  template <class Call>
+  auto forward(Call const& c) const {
+    auto const& x = c.x();
+    auto y = c.make_y();
+    map(c.processor(), device::value_of<Functor>{}, x.data(), x.local_elements(), y.data());
+    return made(y, x);
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto const& x = c.template kept<0>();
+    auto dx = c.make_dx();
+    map(c.processor(), device::gradient_of<Functor>{}, x.data(), c.dy().data(), x.local_elements(),
+        dx.data());
+    return dx;
   }
 };
 

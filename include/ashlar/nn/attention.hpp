@@ -19,62 +19,10 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-template <class T, class At>
-class placed_attention {
-  using input = input_of<T, 4, At>;
-  using output = output_of<T, 4, At>;
-
- public:
-  placed_attention(At const& at, attention_mask mask) : at_(at), mask_(mask) {}
-
-  output forward(input const& x, pass const& p) {
-    auto const e = extents(x);
-    output y(x.mesh(), {x.extents()[0], x.extents()[1], x.extents()[2], e.head_dim},
-             as_value(at_.y()));
-    kept<accumulation_t<T>> log_sum_exp(x.mesh(), e.batch * e.heads * e.sequence);
-    attention_forward(x.mesh().processor(), x.mesh().memory(), x.data(), e, y.data(),
-                      log_sum_exp.data());
-    if (p.saves()) {
-      x_ = x;
-      y_ = y;
-      log_sum_exp_ = std::move(log_sum_exp);
-    }
-    return y;
-  }
-
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto const e = extents(x_);
-    auto dx = empty<T, 4>(dy.mesh(), x_.extents(), at_.dx());
-    attention_backward(dy.mesh().processor(), dy.mesh().memory(), dy.data(), x_.data(), y_.data(),
-                       log_sum_exp_.data(), e, dx.data());
-    x_ = {};
-    y_ = {};
-    log_sum_exp_ = {};
-    return dx;
-  }
-
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  device::attention_extents extents(input const& x) const {
-    return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3,
-            mask_ == attention_mask::causal};
-  }
-
-  At at_;
-  attention_mask mask_;
-  input x_;
-  output y_;
-  kept<accumulation_t<T>> log_sum_exp_;
-};
-
 /// [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]. Communicates nothing of its own.
 class attention_core {
  public:
-  template <int XRank>
-  static constexpr int y_rank = XRank;
+  static constexpr bool runs_on_devices = true;
 
   constexpr explicit attention_core(attention_mask mask = attention_mask::causal) : mask_(mask) {}
 
@@ -102,14 +50,33 @@ class attention_core {
     return s;
   }
 
-  template <class T, int XRank, class At, class Mesh>
-  auto place(Mesh const&, shape const&, At const& at, stream_counter&) const {
-    static_assert(XRank == 4,
+  template <class Call>
+  auto forward(Call const& c) const {
+    static_assert(Call::x_rank == 4,
                   "nn::attention_core: the input must be [batch, seq, heads, 3 head_dim].");
-    return placed_attention<T, At>(at, mask_);
+    auto const e = extents(c.x());
+    auto y = c.make_y();
+    kept<typename Call::accumulated> log_sum_exp(c.mesh(), e.batch * e.heads * e.sequence);
+    attention_forward(c.processor(), c.memory(), c.x().data(), e, y.data(), log_sum_exp.data());
+    return made(y, c.x(), y, std::move(log_sum_exp));
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto const& x = c.template kept<0>();
+    auto dx = c.make_dx();
+    attention_backward(c.processor(), c.memory(), c.dy().data(), x.data(),
+                       c.template kept<1>().data(), c.template kept<2>().data(), extents(x),
+                       dx.data());
+    return dx;
   }
 
  private:
+  template <class X>
+  device::attention_extents extents(X const& x) const {
+    return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3) / 3,
+            mask_ == attention_mask::causal};
+  }
+
   attention_mask mask_;
 };
 

@@ -73,9 +73,10 @@ class bottom_mlp {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const&, At const&, stream_counter&) const {
-    static_assert(XRank < 0,
+  static initial_values initial(int) { return all_equal(0); }
+  template <class Call>
+  auto forward(Call const&) const {
+    static_assert(Call::x_rank < 0,
                   "nn::bottom_mlp: only described, for the search: a model has no second "
                   "input. Place a net without it, such as nn::dlrm.");
   }

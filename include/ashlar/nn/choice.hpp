@@ -12,13 +12,15 @@
 //   statistic_from<K>() …_to<K>()   statistic K
 //
 // A cursor walks the plan while a net is placed: choice() of the current element, then advance.
-// recomputed() is that of the plan.
 //
-// Both say what the net computes on, processor_type, and so which tensors a layer takes: input_of<T,
-// Rank, At> is x, output_of<T, Rank, At> is y.
+// Both say what the net computes on, processor_type, and so which tensors a layer takes.
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 #include <ashlar/placement/tags.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
 namespace ashlar::nn {
@@ -58,35 +60,92 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-template <auto const& Plan, int Index, class Processor = device::host::processor>
+/// The placements of one parameter and of one statistic, as types.
+template <class Use, class Grad, class Store>
+struct typed_parameter {
+  using use = Use;
+  using grad = Grad;
+  using store = Store;
+};
+template <class From, class To>
+struct typed_statistic {
+  using from = From;
+  using to = To;
+};
+
+namespace detail {
+template <int K, class Tuple, class Otherwise,
+          bool Has = (std::size_t(K) < std::tuple_size_v<Tuple>)>
+struct element_or {
+  using type = std::tuple_element_t<std::size_t(K), Tuple>;
+};
+template <int K, class Tuple, class Otherwise>
+struct element_or<K, Tuple, Otherwise, false> {
+  using type = Otherwise;
+};
+}  // namespace detail
+
+/// A choice that the compiler knows. Elements of a plan whose choices are equal have one type.
+template <class X, class Y, class DY, class DX, class Parameters, class Statistics,
+          class Processor = device::host::processor>
 struct compile_time_choice {
   using processor_type = Processor;
+  /// Of a parameter that the layer turns out not to have, placements of a mesh without axes.
+  template <int K>
+  using parameter =
+      typename detail::element_or<K, Parameters, typed_parameter<sbp<>, sbp<>, sbp<>>>::type;
+  template <int K>
+  using statistic = std::tuple_element_t<std::size_t(K), Statistics>;
 
-  static constexpr auto x() { return tag_of<Plan[Index].x>{}; }
-  static constexpr auto y() { return tag_of<Plan[Index].y>{}; }
-  static constexpr auto dy() { return tag_of<Plan[Index].dy>{}; }
-  static constexpr auto dx() { return tag_of<Plan[Index].dx>{}; }
+  static constexpr auto x() { return X{}; }
+  static constexpr auto y() { return Y{}; }
+  static constexpr auto dy() { return DY{}; }
+  static constexpr auto dx() { return DX{}; }
   template <int K>
   static constexpr auto use() {
-    return tag_of<Plan[Index].parameters[K].use>{};
+    return typename parameter<K>::use{};
   }
   template <int K>
   static constexpr auto grad() {
-    return tag_of<Plan[Index].parameters[K].grad>{};
+    return typename parameter<K>::grad{};
   }
   template <int K>
   static constexpr auto store() {
-    return tag_of<Plan[Index].parameters[K].store>{};
+    return typename parameter<K>::store{};
   }
   template <int K>
   static constexpr auto statistic_from() {
-    return tag_of<Plan[Index].statistics[K].from>{};
+    return typename statistic<K>::from{};
   }
   template <int K>
   static constexpr auto statistic_to() {
-    return tag_of<Plan[Index].statistics[K].to>{};
+    return typename statistic<K>::to{};
   }
 };
+
+namespace detail {
+
+/// The type of element Index of a constexpr plan.
+template <auto const& Plan, int Index, class Processor>
+constexpr auto choice_of() {
+  constexpr auto const& c = Plan[Index];
+  auto const parameters = []<std::size_t... K>(std::index_sequence<K...>) {
+    return std::tuple<typed_parameter<tag_of<Plan[Index].parameters[int(K)].use>,
+                                      tag_of<Plan[Index].parameters[int(K)].grad>,
+                                      tag_of<Plan[Index].parameters[int(K)].store>>...>{};
+  }
+  (std::make_index_sequence<std::size_t(c.parameters.size())>{});
+  auto const statistics = []<std::size_t... K>(std::index_sequence<K...>) {
+    return std::tuple<typed_statistic<tag_of<Plan[Index].statistics[int(K)].from>,
+                                      tag_of<Plan[Index].statistics[int(K)].to>>...>{};
+  }
+  (std::make_index_sequence<std::size_t(c.statistics.size())>{});
+  return compile_time_choice<tag_of<Plan[Index].x>, tag_of<Plan[Index].y>, tag_of<Plan[Index].dy>,
+                             tag_of<Plan[Index].dx>, std::remove_const_t<decltype(parameters)>,
+                             std::remove_const_t<decltype(statistics)>, Processor>{};
+}
+
+}  // namespace detail
 
 /// Walks a plan that is a value.
 template <class Processor = device::host::processor>
@@ -98,7 +157,6 @@ struct run_time_cursor {
   int index = 0;
 
   run_time_choice<Processor> choice() const { return run_time_choice<Processor>((*plan)[index]); }
-  int recomputed() const { return plan->recomputed; }
   template <int Count>
   run_time_cursor advance() const {
     return {plan, index + Count};
@@ -113,20 +171,12 @@ struct compile_time_cursor {
   static constexpr bool is_static = true;
   static constexpr int index = Index;
 
-  static constexpr compile_time_choice<Plan, Index, Processor> choice() { return {}; }
-  static constexpr int recomputed() { return Plan.recomputed; }
+  static constexpr auto choice() { return detail::choice_of<Plan, Index, Processor>(); }
   template <int Count>
   static constexpr compile_time_cursor<Plan, Index + Count, Processor> advance() {
     return {};
   }
 };
-
-/// What a layer takes and what it makes, at a choice.
-template <class T, int Rank, class At>
-using input_of = tensor_for<T, Rank, decltype(std::declval<At>().x()), typename At::processor_type>;
-template <class T, int Rank, class At>
-using output_of =
-    tensor_for<T, Rank, decltype(std::declval<At>().y()), typename At::processor_type>;
 
 /// Names a constexpr plan for nn::place: nn::place<float>(net, mesh, nn::constant<plan>).
 template <auto const& Plan>

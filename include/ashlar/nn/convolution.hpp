@@ -33,90 +33,11 @@ struct convolution_options {
   bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
 };
 
-template <class T, class At>
-class placed_convolution {
-  using input = tensor_for<T, 4, decltype(std::declval<At>().x())>;
-  using weight = parameter_of<T, 4, 0, At>;
-  using bias_type = parameter_of<T, 1, 1, At>;
-
- public:
-  placed_convolution(At const& at, shape const& y, device::window const& w, weight kernel,
-                     std::optional<bias_type> bias)
-      : at_(at), y_extents_(y), window_(w), weight_(std::move(kernel)), bias_(std::move(bias)) {}
-
-  auto forward(input const& x, pass const& p) {
-    auto const w = weight_.use();
-    auto y = empty<T, 4>(x.mesh(), y_extents_, at_.y());
-    auto const e = extents(x, y.local_size(1));
-    if (bias_) {
-      auto const b = bias_->use();
-      for (std::int64_t i = 0; i < y.local_size(0) * e.outputs; ++i)
-        std::fill_n(y.data() + i * e.y_plane(), e.y_plane(), b.data()[i % e.outputs]);
-    }
-    buffer<T> workspace(x.mesh().memory(), device::host::convolution_workspace(e));
-    device::host::convolution_forward(static_cast<T const*>(x.data()),
-                                      static_cast<T const*>(w.data()), e, T(bias_ ? 1 : 0),
-                                      workspace.data(), y.data());
-    if (p.saves()) x_ = x;
-    return y;
-  }
-
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto const w = weight_.use();
-    auto dx = empty<T, 4>(dy.mesh(), x_.extents(), at_.dx());
-    add_gradients(dy, w.data(), dx.data());
-    return dx;
-  }
-  template <distributed DY>
-  void backward_without_dx(DY const& dy) {
-    add_gradients(dy, nullptr, nullptr);
-  }
-
-  template <class F>
-  void for_each_parameter(F f) {
-    f(weight_);
-    if (bias_) f(*bias_);
-  }
-
- private:
-  /// Adds to the parameters' gradients; makes dx unless it is null.
-  template <distributed DY>
-  void add_gradients(DY const& dy, T const* w, T* dx) {
-    auto const e = extents(x_, dy.local_size(1));
-    buffer<T> workspace(dy.mesh().memory(), device::host::convolution_workspace(e));
-    device::host::convolution_backward(static_cast<T const*>(dy.data()),
-                                       static_cast<T const*>(x_.data()), w, e, workspace.data(), dx,
-                                       weight_.pending().data());
-    if (bias_) {
-      T* const db = bias_->pending().data();
-      for (std::int64_t i = 0; i < dy.local_size(0) * e.outputs; ++i) {
-        T const* const plane = dy.data() + i * e.y_plane();
-        db[i % e.outputs] += device::host::reduce_sum<T>(
-            e.y_plane(), [plane](std::int64_t k) { return plane[k]; });
-      }
-    }
-    x_ = {};
-  }
-
-  device::host::convolution_extents extents(input const& x, std::int64_t outputs) const {
-    return {local_images(x), outputs, window_};
-  }
-
-  At at_;
-  shape y_extents_;
-  device::window window_;
-  weight weight_;
-  std::optional<bias_type> bias_;
-  input x_;
-};
-
 /// x [batch, in, height, width] -> y [batch, out, h', w'].
 class convolution {
  public:
   static constexpr int x_rank = 4;
-  template <int XRank>
-  static constexpr int y_rank = XRank;
+  using parameters = ranks<4, 1>;
 
   /// Throws ashlar::error unless channels, kernel and stride are positive and padding is not negative.
   constexpr convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
@@ -148,6 +69,10 @@ class convolution {
     // The matrix of im2col is written, and its gradient read, besides x and y.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
+    // The gradient of the weight takes one product, and no col2im.
+    s.backward = search::backward_form::separable;
+    s.gradient_flops = s.backward_flops / 2;
+    s.gradient_values = s.backward_values / 2;
     s.saved_values = static_cast<double>(x.elements());
     // A strip of im2col, whatever channels are here.
     auto const row = window * static_cast<double>(s.y[3]);
@@ -160,29 +85,69 @@ class convolution {
     return s;
   }
 
-  /// One product less and no col2im, and the weight is not read backward.
-  constexpr search::layer_spec spec_without_dx(shape const& x) const {
-    auto s = spec(x);
-    s.backward_flops /= 2;
-    s.backward_values /= 2;
-    s.parameters[0].in_backward = false;
-    return s;
+  initial_values initial(int k) const {
+    if (k == 1) return all_equal(0);
+    return normal_deviates(
+        std::sqrt(2.0 / static_cast<double>(weight_extents().elements() / out_)));
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
-    static_assert(XRank == 4,
+  template <class Call>
+  auto forward(Call const& c) const {
+    static_assert(Call::x_rank == 4,
                   "nn::convolution: the input must be images, [batch, channels, height, width].");
-    double const deviation = std::sqrt(2.0 /
-                                       static_cast<double>(weight_extents().elements() / out_));
-    auto w = random_parameter<T, 4, 0>("weight", m, weight_extents(), at, deviation, streams.seed,
-                                       streams.next++);
-    std::optional<parameter_of<T, 1, 1, At>> b;
-    if (bias_) b.emplace(constant_parameter<T, 1, 1>("bias", m, shape{out_}, at, T(0)));
-    return placed_convolution<T, At>(at, spec(x).y, window_, std::move(w), std::move(b));
+    using T = typename Call::value_type;
+    auto const& x = c.x();
+    auto const w = c.template parameter<0>();
+    auto y = c.make_y();
+    auto const e = extents(x, y.local_size(1));
+    if (bias_) {
+      auto const b = c.template parameter<1>();
+      for (std::int64_t i = 0; i < y.local_size(0) * e.outputs; ++i)
+        std::fill_n(y.data() + i * e.y_plane(), e.y_plane(), b.data()[i % e.outputs]);
+    }
+    buffer<T> workspace(c.memory(), device::host::convolution_workspace(e));
+    device::host::convolution_forward(static_cast<T const*>(x.data()),
+                                      static_cast<T const*>(w.data()), e, T(bias_ ? 1 : 0),
+                                      workspace.data(), y.data());
+    return made(y, x);
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto const w = c.template parameter<0>();
+    auto dx = c.make_dx();
+    add_gradients(c, static_cast<typename Call::value_type const*>(w.data()), dx.data());
+    return dx;
+  }
+  template <class Call>
+  void weight_gradient(Call const& c) const {
+    using T = typename Call::value_type;
+    add_gradients(c, static_cast<T const*>(nullptr), static_cast<T*>(nullptr));
   }
 
  private:
+  /// Adds to the parameters' gradients; makes dx unless it is null.
+  template <class Call, class T>
+  void add_gradients(Call const& c, T const* w, T* dx) const {
+    auto const& dy = c.dy();
+    auto const& x = c.template kept<0>();
+    auto const e = extents(x, dy.local_size(1));
+    buffer<T> workspace(c.memory(), device::host::convolution_workspace(e));
+    device::host::convolution_backward(static_cast<T const*>(dy.data()),
+                                       static_cast<T const*>(x.data()), w, e, workspace.data(), dx,
+                                       c.template gradient<0>().data());
+    if (!bias_) return;
+    T* const db = c.template gradient<1>().data();
+    for (std::int64_t i = 0; i < dy.local_size(0) * e.outputs; ++i) {
+      T const* const plane = dy.data() + i * e.y_plane();
+      db[i % e.outputs] += device::host::reduce_sum<T>(
+          e.y_plane(), [plane](std::int64_t k) { return plane[k]; });
+    }
+  }
+  template <class X>
+  device::host::convolution_extents extents(X const& x, std::int64_t outputs) const {
+    return {local_images(x), outputs, window_};
+  }
+
   constexpr shape weight_extents() const { return {out_, in_, window_.extent, window_.extent}; }
 
   std::int64_t in_, out_;

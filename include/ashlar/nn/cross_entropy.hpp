@@ -13,118 +13,38 @@
 // the plan and priced like every other move.
 
 #include <ashlar/device/host/operations.hpp>
-#include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
-
-/// What this rank knows of a batch's loss; sums over all ranks give the batch's.
-struct loss_share {
-  double sum = 0;  ///< of the losses of the rows that this rank speaks for
-};
-
-template <class T, int XRank, class At>
-class placed_cross_entropy {
-  using A = accumulation_t<T>;
-  using processor = typename At::processor_type;
-  using input = input_of<T, XRank, At>;
-  using rows_of =
-      tensor_for<A, XRank - 1, decltype(std::declval<At>().template statistic_to<0>()), processor>;
-
- public:
-  placed_cross_entropy(At const& at, std::int64_t classes) : at_(at), classes_(classes) {}
-
-  /// Throws ashlar::error if a target is not below the number of classes.
-  void check_targets(std::span<std::int32_t const> targets) const {
-    for (auto const target : targets)
-      if (target >= classes_)
-        throw error("nn::softmax_cross_entropy", "target " + std::to_string(target) +
-                                                     " is none of the " + std::to_string(classes_) +
-                                                     " classes.");
-  }
-
-  /// Adds this rank's share of the summed loss to *total, in the processor's memory. `targets` lie
-  /// whole on every rank; `scale` multiplies the gradient (1 / rows of the step).
-  template <distributed Logits, distributed Targets>
-  void forward(Logits const& logits, Targets const& targets, double scale, double* total) {
-    x_ = redistribute(logits, at_.x());
-    targets_ = redistribute(targets.as_dynamic(), rows_placement());
-    scale_ = scale;
-    auto const& m = x_.mesh();
-    auto const& on = m.processor();
-    shape rows_extents, pair_extents;
-    for (int d = 0; d + 1 < XRank; ++d) {
-      rows_extents.extent.push_back(x_.extents()[d]);
-      pair_extents.extent.push_back(x_.extents()[d]);
-    }
-    pair_extents.extent.push_back(2);
-    std::int64_t const columns = x_.local_size(XRank - 1);
-    std::int64_t rows = 1;
-    for (int d = 0; d + 1 < XRank; ++d) rows *= x_.local_size(d);
-
-    auto local_maximum = empty<A, XRank - 1>(m, rows_extents, at_.template statistic_from<0>());
-    row_max(on, x_.data(), rows, columns, local_maximum.data());
-    maximum_ = redistribute(local_maximum, at_.template statistic_to<0>());
-
-    auto local_pair = empty<A, XRank>(m, pair_extents, at_.template statistic_from<1>());
-    buffer<A> columns_of(m.memory(), 2 * rows);  // sums, then target logits
-    A* const sum = columns_of.data();
-    A* const own = sum + rows;
-    row_exp_sum(on, x_.data(), maximum_.data(), rows, columns, sum);
-    cross_entropy_target_logit(on, x_.data(), targets_.data(), rows, columns,
-                               x_.local_box()[XRank - 1].begin, own);
-    copy_rows(on, rows, sum, 1, local_pair.data(), 2);
-    copy_rows(on, rows, own, 1, local_pair.data() + 1, 2);
-    auto const pair = redistribute(local_pair, at_.template statistic_to<1>());
-    sum_ = kept<A>(m, rows);
-    copy_rows(on, rows, pair.data(), 2, sum_.data(), 1);
-    copy_rows(on, rows, pair.data() + 1, 2, own, 1);
-    if (!is_representative(as_value(at_.y()), m.here())) return;
-    buffer<A> losses(m.memory(), rows);
-    cross_entropy_loss(on, maximum_.data(), sum_.data(), own, targets_.data(), rows, losses.data());
-    add_sum(on, m.memory(), losses.data(), rows, total);
-  }
-
-  /// The gradient of the logits, times the scale of forward().
-  auto backward() {
-    auto dx = empty<T, XRank>(x_.mesh(), x_.extents(), at_.dx());
-    cross_entropy_gradient(x_.mesh().processor(), x_.data(), targets_.data(), maximum_.data(),
-                           sum_.data(), sum_.size(), x_.local_size(XRank - 1),
-                           x_.local_box()[XRank - 1].begin, A(scale_), dx.data());
-    x_ = {};
-    maximum_ = {};
-    sum_ = {};
-    return dx;
-  }
-
- private:
-  /// One value a row, `from` and `to` elements apart.
-  static void copy_rows(processor const& on, std::int64_t rows, A const* source, std::int64_t from,
-                        A* target, std::int64_t to) {
-    copy_strided(on, 1, &rows, source, &from, target, &to);
-  }
-
-  /// Where the targets of the local rows are: as the logits, the class dim aside.
-  placement rows_placement() const {
-    placement p = as_value(at_.x());
-    for (int a = 0; a < p.axes(); ++a)
-      if (p[a].is_split_of(XRank - 1)) p.axis[a] = broadcast();
-    return p;
-  }
-
-  At at_;
-  std::int64_t classes_;
-  input x_;
-  tensor<std::int32_t, XRank - 1, dynamic, processor> targets_;
-  rows_of maximum_;
-  kept<A> sum_;
-  double scale_ = 1;
-};
 
 /// logits [.., classes] and one target per row -> the loss. Communicates, where the classes are split,
 /// one value per row to find the maxima, then two per row to be summed.
 class softmax_cross_entropy {
  public:
+  static constexpr bool runs_on_devices = true;
+  static constexpr bool is_loss = true;
+  template <class T>
+  using target = std::int32_t;
+  template <int XRank>
+  static constexpr int target_rank = XRank - 1;
+  template <int XRank>
+  using statistics = ranks<XRank - 1, XRank>;
+
+  static constexpr shape target_extents(shape const& x) {
+    shape rows = x;
+    rows.extent.pop_back();
+    return rows;
+  }
+  /// Throws ashlar::error if a target is not below the number of classes.
+  static void check_targets(std::span<std::int32_t const> targets, shape const& x) {
+    auto const classes = x[x.rank() - 1];
+    for (auto const target : targets)
+      if (target >= classes)
+        throw error("nn::softmax_cross_entropy", "target " + std::to_string(target) +
+                                                     " is none of the " + std::to_string(classes) +
+                                                     " classes.");
+  }
+
   constexpr search::layer_spec spec(shape const& x) const {
     if (x.rank() < 2)
       throw error("nn::softmax_cross_entropy",
@@ -147,9 +67,97 @@ class softmax_cross_entropy {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(At const& at, std::int64_t classes) const {
-    return placed_cross_entropy<T, XRank, At>(at, classes);
+  /// The row maxima of this rank's part of the logits, the sums of exponentials with the targets' logits,
+  /// and the loss: parts between which the first two are reduced.
+  template <int Part, class Call>
+  auto forward(Call const& c) const {
+    if constexpr (Part == 0) return local_maxima(c);
+    else if constexpr (Part == 1) return local_sums(c);
+    else return loss(c);
+  }
+
+  /// The gradient of the logits, times the scale of the batch.
+  template <class Call>
+  auto backward(Call const& c) const {
+    using A = typename Call::accumulated;
+    auto const& x = c.template kept<0>();
+    auto const& sum = c.template kept<3>();
+    auto dx = c.make_dx();
+    cross_entropy_gradient(c.processor(), x.data(), c.template kept<1>().data(),
+                           c.template kept<2>().data(), sum.data(), sum.size(), columns_of(x),
+                           first_class(x), A(c.template kept<4>()), dx.data());
+    return dx;
+  }
+
+ private:
+  template <class Call>
+  static auto local_maxima(Call const& c) {
+    auto maxima = c.template make_statistic<0>();
+    row_max(c.processor(), c.x().data(), rows_of(c.x()), columns_of(c.x()), maxima.data());
+    return maxima;
+  }
+  template <class Call>
+  static auto local_sums(Call const& c) {
+    using A = typename Call::accumulated;
+    auto const& x = c.x();
+    auto const& on = c.processor();
+    std::int64_t const rows = rows_of(x), columns = columns_of(x);
+    auto const maximum = c.template statistic<0>();
+    auto const targets = targets_of(c);
+    auto pair = c.template make_statistic<1>();
+    buffer<A> parts(c.memory(), 2 * rows);  // sums, then target logits
+    A* const sum = parts.data();
+    A* const own = sum + rows;
+    row_exp_sum(on, x.data(), maximum.data(), rows, columns, sum);
+    cross_entropy_target_logit(on, x.data(), targets.data(), rows, columns, first_class(x), own);
+    copy_rows(on, rows, sum, 1, pair.data(), 2);
+    copy_rows(on, rows, own, 1, pair.data() + 1, 2);
+    return pair;
+  }
+  template <class Call>
+  static auto loss(Call const& c) {
+    using A = typename Call::accumulated;
+    auto const& x = c.x();
+    auto const& on = c.processor();
+    std::int64_t const rows = rows_of(x);
+    auto const maximum = c.template statistic<0>();
+    auto const pair = c.template statistic<1>();
+    auto const targets = targets_of(c);
+    kept<A> sum(c.mesh(), rows);
+    copy_rows(on, rows, pair.data(), 2, sum.data(), 1);
+    if (is_representative(as_value(c.at().y()), c.mesh().here())) {
+      buffer<A> own(c.memory(), rows), losses(c.memory(), rows);
+      copy_rows(on, rows, pair.data() + 1, 2, own.data(), 1);
+      cross_entropy_loss(on, maximum.data(), sum.data(), own.data(), targets.data(), rows,
+                         losses.data());
+      add_sum(on, c.memory(), losses.data(), rows, c.total());
+    }
+    return made(no_output{}, x, targets, maximum, std::move(sum), c.scale());
+  }
+
+  template <class Call>
+  static auto targets_of(Call const& c) {
+    return c.template targets<std::int32_t, Call::x_rank - 1>();
+  }
+  template <class X>
+  static std::int64_t rows_of(X const& x) {
+    std::int64_t rows = 1;
+    for (int d = 0; d + 1 < X::rank; ++d) rows *= x.local_size(d);
+    return rows;
+  }
+  template <class X>
+  static std::int64_t columns_of(X const& x) {
+    return x.local_size(X::rank - 1);
+  }
+  template <class X>
+  static std::int64_t first_class(X const& x) {
+    return x.local_box()[X::rank - 1].begin;
+  }
+  /// One value a row, `from` and `to` elements apart.
+  template <class Processor, class A>
+  static void copy_rows(Processor const& on, std::int64_t rows, A const* source, std::int64_t from,
+                        A* target, std::int64_t to) {
+    copy_strided(on, 1, &rows, source, &from, target, &to);
   }
 };
 

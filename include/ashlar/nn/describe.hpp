@@ -3,8 +3,8 @@
 
 #pragma once
 
-// From a net and a batch to the problem that the search solves. The loss, softmax cross-entropy, is
-// the last element; nets are written without it.
+// From a net and a batch to the problem that the search solves. A net that does not end in a loss of its
+// own (loss.hpp) gets softmax cross-entropy as its last element.
 //
 //   nn::describe(net, nn::token_batch{8, 256})          ids [8, 256], float
 //   nn::describe<double>(net, nn::feature_batch{64, 784})
@@ -66,14 +66,22 @@ constexpr int batch_rank() {
   else return 2;
 }
 
+/// The net with its loss: itself if it ends in one, else followed by softmax_cross_entropy.
+template <class Net>
+constexpr auto with_loss(Net const& net) {
+  if constexpr (ends_in_loss<Net>) return net;
+  else return chain(net, softmax_cross_entropy());
+}
+
 /// The problem of placing `net`, trained with elements of type T on micro-batches of these input
 /// extents. `optimizer_states`: values that the optimizer keeps per parameter (memory only).
 /// Throws ashlar::error where layers do not fit each other.
 template <class T = float, class Layer>
 constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
                         int optimizer_states = 2) {
-  constexpr int elements = element_count<Layer>();
-  search::basic_problem<(elements < 0 ? search::dynamic_size : elements + 1)> problem;
+  auto const whole = with_loss(net);
+  constexpr int elements = element_count<decltype(with_loss(net))>();
+  search::basic_problem<(elements < 0 ? search::dynamic_size : elements)> problem;
   problem.element_size = static_cast<int>(sizeof(T));
   problem.accumulation_size = static_cast<int>(sizeof(accumulation_t<T>));
   problem.micro_batches = micro_batches;
@@ -84,7 +92,7 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   if (micro_batches < 1)
     throw error("nn::describe", "a step has " + std::to_string(micro_batches) +
                                     " micro-batches; it needs 1 or more.");
-  problem.add(softmax_cross_entropy().spec(describe_into(net, problem, input)));
+  describe_into(whole, problem, input);
   return problem;
 }
 /// The same for the extents and micro-batches of a batch. Requires that it is of the kind that the net

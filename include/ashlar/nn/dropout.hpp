@@ -22,61 +22,11 @@ void drop(Processor const& on, T const* x, std::int64_t count, double p, std::ui
 
 namespace ashlar::nn {
 
-template <class T, int XRank, class At>
-class placed_dropout {
-  using input = input_of<T, XRank, At>;
-
- public:
-  placed_dropout(At const& at, double p, std::uint64_t layer) : at_(at), p_(p), layer_(layer) {}
-
-  auto forward(input const& x, pass const& p) {
-    pass_ = p;
-    auto y = empty<T, XRank>(x.mesh(), x.extents(), at_.y());
-    apply(x, y);
-    return y;
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto dx = empty<T, XRank>(dy.mesh(), dy.extents(), at_.dx());
-    apply(dy, dx);
-    return dx;
-  }
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  template <class From, class To>
-  void apply(From const& from, To& to) const {
-    auto const& on = from.mesh().processor();
-    T const* const begin = from.data();
-    if (!pass_.training || p_ == 0) {
-      copy_elements(on, begin, from.local_elements(), to.data());
-      return;
-    }
-    if (from.mesh().is_captured())
-      throw error("nn::dropout", "a CUDA graph would drop the same elements at each replay. Train "
-                                 "with p = 0, or without trainer_options.graph.");
-    std::uint64_t const stream = (layer_ << 40) + static_cast<std::uint64_t>(
-                                                      pass_.number);  // no two masks share one
-    ashlar::detail::for_each_global_run(
-        from.extents(), from.local_box(), begin,
-        [&](std::int64_t first, std::int64_t count, T const* source) {
-          ashlar::detail::drop(on, source, count, p_, pass_.seed, stream, first,
-                               to.data() + (source - begin));
-        });
-  }
-
-  At at_;
-  double p_;
-  std::uint64_t layer_;
-  pass pass_;
-};
-
 /// x of any extents -> y of the same. Communicates nothing of its own.
 class dropout {
  public:
-  template <int XRank>
-  static constexpr int y_rank = XRank;
+  static constexpr bool runs_on_devices = true;
+  static constexpr int streams = 1;
 
   constexpr explicit dropout(double p) : p_(p) {
     if (!(p >= 0 && p < 1)) throw error("nn::dropout", "the probability must be in [0, 1).");
@@ -91,12 +41,49 @@ class dropout {
     return s;
   }
 
-  template <class T, int XRank, class At, class Mesh>
-  auto place(Mesh const&, shape const&, At const& at, stream_counter& streams) const {
-    return placed_dropout<T, XRank, At>(at, p_, 1 + streams.next++);
+  template <class Call>
+  auto forward(Call const& c) const {
+    auto y = c.make_y();
+    mask const m{c.pass(), 1 + c.stream()};
+    apply(c, m, c.x(), y);
+    return made(y, m);
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto dx = c.make_dx();
+    apply(c, c.template kept<0>(), c.dy(), dx);
+    return dx;
   }
 
  private:
+  /// What a mask is drawn from.
+  struct mask {
+    nn::pass pass;
+    std::uint64_t layer;
+  };
+
+  template <class Call, class From, class To>
+  void apply(Call const& c, mask const& m, From const& from, To& to) const {
+    using T = typename Call::value_type;
+    auto const& on = c.processor();
+    T const* const begin = from.data();
+    if (!m.pass.training || p_ == 0) {
+      copy_elements(on, begin, from.local_elements(), to.data());
+      return;
+    }
+    if (c.mesh().is_captured())
+      throw error("nn::dropout", "a CUDA graph would drop the same elements at each replay. Train "
+                                 "with p = 0, or without trainer_options.graph.");
+    std::uint64_t const stream = (m.layer << 40) + static_cast<std::uint64_t>(
+                                                       m.pass.number);  // no two masks share one
+    ashlar::detail::for_each_global_run(
+        from.extents(), from.local_box(), begin,
+        [&](std::int64_t first, std::int64_t count, T const* source) {
+          ashlar::detail::drop(on, source, count, p_, m.pass.seed, stream, first,
+                               to.data() + (source - begin));
+        });
+  }
+
   double p_;
 };
 

@@ -19,66 +19,11 @@
 
 namespace ashlar::nn {
 
-template <class T, class At>
-class placed_embedding_tables {
-  using input = tensor_for<std::int32_t, 2, decltype(std::declval<At>().x())>;
-  using values_type = parameter_of<T, 3, 0, At>;
-
- public:
-  placed_embedding_tables(At const& at, shape const& y, values_type values)
-      : at_(at), y_extents_(y), values_(std::move(values)) {}
-
-  /// Throws ashlar::error if an id is in no row.
-  void check(std::span<std::int32_t const> ids) const {
-    auto const rows = values_.value().extents()[1];
-    for (auto const id : ids)
-      if (id < 0 || id >= rows)
-        throw error("nn::embedding_tables", "id " + std::to_string(id) + " is outside the " +
-                                                std::to_string(rows) + " rows of a table.");
-  }
-
-  auto forward(input const& ids, pass const& p) {
-    auto const values = values_.use();
-    auto y = empty<T, 3>(ids.mesh(), y_extents_, at_.y());
-    std::int32_t const* const id = ids.data();
-    device::host::embedding_tables_forward(static_cast<T const*>(values.data()), id,
-                                           extents(ids, values), y.data());
-    if (p.saves()) ids_ = ids;
-    return y;
-  }
-
-  /// Ids have no gradient; returns them so that a chain has something to pass on.
-  template <distributed DY>
-  input backward(DY const& dy) {
-    auto& values = values_.pending();
-    std::int32_t const* const id = ids_.data();
-    device::host::embedding_tables_backward(static_cast<T const*>(dy.data()), id,
-                                            extents(ids_, values), values.data());
-    return std::move(ids_);
-  }
-
-  template <class F>
-  void for_each_parameter(F f) {
-    f(values_);
-  }
-
- private:
-  template <class Values>
-  static device::host::table_extents extents(input const& ids, Values const& values) {
-    auto const& rows = values.local_box()[1];
-    return {ids.local_size(0), ids.local_size(1), rows.size, rows.begin, values.local_size(2)};
-  }
-
-  At at_;
-  shape y_extents_;
-  values_type values_;
-  input ids_;
-};
-
 /// ids [batch, tables] -> [batch, tables, features]. Throws ashlar::error for ids outside a table.
 class embedding_tables {
  public:
   static constexpr bool takes_tokens = true;
+  using parameters = ranks<3>;
   template <int XRank>
   static constexpr int y_rank = XRank + 1;
 
@@ -103,21 +48,53 @@ class embedding_tables {
     s.rows = embedding_tables_training_rows();
     s.forward_values = 2 * static_cast<double>(s.y.elements());
     s.backward_values = 3 * static_cast<double>(s.y.elements());
+    s.backward = search::backward_form::gradients_only;
+    s.gradient_values = s.backward_values;
     s.saved_values = static_cast<double>(x.elements());
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
-    static_assert(XRank == 2, "nn::embedding_tables: the input must be [batch, tables].");
-    double const deviation = 1 / std::sqrt(static_cast<double>(extents_[1]));
-    return placed_embedding_tables<T, At>(at, spec(x).y,
-                                          random_parameter<T, 3, 0>("values", m, extents_, at,
-                                                                    deviation, streams.seed,
-                                                                    streams.next++));
+  initial_values initial(int) const {
+    return normal_deviates(1 / std::sqrt(static_cast<double>(extents_[1])));
+  }
+
+  /// Throws ashlar::error if an id is in no row.
+  void check(std::span<std::int32_t const> ids) const {
+    for (auto const id : ids)
+      if (id < 0 || id >= extents_[1])
+        throw error("nn::embedding_tables", "id " + std::to_string(id) + " is outside the " +
+                                                std::to_string(extents_[1]) + " rows of a table.");
+  }
+
+  template <class Call>
+  auto forward(Call const& c) const {
+    static_assert(Call::x_rank == 2, "nn::embedding_tables: the input must be [batch, tables].");
+    auto const values = c.template parameter<0>();
+    auto y = c.make_y();
+    device::host::embedding_tables_forward(constant(values), constant(c.x()),
+                                           of_shards(c.x(), values), y.data());
+    return made(y, c.x());
+  }
+  /// Ids have no gradient.
+  template <class Call>
+  void weight_gradient(Call const& c) const {
+    auto const& ids = c.template kept<0>();
+    auto const& values = c.template gradient<0>();
+    device::host::embedding_tables_backward(constant(c.dy()), constant(ids), of_shards(ids, values),
+                                            values.data());
   }
 
  private:
+  template <class Tensor>
+  static auto constant(Tensor const& t) {
+    return static_cast<typename Tensor::value_type const*>(t.data());
+  }
+  template <class Ids, class Values>
+  static device::host::table_extents of_shards(Ids const& ids, Values const& values) {
+    auto const& rows = values.local_box()[1];
+    return {ids.local_size(0), ids.local_size(1), rows.size, rows.begin, values.local_size(2)};
+  }
+
   shape extents_;
 };
 

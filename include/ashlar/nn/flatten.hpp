@@ -16,36 +16,10 @@
 
 namespace ashlar::nn {
 
-template <class T, int XRank, class At>
-class placed_flatten {
-  using input = input_of<T, XRank, At>;
-
- public:
-  placed_flatten(At const& at, shape const& x, shape const& y)
-      : at_(at), x_extents_(x), y_extents_(y) {}
-
-  auto forward(input const& x, pass const&) {
-    auto y = empty<T, 2>(x.mesh(), y_extents_, at_.y());
-    copy_elements(x.mesh().processor(), x.data(), x.local_elements(), y.data());
-    return y;
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto dx = empty<T, XRank>(dy.mesh(), x_extents_, at_.dx());
-    copy_elements(dy.mesh().processor(), dy.data(), dy.local_elements(), dx.data());
-    return dx;
-  }
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  At at_;
-  shape x_extents_, y_extents_;
-};
-
 /// x [batch, a, b, ..] -> [batch, a b ..]. Communicates nothing of its own.
 class flatten {
  public:
+  static constexpr bool runs_on_devices = true;
   template <int XRank>
   static constexpr int y_rank = 2;
 
@@ -62,9 +36,17 @@ class flatten {
     return s;
   }
 
-  template <class T, int XRank, class At, class Mesh>
-  auto place(Mesh const&, shape const& x, At const& at, stream_counter&) const {
-    return placed_flatten<T, XRank, At>(at, x, spec(x).y);
+  template <class Call>
+  auto forward(Call const& c) const {
+    auto y = c.make_y();
+    copy_elements(c.processor(), c.x().data(), c.x().local_elements(), y.data());
+    return y;
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto dx = c.make_dx();
+    copy_elements(c.processor(), c.dy().data(), c.dy().local_elements(), dx.data());
+    return dx;
   }
 };
 

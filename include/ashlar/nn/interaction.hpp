@@ -18,49 +18,6 @@
 
 namespace ashlar::nn {
 
-template <class T, class At>
-class placed_interaction {
-  using input = tensor_for<T, 3, decltype(std::declval<At>().x())>;
-
- public:
-  placed_interaction(At const& at, shape const& y, bool keeps)
-      : at_(at), y_extents_(y), keeps_(keeps) {}
-
-  auto forward(input const& x, pass const& p) {
-    auto y = empty<T, 2>(x.mesh(), y_extents_, at_.y());
-    auto const e = extents(x);
-    buffer<T> workspace(x.mesh().memory(), device::host::interaction_workspace(e));
-    device::host::interaction_forward(static_cast<T const*>(x.data()), e, workspace.data(),
-                                      y.data());
-    if (p.saves()) x_ = x;
-    return y;
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto dx = empty<T, 3>(dy.mesh(), x_.extents(), at_.dx());
-    auto const e = extents(x_);
-    buffer<T> workspace(dy.mesh().memory(), device::host::interaction_workspace(e));
-    device::host::interaction_backward(static_cast<T const*>(dy.data()),
-                                       static_cast<T const*>(x_.data()), e, workspace.data(),
-                                       dx.data());
-    x_ = {};
-    return dx;
-  }
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  device::host::interaction_extents extents(input const& x) const {
-    return {x.local_size(0), x.local_size(1), x.local_size(2), keeps_ ? x.extents()[2] : 0,
-            x.local_box()[2].begin};
-  }
-
-  At at_;
-  shape y_extents_;
-  bool keeps_;
-  input x_;
-};
-
 /// x [batch, n, d] -> [batch, n (n - 1) / 2], or d more if the first vector is kept.
 class interaction {
  public:
@@ -92,13 +49,38 @@ class interaction {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const& x, At const& at, stream_counter&) const {
-    static_assert(XRank == 3, "nn::interaction: the input must be [batch, vectors, features].");
-    return placed_interaction<T, At>(at, spec(x).y, keeps_);
+  template <class Call>
+  auto forward(Call const& c) const {
+    static_assert(Call::x_rank == 3,
+                  "nn::interaction: the input must be [batch, vectors, features].");
+    using T = typename Call::value_type;
+    auto const e = extents(c.x());
+    auto y = c.make_y();
+    buffer<T> workspace(c.memory(), device::host::interaction_workspace(e));
+    device::host::interaction_forward(static_cast<T const*>(c.x().data()), e, workspace.data(),
+                                      y.data());
+    return made(y, c.x());
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    using T = typename Call::value_type;
+    auto const& x = c.template kept<0>();
+    auto const e = extents(x);
+    auto dx = c.make_dx();
+    buffer<T> workspace(c.memory(), device::host::interaction_workspace(e));
+    device::host::interaction_backward(static_cast<T const*>(c.dy().data()),
+                                       static_cast<T const*>(x.data()), e, workspace.data(),
+                                       dx.data());
+    return dx;
   }
 
  private:
+  template <class X>
+  device::host::interaction_extents extents(X const& x) const {
+    return {x.local_size(0), x.local_size(1), x.local_size(2), keeps_ ? x.extents()[2] : 0,
+            x.local_box()[2].begin};
+  }
+
   bool keeps_;
 };
 

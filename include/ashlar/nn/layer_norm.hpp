@@ -11,68 +11,11 @@
 
 namespace ashlar::nn {
 
-template <class T, int XRank, class At>
-class placed_layer_norm {
-  using input = input_of<T, XRank, At>;
-  using gain_type = parameter_of<T, 1, 0, At>;
-  using bias_type = parameter_of<T, 1, 1, At>;
-  using A = accumulation_t<T>;
-  static constexpr double epsilon = 1e-5;
-
- public:
-  placed_layer_norm(At const& at, gain_type gain, bias_type bias)
-      : at_(at), gain_(std::move(gain)), bias_(std::move(bias)) {}
-
-  auto forward(input const& x, pass const& p) {
-    auto const gain = gain_.use();
-    auto const bias = bias_.use();
-    auto y = empty<T, XRank>(x.mesh(), x.extents(), at_.y());
-    std::int64_t const columns = x.extents()[XRank - 1];
-    std::int64_t const rows = columns == 0 ? 0 : x.local_elements() / columns;
-    kept<A> mean(x.mesh(), rows), rstd(x.mesh(), rows);
-    layer_norm_forward(x.mesh().processor(), x.data(), gain.data(), bias.data(), rows, columns,
-                       A(epsilon), y.data(), mean.data(), rstd.data());
-    if (p.saves()) {
-      x_ = x;
-      mean_ = std::move(mean);
-      rstd_ = std::move(rstd);
-    }
-    return y;
-  }
-
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto const gain = gain_.use();
-    auto dx = empty<T, XRank>(dy.mesh(), dy.extents(), at_.dx());
-    layer_norm_backward(dy.mesh().processor(), dy.mesh().memory(), dy.data(), x_.data(),
-                        mean_.data(), rstd_.data(), gain.data(), mean_.size(),
-                        dy.extents()[XRank - 1], dx.data(), gain_.pending().data(),
-                        bias_.pending().data());
-    x_ = {};
-    mean_ = {};
-    rstd_ = {};
-    return dx;
-  }
-
-  template <class F>
-  void for_each_parameter(F f) {
-    f(gain_);
-    f(bias_);
-  }
-
- private:
-  At at_;
-  gain_type gain_;
-  bias_type bias_;
-  input x_;
-  kept<A> mean_, rstd_;
-};
-
 /// x [.., features] -> y of the same extents. Communicates nothing of its own: rows are whole.
 class layer_norm {
  public:
-  template <int XRank>
-  static constexpr int y_rank = XRank;
+  static constexpr bool runs_on_devices = true;
+  using parameters = ranks<1, 1>;
 
   constexpr explicit layer_norm(std::int64_t features) : features_(features) {}
 
@@ -91,14 +34,35 @@ class layer_norm {
     return s;
   }
 
-  template <class T, int XRank, class At, class Mesh>
-  auto place(Mesh const& m, shape const&, At const& at, stream_counter&) const {
-    return placed_layer_norm<T, XRank, At>(
-        at, constant_parameter<T, 1, 0>("gain", m, {features_}, at, T(1)),
-        constant_parameter<T, 1, 1>("bias", m, {features_}, at, T(0)));
+  static initial_values initial(int k) { return all_equal(k == 0 ? 1 : 0); }
+
+  template <class Call>
+  auto forward(Call const& c) const {
+    using A = typename Call::accumulated;
+    auto const& x = c.x();
+    auto const gain = c.template parameter<0>();
+    auto const bias = c.template parameter<1>();
+    auto y = c.make_y();
+    std::int64_t const rows = features_ == 0 ? 0 : x.local_elements() / features_;
+    kept<A> mean(c.mesh(), rows), rstd(c.mesh(), rows);
+    layer_norm_forward(c.processor(), x.data(), gain.data(), bias.data(), rows, features_,
+                       A(epsilon), y.data(), mean.data(), rstd.data());
+    return made(y, x, std::move(mean), std::move(rstd));
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto const& mean = c.template kept<1>();
+    auto const& rstd = c.template kept<2>();
+    auto const gain = c.template parameter<0>();
+    auto dx = c.make_dx();
+    layer_norm_backward(c.processor(), c.memory(), c.dy().data(), c.template kept<0>().data(),
+                        mean.data(), rstd.data(), gain.data(), mean.size(), features_, dx.data(),
+                        c.template gradient<0>().data(), c.template gradient<1>().data());
+    return dx;
   }
 
  private:
+  static constexpr double epsilon = 1e-5;
   std::int64_t features_;
 };
 

@@ -18,80 +18,13 @@
 
 namespace ashlar::nn {
 
-template <class T, int XRank, int In, int Out, class At>
-class placed_linear {
-  static constexpr int lead = XRank - In;
-  static constexpr int y_dims = lead + Out;
-  using input = input_of<T, XRank, At>;
-  using weight = parameter_of<T, In + Out, 0, At>;
-  using bias_type = parameter_of<T, Out, 1, At>;
-
- public:
-  placed_linear(At const& at, shape const& y, weight w, std::optional<bias_type> bias)
-      : at_(at), y_extents_(y), weight_(std::move(w)), bias_(std::move(bias)) {}
-
-  auto forward(input const& x, pass const& p) {
-    auto const w = weight_.use();
-    auto y = empty<T, y_dims>(x.mesh(), y_extents_, at_.y());
-    std::int64_t const k = product(x, lead, XRank), n = product(y, lead, y_dims);
-    std::int64_t const m = product(y, 0, lead);
-    auto const& on = x.mesh().processor();
-    auto const multiply = [&](T const* bias) {
-      linear_forward(on, m, n, k, x.data(), w.data(), bias, y.data());
-    };
-    if (bias_) multiply(bias_->use().data());
-    else multiply(nullptr);
-    if (p.saves()) x_ = x;
-    return y;
-  }
-
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto const w = weight_.use();
-    auto dx = empty<T, XRank>(dy.mesh(), x_.extents(), at_.dx());
-    std::int64_t const m = product(dy, 0, lead), n = product(dy, lead, y_dims);
-    std::int64_t const k = product(x_, lead, XRank);
-    backward_without_dx(dy);
-    gemm(dy.mesh().processor(), false, true, m, k, n, 1, dy.data(), n, w.data(), n, 0, dx.data(),
-         k);
-    return dx;
-  }
-  template <distributed DY>
-  void backward_without_dx(DY const& dy) {
-    std::int64_t const m = product(dy, 0, lead), n = product(dy, lead, y_dims);
-    std::int64_t const k = product(x_, lead, XRank);
-    auto const& on = dy.mesh().processor();
-    gemm(on, true, false, k, n, m, 1, x_.data(), k, dy.data(), n, 1, weight_.pending().data(), n);
-    if (bias_) add_column_sums(on, dy.mesh().memory(), dy.data(), m, n, bias_->pending().data());
-    x_ = {};
-  }
-
-  template <class F>
-  void for_each_parameter(F f) {
-    f(weight_);
-    if (bias_) f(*bias_);
-  }
-
- private:
-  template <class Tensor>
-  static std::int64_t product(Tensor const& t, int first, int last) {
-    std::int64_t n = 1;
-    for (int d = first; d < last; ++d) n *= t.local_size(d);
-    return n;
-  }
-
-  At at_;
-  shape y_extents_;
-  weight weight_;
-  std::optional<bias_type> bias_;
-  input x_;
-};
-
 /// x [lead.., in..] -> y [lead.., out..]. Communicates nothing of its own: what its plan moves is moved
 /// before and after.
 template <int In = 1, int Out = 1>
 class linear {
  public:
+  static constexpr bool runs_on_devices = true;
+  using parameters = ranks<In + Out, Out>;
   template <int XRank>
   static constexpr int y_rank = XRank - In + Out;
 
@@ -135,6 +68,9 @@ class linear {
     s.backward_flops = 2 * s.forward_flops;
     s.forward_values = static_cast<double>(s.y.elements());
     s.backward_values = static_cast<double>(s.y.elements());
+    s.backward = search::backward_form::halves;
+    s.gradient_flops = s.forward_flops;
+    s.gradient_values = s.backward_values;
     s.saved_values = static_cast<double>(x.elements());
     s.gemm.m = (1u << lead) - 1;
     s.gemm.k = ((1u << In) - 1) << lead;
@@ -142,26 +78,66 @@ class linear {
     return s;
   }
 
-  /// One product less, and the weight is not read backward.
-  constexpr search::layer_spec spec_without_dx(shape const& x) const {
-    auto s = spec(x);
-    s.backward_flops = s.forward_flops;
-    s.parameters[0].in_backward = false;
-    return s;
+  initial_values initial(int k) const {
+    if (k == 1) return all_equal(0);
+    return normal_deviates(1 / std::sqrt(static_cast<double>(in_.elements())));
   }
 
-  template <class T, int XRank, class At, class Mesh>
-  auto place(Mesh const& m, shape const& x, At const& at, stream_counter& streams) const {
-    static_assert(XRank > In, "nn::linear: the input has no dims beside those the layer takes.");
-    double const deviation = 1 / std::sqrt(static_cast<double>(in_.elements()));
-    auto w = random_parameter<T, In + Out, 0>("weight", m, weight_extents(), at, deviation,
-                                              streams.seed, streams.next++);
-    std::optional<parameter_of<T, Out, 1, At>> b;
-    if (bias_) b.emplace(constant_parameter<T, Out, 1>("bias", m, out_, at, T(0)));
-    return placed_linear<T, XRank, In, Out, At>(at, spec(x).y, std::move(w), std::move(b));
+  template <class Call>
+  auto forward(Call const& c) const {
+    static_assert(Call::x_rank > In,
+                  "nn::linear: the input has no dims beside those the layer takes.");
+    auto const w = c.template parameter<0>();
+    auto y = c.make_y();
+    auto const multiply = [&](auto const* bias) {
+      linear_forward(c.processor(), rows(y), columns(y), inner(c.x()), c.x().data(), w.data(), bias,
+                     y.data());
+    };
+    if (bias_) multiply(c.template parameter<1>().data());
+    else multiply(static_cast<decltype(w.data())>(nullptr));
+    return made(y, c.x());
+  }
+  template <class Call>
+  void weight_gradient(Call const& c) const {
+    auto const& x = c.template kept<0>();
+    auto const& dy = c.dy();
+    auto const& on = c.processor();
+    std::int64_t const m = rows(dy), n = columns(dy), k = inner(x);
+    gemm(on, true, false, k, n, m, 1, x.data(), k, dy.data(), n, 1, c.template gradient<0>().data(),
+         n);
+    if (bias_) add_column_sums(on, c.memory(), dy.data(), m, n, c.template gradient<1>().data());
+  }
+  template <class Call>
+  auto input_gradient(Call const& c) const {
+    auto const w = c.template parameter<0>();
+    auto const& dy = c.dy();
+    auto dx = c.make_dx();
+    std::int64_t const m = rows(dy), n = columns(dy), k = inner(dx);
+    gemm(c.processor(), false, true, m, k, n, 1, dy.data(), n, w.data(), n, 0, dx.data(), k);
+    return dx;
   }
 
  private:
+  // The extents of this rank's products: y has Out dims behind the leading ones, x has In.
+  template <class Y>
+  static std::int64_t rows(Y const& y) {
+    return product(y, 0, Y::rank - Out);
+  }
+  template <class Y>
+  static std::int64_t columns(Y const& y) {
+    return product(y, Y::rank - Out, Y::rank);
+  }
+  template <class X>
+  static std::int64_t inner(X const& x) {
+    return product(x, X::rank - In, X::rank);
+  }
+  template <class Tensor>
+  static std::int64_t product(Tensor const& t, int first, int last) {
+    std::int64_t n = 1;
+    for (int d = first; d < last; ++d) n *= t.local_size(d);
+    return n;
+  }
+
   constexpr shape weight_extents() const {
     shape s = in_;
     for (int d = 0; d < Out; ++d) s.extent.push_back(out_[d]);

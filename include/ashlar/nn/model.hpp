@@ -5,113 +5,170 @@
 
 // A net placed on a mesh by a plan (nn/place.hpp): what a trainer trains.
 //
-// Every redistribution that the model makes is in search::schedule(problem, plan), in that order.
 // The mesh is any basic_mesh: what the net computes on follows from it. Inputs are [batch, seq] token
 // ids where the net begins with an embedding, images [batch, channels, height, width] where it begins
-// with convolution or pooling, else [rows, features]. Targets are one per row of the logits: they have
-// the extents of the net's output but its last dim.
+// with convolution or pooling, else [rows, features]. What targets there are the loss says; those of
+// softmax_cross_entropy are one class per row of the net's output.
+//
+// A step is a program (step/program.hpp) that an executor walks. program() builds that of a whole step, for
+// a trainer; accumulate, synchronize, predict and evaluate walk that of one micro-batch.
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include <ashlar/nn/cross_entropy.hpp>
-#include <ashlar/support/accumulation.hpp>
+#include <ashlar/nn/executor.hpp>
+#include <ashlar/nn/place_part.hpp>
+#include <ashlar/step/build.hpp>
 #include <ashlar/tensor/gather.hpp>
 
 namespace ashlar::nn {
 
-template <class T, class Processor, class Input, int InputRank, int TargetRank, class Placed,
-          class Loss>
+/// What this rank knows of a batch's loss; sums over all ranks give the batch's.
+struct loss_share {
+  double sum = 0;  ///< of the losses of the rows that this rank speaks for
+};
+
+template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss,
+          class Placed>
 class model {
  public:
   using value_type = T;
   using mesh_type = basic_mesh<Processor>;
   /// What its users hold in the host's memory: token ids, or numbers.
   using input_type = Input;
+  using target_type = typename Loss::template target<T>;
+  static constexpr int target_rank = Loss::template target_rank<OutputRank>;
 
-  /// `extents`, `targets`: of the inputs and targets of one micro-batch.
-  model(mesh_type const& m, shape const& extents, shape const& targets, int micro_batches,
-        std::uint64_t seed, Placed placed, Loss loss)
-      : mesh_(m), extents_(extents), targets_(targets), micro_batches_(micro_batches), seed_(seed),
-        placed_(std::move(placed)), loss_(std::move(loss)) {}
+  model(mesh_type const& m, search::problem problem, search::plan plan, std::uint64_t seed,
+        std::vector<std::unique_ptr<element_node<Processor>>> nodes, Placed placed)
+      : state_(std::make_unique<state>(m, std::move(problem), std::move(plan), seed,
+                                       std::move(nodes), std::move(placed))) {}
 
-  mesh_type const& mesh() const { return mesh_; }
-  shape const& input_extents() const { return extents_; }
-  int micro_batches() const { return micro_batches_; }
-  /// Rows of one micro-batch: as many targets.
-  std::int64_t rows() const { return targets_.elements(); }
+  mesh_type const& mesh() const { return state_->mesh; }
+  shape const& input_extents() const { return state_->plan.input; }
+  shape const& target_extents() const { return state_->targets; }
+  int micro_batches() const { return state_->plan.micro_batches; }
+  /// Targets of one micro-batch: the loss is the mean over so many.
+  std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// Forward and backward on one micro-batch; gradients add up in the parameters.
-  /// `inputs` and `targets`: the whole micro-batch, row-major, the same on every rank; targets < 0
-  /// are ignored. `number`: of the pass, for dropout. This rank's share of the summed loss is added to
-  /// *total, in the memory of the mesh: a device is not waited for. Gradients are those of the mean
-  /// over the rows of a step. Communicates: the schedule's forward and backward moves.
-  /// Throws ashlar::error on every rank, before anything moves, for ids and targets that there are not.
-  void accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
-                  std::int64_t number, double* total) {
-    double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    train([&] { run(inputs, targets, pass{true, seed_, number}, scale, total); });
+  /// The program of a whole step in serial order, and what walks it. A model and a program outlive their
+  /// executors.
+  step::program program() const {
+    return step::build(state_->problem, state_->plan, mesh().machine());
   }
+  executor<Processor> make_executor(step::program const& p) const {
+    return {mesh(), state_->nodes, p};
+  }
+  search::problem const& problem() const { return state_->problem; }
+  search::plan const& plan() const { return state_->plan; }
+
   /// Where the data of a micro-batch are that does not come anew from the host.
   struct data_place {
     tensor<std::conditional_t<std::is_integral_v<Input>, Input, T>, InputRank, dynamic, Processor>
         inputs;
-    tensor<std::int32_t, TargetRank, dynamic, Processor> targets;
+    tensor<target_type, target_rank, dynamic, Processor> targets;
   };
   data_place make_place() const {
-    auto const everywhere = placement::all_broadcast(mesh_.axes());
-    return {{mesh_, extents_, everywhere}, {mesh_, targets_, everywhere}};
+    auto const everywhere = placement::all_broadcast(mesh().axes());
+    return {{mesh(), input_extents(), everywhere}, {mesh(), target_extents(), everywhere}};
   }
   /// Puts a micro-batch there. Throws ashlar::error for ids and targets that there are not.
-  void put(std::span<Input const> inputs, std::span<std::int32_t const> targets,
+  void put(std::span<Input const> inputs, std::span<target_type const> targets,
            data_place& to) const {
-    loss_.check_targets(targets);
+    check(inputs, targets);
     write(inputs, to.inputs);
-    upload(mesh_.processor(), targets.data(), static_cast<std::int64_t>(targets.size()),
+    upload(mesh().processor(), targets.data(), static_cast<std::int64_t>(targets.size()),
            to.targets.data());
   }
-  /// As accumulate above, on the data in their place.
-  void accumulate(data_place const& from, std::int64_t number, double* total) {
-    double const scale = 1.0 / (static_cast<double>(rows()) * micro_batches_);
-    train([&] {
-      loss_.forward(placed_.forward(from.inputs, pass{true, seed_, number}), from.targets, scale,
-                    total);
-    });
+  /// Throws ashlar::error unless these are the inputs and targets of one micro-batch and there are such
+  /// ids and targets.
+  void check(std::span<Input const> inputs, std::span<target_type const> targets) const {
+    if constexpr (requires { Loss::check_targets(targets, shape{}); })
+      Loss::check_targets(targets, state_->problem.spec(state_->problem.size() - 1).x);
+    if (static_cast<std::int64_t>(targets.size()) != target_extents().elements())
+      throw error("model", std::to_string(targets.size()) + " targets for a micro-batch of " +
+                               to_string(target_extents()) + ".");
+    check(inputs);
+  }
+
+  /// What an executor is given for data that lie in the host's memory; `inputs` and `targets`: of all
+  /// micro-batches, one after the other, the same on every rank. `first`: the number of the first pass,
+  /// for dropout. This rank's share of the summed loss is added to *total, in the memory of the mesh: a
+  /// device is not waited for. Gradients are those of the mean over the targets of a step.
+  step_input<Processor> input_of(std::span<Input const> inputs,
+                                 std::span<target_type const> targets, std::int64_t first,
+                                 double* total, bool training = true) const {
+    auto const x = static_cast<std::size_t>(input_extents().elements());
+    auto const rows = static_cast<std::size_t>(target_extents().elements());
+    return from(
+        [this, inputs, x](int b) {
+          return any_tensor(input(inputs.subspan(static_cast<std::size_t>(b) * x, x)));
+        },
+        [this, targets, rows](int b) {
+          return any_tensor(target(targets.subspan(static_cast<std::size_t>(b) * rows, rows)));
+        },
+        first, total, training);
+  }
+  /// The same for data in their places.
+  step_input<Processor> input_of(std::span<data_place const> places, std::int64_t first,
+                                 double* total) const {
+    return from([places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].inputs); },
+                [places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].targets); },
+                first, total, true);
+  }
+
+  /// Forward and backward on one micro-batch; gradients add up in the parameters. `number`: of the pass.
+  /// Communicates: the program's moves of activations, their gradients and parameters.
+  /// Throws ashlar::error on every rank, before anything moves, for ids and targets that there are not.
+  void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
+                  std::int64_t number, double* total) {
+    check(inputs, targets);
+    auto& one = one_micro_batch();
+    one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
   /// The same, and returns this rank's share: waits for a device.
-  loss_share accumulate(std::span<Input const> inputs, std::span<std::int32_t const> targets,
+  loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                         std::int64_t number) {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
   /// The output of the net for a batch, whole on every rank, without training.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
-    auto values = to_full(placed_.forward(input(inputs), pass{false, seed_, 0}));
+    check(inputs);
+    auto const y = one_micro_batch().forward(state_->problem.size() - 1,
+                                             input_of(inputs, {}, 0, nullptr, false));
+    auto values = to_full(y.template as<tensor<T, OutputRank, dynamic, Processor>>());
     if constexpr (std::is_same_v<T, accumulation_t<T>>) return values;
     else return {values.begin(), values.end()};
   }
 
   /// This rank's share of the summed loss of a batch, without training.
-  loss_share evaluate(std::span<Input const> inputs, std::span<std::int32_t const> targets) {
-    return read([&](double* total) { run(inputs, targets, pass{false, seed_, 0}, 1, total); });
+  loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
+    check(inputs, targets);
+    return read([&](double* total) {
+      one_micro_batch().forward(state_->problem.size(), input_of(inputs, targets, 0, total, false));
+    });
   }
 
-  /// Makes the gradients of all parameters whole (as stored). Communicates: the schedule's
+  /// Makes the gradients of all parameters whole (as stored). Communicates: the program's
   /// synchronizations, parameter by parameter.
   void synchronize() {
-    placed_.for_each_parameter([](auto& p) { p.synchronize(); });
+    auto& one = one_micro_batch();
+    one.run(one.first_synchronization(), one.first_update(), {});
+    one.hand_out_gradients();
   }
   void clear_gradients() {
-    placed_.for_each_parameter([](auto& p) { p.clear(); });
+    for_each_parameter([](auto& p) { p.clear(); });
   }
   /// Calls f(parameter) for each, in the order of the net.
   template <class F>
   void for_each_parameter(F f) {
-    placed_.for_each_parameter(f);
+    state_->placed.for_each_parameter(f);
   }
 
   /// Elements of all parameters, each counted once.
@@ -122,59 +179,86 @@ class model {
   }
 
  private:
-  template <class Forward>
-  void train(Forward const& forward) {
-    auto const& on = mesh_.processor();
-    {
-      [[maybe_unused]] auto const scope = range(on, "forward");
-      forward();
+  /// What stays where it is when a model is moved.
+  struct state {
+    state(mesh_type const& m, search::problem described, search::plan chosen, std::uint64_t s,
+          std::vector<std::unique_ptr<element_node<Processor>>> elements, Placed parts)
+        : mesh(m), problem(std::move(described)), plan(std::move(chosen)),
+          targets(Loss::target_extents(problem.spec(problem.size() - 1).x)), seed(s),
+          nodes(std::move(elements)), placed(std::move(parts)) {}
+
+    mesh_type mesh;
+    search::problem problem;
+    search::plan plan;
+    shape targets;
+    std::uint64_t seed;
+    std::vector<std::unique_ptr<element_node<Processor>>> nodes;
+    Placed placed;
+    step::program one;  // micro-batch, made when it is first asked for
+    std::unique_ptr<executor<Processor>> one_walker;
+  };
+
+  executor<Processor>& one_micro_batch() {
+    if (state_->one_walker == nullptr) {
+      auto single = state_->problem;
+      single.micro_batches = 1;
+      state_->one = step::build(single, state_->plan, mesh().machine());
+      state_->one_walker = std::make_unique<executor<Processor>>(mesh(), state_->nodes,
+                                                                 state_->one);
     }
-    [[maybe_unused]] auto const scope = range(on, "backward");
-    backward_first(placed_, loss_.backward());
+    return *state_->one_walker;
   }
-  void run(std::span<Input const> inputs, std::span<std::int32_t const> targets, pass const& p,
-           double scale, double* total) {
-    loss_.check_targets(targets);
-    loss_.forward(placed_.forward(input(inputs), p), target(targets), scale, total);
+
+  template <class Data, class Targets>
+  step_input<Processor> from(Data data, Targets targets, std::int64_t first, double* total,
+                             bool training) const {
+    step_input<Processor> made;
+    made.data = std::move(data);
+    made.targets = std::move(targets);
+    made.pass = [seed = state_->seed, first, training](int b) {
+      return nn::pass{training, seed, first + b};
+    };
+    made.scale = 1.0 / (static_cast<double>(rows()) * micro_batches());
+    made.total = total;
+    return made;
   }
   template <class Run>
   loss_share read(Run add_to) {
-    kept<double> const total(mesh_, 1);
-    fill(mesh_.processor(), 0.0, 1, total.data());
+    kept<double> const total(mesh(), 1);
+    fill(mesh().processor(), 0.0, 1, total.data());
     add_to(total.data());
     loss_share share;
-    download(mesh_.processor(), static_cast<double const*>(total.data()), 1, &share.sum);
+    download(mesh().processor(), static_cast<double const*>(total.data()), 1, &share.sum);
     return share;
+  }
+  void check(std::span<Input const> inputs) const {
+    state_->placed.check_input(inputs);
+    if (static_cast<std::int64_t>(inputs.size()) != input_extents().elements())
+      throw error("model", std::to_string(inputs.size()) + " inputs for a micro-batch of " +
+                               to_string(input_extents()) + ".");
   }
   /// The whole input on every rank, in the type that the net computes with.
   auto input(std::span<Input const> values) const {
-    decltype(data_place::inputs) made(mesh_, extents_, placement::all_broadcast(mesh_.axes()));
+    decltype(data_place::inputs) made(mesh(), input_extents(),
+                                      placement::all_broadcast(mesh().axes()));
     write(values, made);
     return made;
   }
   void write(std::span<Input const> values, decltype(data_place::inputs) const& to) const {
-    placed_.check_input(values);
-    if (static_cast<std::int64_t>(values.size()) != extents_.elements())
-      throw error("model", std::to_string(values.size()) + " inputs for a micro-batch of " +
-                               to_string(extents_) + ".");
-    auto const& on = mesh_.processor();
+    auto const& on = mesh().processor();
     if constexpr (std::is_same_v<Input, T> || std::is_integral_v<Input>) {
-      upload(on, values.data(), extents_.elements(), to.data());
+      upload(on, values.data(), input_extents().elements(), to.data());
     } else {
       std::vector<T> const rounded(values.begin(), values.end());
-      upload(on, rounded.data(), extents_.elements(), to.data());
+      upload(on, rounded.data(), input_extents().elements(), to.data());
     }
   }
-  auto target(std::span<std::int32_t const> values) const {
-    return from_full<TargetRank>(mesh_, targets_, placement::all_broadcast(mesh_.axes()), values);
+  auto target(std::span<target_type const> values) const {
+    return from_full<target_rank>(mesh(), target_extents(), placement::all_broadcast(mesh().axes()),
+                                  values);
   }
 
-  mesh_type mesh_;
-  shape extents_, targets_;
-  int micro_batches_;
-  std::uint64_t seed_;
-  Placed placed_;
-  Loss loss_;
+  std::unique_ptr<state> state_;
 };
 
 }  // namespace ashlar::nn

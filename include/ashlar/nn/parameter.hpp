@@ -3,18 +3,21 @@
 
 #pragma once
 
-// A trained tensor: its value and gradient as they are stored, and the way to and from the
-// placements in which a layer uses it.
+// A trained tensor: its value as it is stored, the sum in which micro-batches add up its gradient, and the
+// gradient as it is stored.
 //
-//   use()           value, redistributed store -> use          communicates if stored sharded
-//   pending()       where the backward pass adds its gradient (placement `grad`); micro-batches add up
-//   synchronize()   gradient = pending redistributed grad -> store: the gradient synchronization
+//   source()     what a program moves to where the layer reads it
+//   sum()        where backward passes add, at the placement `grad`
+//   gradient()   the sum where the parameter is stored: what an optimizer reads
 //
-// Value and gradients are accumulation_t<T>. Where that is not T, as of bfloat16, a copy of the
-// stored shard rounded to T is kept beside it: what use() moves. An optimizer updates both.
-// The value never changes placement; an optimizer works on the stored shards only.
+// Value and gradients are accumulation_t<T>. Where that is not T, as with bfloat16, a copy of the stored
+// shard rounded to T is kept beside it and is what source() gives. An optimizer updates both. The value
+// never changes its placement; an optimizer works on the stored shards only. The moves between these
+// placements are actions of the step's program (step/program.hpp), not of the parameter.
 
 #include <ashlar/device/host/operations.hpp>
+#include <ashlar/step/layer_spec.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/factory.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
@@ -30,9 +33,10 @@ class parameter {
   using used = tensor_for<T, Rank, Use, Processor>;
   using raw = tensor_for<accumulation_t<T>, Rank, Grad, Processor>;
 
-  parameter(char const* name, stored value, Use const& use, Grad const& grad, bool decays)
-      : name_(name), decays_(decays), value_(std::move(value)), use_(use),
-        pending_(value_.mesh(), value_.extents(), as_value(grad)) {
+  parameter(step::label const& name, int element, stored value, Use const& use, Grad const& grad,
+            bool decays)
+      : name_(name), element_(element), decays_(decays), value_(std::move(value)), use_(use),
+        sum_(value_.mesh(), value_.extents(), as_value(grad)) {
     if constexpr (is_copied) {
       copy_ = {value_.mesh(), value_.extents(), value_.placement()};
       round();
@@ -43,7 +47,9 @@ class parameter {
   parameter(parameter&&) = default;
   parameter& operator=(parameter&&) = default;
 
-  char const* name() const { return name_; }
+  char const* name() const { return name_.text; }
+  /// The number of its layer among the elements of the plan.
+  int element() const { return element_; }
   /// Whether weight decay applies: to weights and tables, not to biases and gains of any shape.
   bool decays() const { return decays_; }
   stored const& value() const { return value_; }
@@ -58,69 +64,78 @@ class parameter {
       convert(value_.mesh().processor(), static_cast<accumulation_t<T> const*>(value_.data()),
               value_.local_elements(), copy_.data());
   }
+  /// The value as the layer reads it. Communicates if it is stored otherwise.
   used use() const {
     if constexpr (is_copied) return redistribute(copy_, use_);
     else return redistribute(value_, use_);
   }
-  raw& pending() { return pending_; }
-  /// Valid from synchronize() to the next clear().
+  /// What moves to where the layer reads the parameter: its value, or the copy in the type of use.
+  any_tensor<Processor> source() const {
+    if constexpr (is_copied) return copy_;
+    else return value_;
+  }
+  raw const& sum() const { return sum_; }
+  /// Valid from the end of a step's synchronization to the beginning of the next one.
   stored const& gradient() const { return gradient_; }
-
-  void synchronize() { gradient_ = redistribute(pending_, store()); }
+  void set_gradient(any_tensor<Processor> const& made) { gradient_ = made.template as<stored>(); }
+  /// Drops the gradient and begins a new sum.
   void clear() {
     gradient_ = {};  // before the passes, which need the memory
-    fill(pending_.mesh().processor(), accumulation_t<T>{}, pending_.local_elements(),
-         pending_.data());
+    fill(sum_.mesh().processor(), accumulation_t<T>{}, sum_.local_elements(), sum_.data());
   }
 
  private:
-  Store store() const {
-    if constexpr (static_placement<Store>) return Store{};
-    else return value_.placement();
-  }
-
   struct nothing {};
-  char const* name_;
+  step::label name_;
+  int element_;
   bool decays_;
   stored value_;
   [[no_unique_address]] std::conditional_t<is_copied, tensor_for<T, Rank, Store, Processor>,
                                            nothing>
       copy_;
   Use use_;
-  raw pending_;
+  raw sum_;
   stored gradient_;
 };
 
-/// Parameter K of a layer: made where the plan stores it, from normal deviates (weights and tables,
-/// which decay) or from one value (biases and gains, which do not).
+/// What a parameter is before training: normal deviates around zero, drawn by global index and decaying
+/// under weight decay (weights and tables), or one value everywhere that does not decay (biases and gains).
+struct initial_values {
+  double deviation = 0;
+  double value = 0;
+
+  constexpr bool is_random() const { return deviation > 0; }
+};
+constexpr initial_values normal_deviates(double deviation) { return {deviation, 0}; }
+constexpr initial_values all_equal(double value) { return {0, value}; }
+
+/// Parameter K of a layer.
 template <class T, int Rank, int K, class At>
 using parameter_of =
     parameter<T, Rank, decltype(std::declval<At>().template store<K>()),
               decltype(std::declval<At>().template use<K>()),
               decltype(std::declval<At>().template grad<K>()), typename At::processor_type>;
 
-/// Parameter K of a layer, normal deviates of this standard deviation. Communicates nothing.
+/// Parameter K of element `element`, as initialized. Communicates nothing.
 template <class T, int Rank, int K, class At, class Processor>
-auto random_parameter(char const* name, basic_mesh<Processor> const& m, shape const& extents,
-                      At const& at, double deviation, std::uint64_t seed, std::uint64_t stream) {
-  random_options options;
-  options.seed = seed;
-  options.stream = stream;
-  options.deviation = deviation;
-  return parameter_of<T, Rank, K, At>(
-      name, normal<accumulation_t<T>, Rank>(m, extents, at.template store<K>(), options),
-      at.template use<K>(), at.template grad<K>(), true);
-}
-
-/// Parameter K of a layer, all elements of one value. Communicates nothing.
-template <class T, int Rank, int K, class At, class Processor>
-auto constant_parameter(char const* name, basic_mesh<Processor> const& m, shape const& extents,
-                        At const& at, T value) {
-  auto stored = empty<accumulation_t<T>, Rank>(m, extents, at.template store<K>());
-  fill(m.processor(), static_cast<accumulation_t<T>>(value), stored.local_elements(),
-       stored.data());
-  return parameter_of<T, Rank, K, At>(name, std::move(stored), at.template use<K>(),
-                                      at.template grad<K>(), false);
+parameter_of<T, Rank, K, At> make_parameter(step::parameter_spec const& spec, int element,
+                                            basic_mesh<Processor> const& m, At const& at,
+                                            initial_values const& initial, std::uint64_t seed,
+                                            std::uint64_t stream) {
+  using A = accumulation_t<T>;
+  auto const store = at.template store<K>();
+  auto value = [&] {
+    if (initial.is_random())
+      return normal<A, Rank>(m, spec.extents, store,
+                             {.seed = seed, .stream = stream, .deviation = initial.deviation});
+    auto all = empty<A, Rank>(m, spec.extents, store);
+    fill(m.processor(), static_cast<A>(static_cast<T>(initial.value)), all.local_elements(),
+         all.data());
+    return all;
+  }();
+  return {
+      spec.name,          element, std::move(value), at.template use<K>(), at.template grad<K>(),
+      initial.is_random()};
 }
 
 }  // namespace ashlar::nn

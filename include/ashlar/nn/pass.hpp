@@ -3,34 +3,18 @@
 
 #pragma once
 
-// What a forward pass is told beside its input, and what placing a net is told beside the plan.
-//
-//   pass             dropout acts    layers save what their backward passes need
-//   not training     no              no
-//   training         yes             saves()
-//   without keep     yes             no: the pass will be run again (segment.hpp)
+// What a forward pass is told besides its values. Everything random in it depends on these numbers and on
+// global indices only, so that a pass that is run again makes the same values bit by bit.
 
 #include <cstdint>
 
 namespace ashlar::nn {
 
-/// One forward pass. Everything random in it depends on these numbers and global indices only.
+/// One forward pass.
 struct pass {
-  bool training = true;
+  bool training = true;  ///< dropout acts
   std::uint64_t seed = 0;
   std::int64_t number = 0;  ///< of the pass: step · micro-batches + micro-batch
-  bool keep = true;         ///< a backward pass follows before this is run again
-
-  constexpr bool saves() const { return training && keep; }
-};
-
-/// Hands out the random streams of parameters and dropout layers in the order of the net, so that
-/// the values depend on the net and the seed, never on the plan. Numbers the segments, too.
-struct stream_counter {
-  std::uint64_t seed = 0;
-  std::uint64_t next = 0;
-  int segments = 0;         ///< met so far
-  bool in_segment = false;  ///< those within one are none
 };
 
 }  // namespace ashlar::nn

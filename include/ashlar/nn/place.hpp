@@ -15,38 +15,48 @@
 
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/model.hpp>
-#include <ashlar/search/halo.hpp>
 #include <ashlar/search/legal.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
+#include <ashlar/step/halo.hpp>
 
 namespace ashlar::nn {
 
 namespace detail {
 
-template <class T, class Processor, class Layer, class Plan, class Cursor, class LossCursor>
-auto place_with(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan,
-                Cursor const& cursor, LossCursor const& loss_cursor, std::uint64_t seed) {
+/// A plan of any capacity as a run-time value, for which a program can be built.
+template <int Capacity>
+search::plan as_run_time(search::basic_plan<Capacity> const& fixed) {
+  search::plan plan;
+  plan.mesh = fixed.mesh;
+  plan.input = fixed.input;
+  plan.micro_batches = fixed.micro_batches;
+  plan.recomputed = fixed.recomputed;
+  plan.problem_hash = fixed.problem_hash;
+  plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
+  return plan;
+}
+
+template <class T, class Processor, class Net, class Plan, class Cursor>
+auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem problem,
+                Plan const& plan, Cursor const& cursor, std::uint64_t seed) {
   static_assert(!std::is_same_v<T, bfloat16> || !Processor::is_host,
                 "nn::place: models on the host are of float or double. Place the net as "
                 "nn::place<float>(...), or as bfloat16 on a mesh of devices.");
   static_assert(!std::is_integral_v<T>,
                 "nn::place: integers are types of tensors, not of layers. Place the net as "
                 "nn::place<float>(...).");
-  using input = std::conditional_t<takes_tokens<Layer>(), std::int32_t, accumulation_t<T>>;
-  constexpr int x_rank = input_rank<Layer>();
-  constexpr int y_rank = Layer::template y_rank<x_rank>;
-  stream_counter streams{seed};
-  auto placed = nn::place_part<T, x_rank>(net, m, plan.input, cursor, streams);
-  shape targets = nn::output_extents(net, plan.input);
-  auto loss = softmax_cross_entropy().template place<T, y_rank>(loss_cursor.choice(),
-                                                                targets[y_rank - 1]);
-  targets.extent.pop_back();
-  return model<T, Processor, input, x_rank, y_rank - 1, decltype(placed), decltype(loss)>(
-      m, plan.input, targets, plan.micro_batches, seed, std::move(placed), std::move(loss));
+  using input = std::conditional_t<takes_tokens<Net>(), std::int32_t, accumulation_t<T>>;
+  constexpr int x_rank = input_rank<Net>();
+  net_builder<Processor> built{m, {seed}, {}};
+  auto placed = nn::place_part<T, x_rank>(net, built, plan.input, cursor);
+  return model<T, Processor, input, x_rank, output_rank<Net, x_rank>(), typename loss_of<Net>::type,
+               decltype(placed)>(m, std::move(problem), as_run_time(plan), seed,
+                                 std::move(built.nodes), std::move(placed));
 }
 
+/// Returns the net's problem.
 template <class T, class Layer, class Processor, class Plan>
-void check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan) {
+search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan) {
   if (!(plan.mesh == m.topology()))
     throw error("nn::place", "the plan is for mesh " + to_string(plan.mesh) +
                                  " but the model is placed on " + to_string(m.topology()) + ".");
@@ -56,7 +66,7 @@ void check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& pl
   };
   auto const problem = [&] {
     try {
-      return describe<T>(net, plan.input, plan.micro_batches);
+      return any_length(describe<T>(net, plan.input, plan.micro_batches));
     } catch (error const& e) {
       throw another("on its batches of " + to_string(plan.input) + ", " + e.what());
     }
@@ -88,6 +98,7 @@ void check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& pl
                                    std::to_string(problem[i].partner) + " and " +
                                    std::to_string(i) + " of the plan, lie differently.");
   }
+  return problem;
 }
 
 }  // namespace detail
@@ -99,9 +110,9 @@ void check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& pl
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
            std::uint64_t seed = 0) {
-  detail::check_plan<T>(net, m, plan);
-  run_time_cursor<Processor> const cursor{&plan, 0};
-  return detail::place_with<T>(net, m, plan, cursor, cursor.advance(plan.size() - 1), seed);
+  auto problem = detail::check_plan<T>(net, m, plan);
+  return detail::place_with<T>(with_loss(net), m, std::move(problem), plan,
+                               run_time_cursor<Processor>{&plan, 0}, seed);
 }
 
 /// Places `net` by a plan that the compiler knows: every tensor of the model is typed.
@@ -111,10 +122,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
   static_assert(element_count<Layer>() > 0,
                 "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                 "repeat<n>(block).");
-  detail::check_plan<T>(net, m, Plan);
-  return detail::place_with<T>(net, m, Plan, compile_time_cursor<Plan, 0, Processor>{},
-                               compile_time_cursor<Plan, element_count<Layer>(), Processor>{},
-                               seed);
+  auto problem = detail::check_plan<T>(net, m, Plan);
+  return detail::place_with<T>(with_loss(net), m, std::move(problem), Plan,
+                               compile_time_cursor<Plan, 0, Processor>{}, seed);
 }
 
 /// A plan with a capacity known to the compiler, used as a run-time value.
@@ -123,14 +133,7 @@ requires(Capacity != search::dynamic_size) auto place(Layer const& net,
                                                       basic_mesh<Processor> const& m,
                                                       search::basic_plan<Capacity> const& fixed,
                                                       std::uint64_t seed = 0) {
-  search::plan plan;
-  plan.mesh = fixed.mesh;
-  plan.input = fixed.input;
-  plan.micro_batches = fixed.micro_batches;
-  plan.recomputed = fixed.recomputed;
-  plan.problem_hash = fixed.problem_hash;
-  plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
-  return place<T>(net, m, plan, seed);
+  return place<T>(net, m, detail::as_run_time(fixed), seed);
 }
 
 /// A plan in pipeline stages: these do not run yet, so all but one stage are refused.

@@ -29,50 +29,6 @@ struct pool_options {
 struct pool_maximum {};
 struct pool_average {};
 
-template <class T, class Kind, class At>
-class placed_pool {
-  static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;
-  using input = tensor_for<T, 4, decltype(std::declval<At>().x())>;
-
- public:
-  placed_pool(At const& at, shape const& x, shape const& y, device::window const& w)
-      : at_(at), x_extents_(x), y_extents_(y), window_(w) {}
-
-  auto forward(input const& x, [[maybe_unused]] pass const& p) {
-    auto y = empty<T, 4>(x.mesh(), y_extents_, at_.y());
-    T const* const from = x.data();
-    if constexpr (maximum) {
-      auto const chosen = empty<std::int32_t, 4>(x.mesh(), y_extents_, at_.y());
-      device::host::max_pool_forward(from, local_images(x), window_, y.data(), chosen.data());
-      if (p.saves()) chosen_ = chosen;
-    } else {
-      device::host::average_pool_forward(from, local_images(x), window_, y.data());
-    }
-    return y;
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto dx = empty<T, 4>(dy.mesh(), x_extents_, at_.dx());
-    T const* const from = dy.data();
-    if constexpr (maximum) {
-      std::int32_t const* const chosen = chosen_.data();
-      device::host::max_pool_backward(from, chosen, local_images(dx), window_, dx.data());
-      chosen_ = {};
-    } else {
-      device::host::average_pool_backward(from, local_images(dx), window_, dx.data());
-    }
-    return dx;
-  }
-  template <class F>
-  void for_each_parameter(F) {}
-
- private:
-  At at_;
-  shape x_extents_, y_extents_;
-  device::window window_;
-  tensor_for<std::int32_t, 4, decltype(std::declval<At>().y())> chosen_;
-};
-
 /// x [batch, channels, height, width] -> the same with fewer pixels. Communicates nothing of its own.
 template <class Kind>
 class pool {
@@ -81,8 +37,6 @@ class pool {
 
  public:
   static constexpr int x_rank = 4;
-  template <int XRank>
-  static constexpr int y_rank = XRank;
 
   /// Throws ashlar::error unless extent and stride are positive and the padding is below the extent.
   constexpr explicit pool(std::int64_t extent, pool_options const& options = {})
@@ -104,14 +58,38 @@ class pool {
     return s;
   }
 
-  template <class T, int XRank, class At>
-  auto place(mesh const&, shape const& x, At const& at, stream_counter&) const {
-    static_assert(XRank == 4,
+  template <class Call>
+  auto forward(Call const& c) const {
+    static_assert(Call::x_rank == 4,
                   "nn: pooling takes images, [batch, channels, height, width], as its input.");
-    return placed_pool<T, Kind, At>(at, x, spec(x).y, window_);
+    auto y = c.make_y();
+    auto const* const from = constant(c.x());
+    if constexpr (maximum) {
+      auto chosen = empty<std::int32_t, 4>(c.mesh(), y.extents(), c.at().y());
+      device::host::max_pool_forward(from, local_images(c.x()), window_, y.data(), chosen.data());
+      return made(y, chosen);
+    } else {
+      device::host::average_pool_forward(from, local_images(c.x()), window_, y.data());
+      return y;
+    }
+  }
+  template <class Call>
+  auto backward(Call const& c) const {
+    auto dx = c.make_dx();
+    if constexpr (maximum)
+      device::host::max_pool_backward(constant(c.dy()), constant(c.template kept<0>()),
+                                      local_images(dx), window_, dx.data());
+    else
+      device::host::average_pool_backward(constant(c.dy()), local_images(dx), window_, dx.data());
+    return dx;
   }
 
  private:
+  template <class Tensor>
+  static auto constant(Tensor const& t) {
+    return static_cast<typename Tensor::value_type const*>(t.data());
+  }
+
   device::window window_;
   bool halo_;
 };

@@ -25,23 +25,6 @@ class placed_repeat {
  public:
   explicit placed_repeat(std::vector<Placed> copies) : copies_(std::move(copies)) {}
 
-  template <distributed X>
-  auto forward(X x, pass const& p) {
-    auto y = copies_.front().forward(std::move(x), p);
-    for (std::size_t i = 1; i < copies_.size(); ++i) y = copies_[i].forward(std::move(y), p);
-    return y;
-  }
-  template <distributed DY>
-  auto backward(DY dy) {
-    auto dx = copies_.back().backward(std::move(dy));
-    for (std::size_t i = copies_.size() - 1; i-- > 0;) dx = copies_[i].backward(std::move(dx));
-    return dx;
-  }
-  template <distributed DY>
-  void backward_first(DY dy) {
-    for (std::size_t i = copies_.size() - 1; i > 0; --i) dy = copies_[i].backward(std::move(dy));
-    nn::backward_first(copies_.front(), std::move(dy));
-  }
   template <class Values>
   void check_input(Values values) const {
     copies_.front().check_input(values);
@@ -81,18 +64,18 @@ class repeated {
   }
   constexpr shape output_extents(shape const& x) const { return x; }
 
-  template <class T, int XRank, class Mesh, class Cursor>
-  auto place_part(Mesh const& m, shape const& x, Cursor cursor, stream_counter& streams) const {
+  template <class T, int XRank, class Net, class Cursor>
+  auto place_part(Net& net, shape const& x, Cursor cursor) const {
     static_assert(!Cursor::is_static,
                   "nn::place: repeat(n, block) has a run-time n. A typed model needs the form "
                   "repeat<n>(block).");
-    static_assert(Layer::template y_rank<XRank> == XRank,
+    static_assert(output_rank<Layer, XRank>() == XRank,
                   "nn::repeat: the repeated net changes the number of dims.");
-    using placed = decltype(nn::place_part<T, XRank>(layer_, m, x, cursor, streams));
+    using placed = decltype(nn::place_part<T, XRank>(layer_, net, x, cursor));
     std::vector<placed> copies;
     for (int i = 0; i < n_; ++i) {
-      copies.push_back(nn::place_part<T, XRank>(layer_, m, x, cursor, streams));
-      cursor = cursor.advance(nn::run_time_elements(layer_));
+      copies.push_back(nn::place_part<T, XRank>(layer_, net, x, cursor));
+      cursor = advance_past(layer_, cursor);
     }
     return placed_repeat<placed>(std::move(copies));
   }

@@ -4,41 +4,11 @@
 #pragma once
 
 // y = x + f(x). Both addends, and the gradients of both, must lie alike: the plan has one choice for
-// the pair of elements around f (search/problem.hpp). The skipped branch itself moves nothing.
+// the pair of elements around f (step/problem.hpp). The skipped branch itself moves nothing.
 
-#include <ashlar/nn/layer.hpp>
-#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/nn/place_part.hpp>
 
 namespace ashlar::nn {
-
-template <class Inner, class At>
-class placed_residual {
- public:
-  placed_residual(Inner inner, At const& at) : inner_(std::move(inner)), at_(at) {}
-
-  template <distributed X>
-  auto forward(X const& x, pass const& p) {
-    auto const skipped = redistribute(x, at_.x());
-    return skipped + redistribute(inner_.forward(skipped, p), at_.y());
-  }
-  template <distributed DY>
-  auto backward(DY const& dy) {
-    auto const skipped = redistribute(dy, at_.dy());
-    return skipped + redistribute(inner_.backward(skipped), at_.dx());
-  }
-  template <class Values>
-  void check_input(Values values) const {
-    inner_.check_input(values);
-  }
-  template <class F>
-  void for_each_parameter(F f) {
-    inner_.for_each_parameter(f);
-  }
-
- private:
-  Inner inner_;
-  At at_;
-};
 
 /// x -> x + inner(x), of the same extents.
 template <class Inner>
@@ -60,7 +30,9 @@ class residual {
     sum.name = "residual";
     sum.x = sum.y = x;
     sum.rows = independent_training_rows(x.rank());
+    double const added = 3 * static_cast<double>(x.elements());
     sum.saved_values = static_cast<double>(x.elements());  // the skipped branch is held
+    sum.backward_values = added;  // the gradients of both branches are added where they begin
     int const begin = problem.size();
     problem.add(sum, search::element_kind::residual_begin);
     auto const y = nn::describe_into(inner_, problem, x);
@@ -68,19 +40,20 @@ class residual {
       throw error("nn::residual", "the net inside changes the extents " + to_string(x) + " to " +
                                       to_string(y) + ", so its output cannot be added to x.");
     problem[begin].partner = problem.size();
-    sum.saved_values = 0;
-    sum.forward_values = sum.backward_values = 3 * static_cast<double>(x.elements());
+    sum.saved_values = sum.backward_values = 0;
+    sum.forward_values = added;
     problem.add(sum, search::element_kind::residual_end, begin);
     return x;
   }
   constexpr shape output_extents(shape const& x) const { return x; }
 
-  template <class T, int XRank, class Mesh, class Cursor>
-  auto place_part(Mesh const& m, shape const& x, Cursor const& cursor,
-                  stream_counter& streams) const {
-    auto const at = cursor.choice();
-    return placed_residual(
-        nn::place_part<T, XRank>(inner_, m, x, cursor.template advance<1>(), streams), at);
+  template <class T, int XRank, class Net, class Cursor>
+  auto place_part(Net& net, shape const& x, Cursor const& cursor) const {
+    using node = branch_node<T, XRank, decltype(cursor.choice())>;
+    net.nodes.push_back(std::make_unique<node>());
+    auto inner = nn::place_part<T, XRank>(inner_, net, x, cursor.template advance<1>());
+    net.nodes.push_back(std::make_unique<node>());
+    return inner;
   }
 
  private:

@@ -10,8 +10,8 @@
 #include <string>
 
 #include <ashlar/device/window.hpp>
-#include <ashlar/search/layer_spec.hpp>
 #include <ashlar/signature/image.hpp>
+#include <ashlar/step/layer_spec.hpp>
 
 namespace ashlar::nn {
 

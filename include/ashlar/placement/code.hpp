@@ -3,9 +3,11 @@
 
 #pragma once
 
-// A placement as one number: for hash tables. Different placements have different codes.
+// A placement as one number, for hash tables and for orders. Different valid placements have different
+// codes; of placements of one mesh the first axis decides which code is larger.
 //
-//   per axis, the first lowest   kind 2 bits, dim 3, depth 3, reduction 2; a 1 above the last axis
+//   per axis, eight bits   0 for B, 1 to 3 for P by its reduction, 4 and more for S by dim and depth
+//   in front of them       a 1, so that the number of axes counts
 
 #include <cstdint>
 
@@ -14,13 +16,13 @@
 namespace ashlar {
 
 constexpr std::uint64_t code_of(placement const& p) {
-  static_assert(max_axes * 10 < 64 && max_rank <= 8 && max_axes <= 8);
+  static_assert(max_axes * 8 < 64 && 4 + max_rank * max_axes <= 256);
   std::uint64_t code = 1;
-  for (int a = p.axes() - 1; a >= 0; --a) {
-    auto const& role = p[a];
-    code = code << 10 | static_cast<std::uint64_t>(role.kind) | std::uint64_t(role.dim) << 2 |
-           std::uint64_t(role.depth) << 5 | static_cast<std::uint64_t>(role.op) << 8;
-  }
+  for (axis_placement const *a = p.axis.items, *end = a + p.axis.count; a != end; ++a)
+    code = code << 8 | static_cast<std::uint64_t>(a->kind == placement_kind::broadcast ? 0
+                                                  : a->kind == placement_kind::split
+                                                      ? 4 + a->dim * max_axes + a->depth
+                                                      : 1 + static_cast<int>(a->op));
   return code;
 }
 

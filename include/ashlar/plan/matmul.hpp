@@ -100,10 +100,10 @@ struct matmul_choice {
   machine const& priced_on;
   matmul_options const& wanted;
   matmul_plan plan{};
-  double best = placement_graph::infinity;
+  double best = unreachable;
   std::int64_t least = 0;  ///< peak of the plan with the least, of those that did not fit
 
-  constexpr bool found() const { return best < placement_graph::infinity; }
+  constexpr bool found() const { return best < unreachable; }
 
   /// Takes `p`, with its seconds and peak memory, if it fits and is the cheapest.
   constexpr void take(matmul_plan const& p, double weight) {
@@ -177,7 +177,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   };
   detail::matmul_choice choice{t, m, wanted};
   candidate cheapest{};
-  double least = placement_graph::infinity;
+  double least = unreachable;
   bool const any_memory = wanted.memory <= 0 && wanted.stream == 0;
   auto const consider = [&](placement const& pa, placement const& pb, placement const& pc) {
     candidate it{graph.find(pa), graph.find(pb), -1, {}, 0};

@@ -105,7 +105,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   double const beta = least_beta(on);
   for (int i = 0; i < grids; ++i) {
     detail::product_grid const grid(t, i);
-    bound[static_cast<std::size_t>(i)] = placement_graph::infinity;
+    bound[static_cast<std::size_t>(i)] = unreachable;
     if (!grid.is_ordered) continue;
     auto const gemm = detail::local_product(a, grid.a, b, grid.b, false, false, t);
     bound[static_cast<std::size_t>(i)] = gemm_seconds(on, gemm) +
@@ -113,13 +113,13 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
                                              element_size;
   }
   matmul_layouts best, cheapest;
-  double least = placement_graph::infinity, least_of_all = least;
+  double least = unreachable, least_of_all = least;
   for (int round = 0; round < grids; ++round) {
     int next = 0;
     for (int i = 1; i < grids; ++i)
       if (bound[static_cast<std::size_t>(i)] < bound[static_cast<std::size_t>(next)]) next = i;
     if (bound[static_cast<std::size_t>(next)] >= least) break;
-    bound[static_cast<std::size_t>(next)] = placement_graph::infinity;
+    bound[static_cast<std::size_t>(next)] = unreachable;
     detail::product_grid const grid(t, next);
     auto const to = path_direction::to_end, from = path_direction::from_end;
     matmul_paths const to_a(graph, a, element_size, grid.a, to, on);
@@ -138,7 +138,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
     if (memory > 0 && plan.peak_bytes > memory) continue;
     if (plan.seconds < least * (1 - 1e-9)) least = plan.seconds, best = found;
   }
-  if (least == placement_graph::infinity) best = cheapest;
+  if (least == unreachable) best = cheapest;
   best.plan = {
       plan_matmul(a, best.a, b, best.b, false, false, best.c, element_size, t, on, {memory}), t,
       on};

@@ -29,7 +29,7 @@ constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology co
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;
   for (int i = 0; i < plan.steps.size(); ++i) {
-    step const& s = plan.steps[i];
+    redistribution_step const& s = plan.steps[i];
     std::int64_t const held = (owned || i > 0 ? bytes_of(plan, t, s.from) : 0) +
                               bytes_of(plan, t, s.to) +
                               packing_bytes(s, plan.extents, plan.element_size, t);

@@ -33,7 +33,7 @@ class matmul_paths {
 
   /// The plan from the end to state `i`, or from there to the end.
   constexpr redistribution_plan plan(int i) const {
-    inplace_vector<step, 4 * max_axes> met;  // from state i towards the end
+    inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards the end
     int at = collect(met, sums_, ways_, i);
     if (!own_.empty()) collect(met, own_.front(), own_ways_, own_.front().find(sums_.state(at)));
     placement const& local = sums_.state(i);
@@ -68,8 +68,9 @@ class matmul_paths {
   }
 
   /// Appends the steps from state `i` on towards the end; returns the state where they stop.
-  constexpr int collect(inplace_vector<step, 4 * max_axes>& met, placement_graph const& graph,
-                        placement_graph::paths const& ways, int i) const {
+  constexpr int collect(inplace_vector<redistribution_step, 4 * max_axes>& met,
+                        placement_graph const& graph, placement_graph::paths const& ways,
+                        int i) const {
     for (int e = 0; (e = ways.last_edge[static_cast<std::size_t>(i)]) >= 0;) {
       met.push_back(graph.step_of(e));
       auto const& edge = graph.edges()[static_cast<std::size_t>(e)];

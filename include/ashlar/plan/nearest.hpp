@@ -38,7 +38,7 @@ constexpr std::optional<placement> nearest_placement(shape const& extents, int e
           partial_added = partial_added || (p[a].is_partial() && !from[a].is_partial());
         }
         bool const simpler = !best || changes < best_changes ||
-                             (changes == best_changes && key_of(p) < key_of(*best));
+                             (changes == best_changes && code_of(p) < code_of(*best));
         if (partial_added || !simpler || !suits(p)) return false;
         best = p;
         best_weight = paths.weight(i);

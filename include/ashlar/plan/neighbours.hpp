@@ -4,14 +4,14 @@
 #pragma once
 
 // Every step that the algebra allows from one placement: the edges of the graph in which a
-// redistribution is a shortest path. Rules (notes in plan/step.hpp on what each step means):
+// redistribution is a shortest path. Rules (notes in plan/redistribution_step.hpp on what each step means):
 //
 //   * only the innermost axes of a dim can be gathered, exchanged away or padded;
 //   * an axis that starts to split a dim enters it innermost;
 //   * a fused step takes a run of innermost axes, or any ordered choice of P axes, at once;
 //   * axes of extent 1 take part like any other: their steps are free.
 
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
 namespace detail {
@@ -43,7 +43,7 @@ template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
                              Visit visit) {
   auto emit = [&](collective kind, axis_list const& axes, placement const& to) {
-    visit(step{kind, axes, p, to});
+    visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
   auto const are_innermost = [&](int a, int b) {  // of two dims

@@ -17,7 +17,7 @@
 // between them, packing_bound holds for both: p blocks are no more than the larger shard. (Two ranks
 // that swap whole small arrays send them as they lie and receive one, less than the formula says.)
 
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
 
@@ -25,8 +25,8 @@ namespace ashlar {
 inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 
 /// The bound of a step's buffers between MPI processes, in bytes.
-constexpr std::int64_t packing_bytes(step const& s, shape const& extents, int element_size,
-                                     topology const& t) {
+constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
+                                     int element_size, topology const& t) {
   if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
   box const from = local_box(extents, t, s.from, {}), to = local_box(extents, t, s.to, {});
   int const p = t.group_size(s.axes);

@@ -26,15 +26,13 @@ inline constexpr double tie_break = 1e-13;
 class path_search {
  public:
   struct node {
-    double weight = infinity;
+    double weight = unreachable;
     double expanded_to = -1;  ///< steps to sums up to this one are taken
     int previous = -1;        ///< on the way from the start
     collective kind = collective::slice;
     bool settled = false;
     axis_list axes;
   };
-  static constexpr double infinity = 1e300;
-
   /// `op`: the reduction that P stands for; `other`: one that it may change to where there is no P.
   /// `t` and `price` have to outlive this.
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
@@ -55,7 +53,7 @@ class path_search {
     nodes_.data()[0].weight = 0;
     // Steps that lead far off are left for later, mostly for ever: then few placements are stored.
     double const least = bound(start, axis_roles(start));
-    double const band = least > 0 ? least / 16 : infinity;
+    double const band = least > 0 ? least / 16 : unreachable;
     open_.push(least, 0);
     while (!open_.empty()) {
       auto const [sum, i] = open_.pop();
@@ -70,7 +68,7 @@ class path_search {
         double const more = expand(i, other_, from, to, bound);
         if (more < next) next = more;
       }
-      if (next < infinity) open_.push(next, i);
+      if (next < unreachable) open_.push(next, i);
     }
     return -1;
   }
@@ -97,8 +95,8 @@ class path_search {
     placement const from = states_[i];
     axis_roles const roles(from);
     double const weight = nodes_.data()[i].weight + tie_break;
-    double beyond = infinity;
-    for_each_step(from, rank_, topology_, pad, [&](step const& s) {
+    double beyond = unreachable;
+    for_each_step(from, rank_, topology_, pad, [&](redistribution_step const& s) {
       bool const pairwise = s.kind == collective::permute && is_pairwise(s, topology_);
       axis_roles roles_after = roles;
       for (int k = 0; k < s.axes.count; ++k) {

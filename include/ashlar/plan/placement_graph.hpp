@@ -34,7 +34,7 @@ class placement_graph {
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
       placement const from = state(i);
-      for_each_step(from, rank, t, op, [&](step const& s) {
+      for_each_step(from, rank, t, op, [&](redistribution_step const& s) {
         edges_.push_back({i, states_.add(s.to), s.kind, s.axes});
       });
     }
@@ -50,7 +50,7 @@ class placement_graph {
   /// The index of a placement; -1 if it is not one of this graph.
   constexpr int find(placement const& p) const { return states_.find(p); }
 
-  constexpr step step_of(int e) const {
+  constexpr redistribution_step step_of(int e) const {
     edge const& it = edges_[static_cast<std::size_t>(e)];
     return {it.kind, it.axes, state(it.from), state(it.to)};
   }
@@ -76,11 +76,9 @@ class placement_graph {
     scratch<int> last_edge;  ///< per state: the edge it is reached by; -1 at the source
     // Towards a target (`backward`): the edge by which the state is left; -1 at the target.
   };
-  static constexpr double infinity = 1e300;
-
   /// No state reached yet.
   constexpr paths no_paths() const {
-    return {scratch<double>(count(), infinity), scratch<int>(count(), -1)};
+    return {scratch<double>(count(), unreachable), scratch<int>(count(), -1)};
   }
 
   /// Dijkstra from `source` to every state.
@@ -119,7 +117,7 @@ class placement_graph {
     int open_count = 0;
     min_heap heap;
     for (int i = 0; i < states(); ++i)
-      if (weight[i] < infinity) scan ? void(open[open_count++] = i) : heap.push(weight[i], i);
+      if (weight[i] < unreachable) scan ? void(open[open_count++] = i) : heap.push(weight[i], i);
     while (open_count > 0 || !heap.empty()) {
       int u = 0;
       if (scan) {
@@ -140,7 +138,7 @@ class placement_graph {
         double const through = so_far + price_of[e];
         if (!(through < weight[v]) || done[v]) continue;
         if (!scan) heap.push(through, v);
-        else if (weight[v] == infinity) open[open_count++] = v;
+        else if (weight[v] == unreachable) open[open_count++] = v;
         weight[v] = through;
         last[v] = e;
       }

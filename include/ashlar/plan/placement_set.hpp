@@ -4,27 +4,15 @@
 #pragma once
 
 // Placements of one mesh, numbered in the order in which they come in, found again by hashing.
-// A placement's key has eight bits per axis: keys of valid placements of one mesh differ where the
-// placements do. `find` takes any placement and so compares it in full.
+// Codes of valid placements of one mesh differ where the placements do (placement/code.hpp). `find` takes
+// any placement and so compares it in full.
 
-#include <cstdint>
 #include <vector>
 
-#include <ashlar/placement/placement.hpp>
+#include <ashlar/placement/code.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar {
-
-/// Per axis: B is 0, P one of 1 to 3 by reduction, a split 4 and more by dim and depth.
-constexpr std::uint64_t key_of(placement const& p) {
-  std::uint64_t key = 0;
-  for (axis_placement const *a = p.axis.items, *end = a + p.axis.count; a != end; ++a)
-    key = key << 8 | static_cast<std::uint64_t>(a->kind == placement_kind::broadcast ? 0
-                                                : a->kind == placement_kind::split
-                                                    ? 4 + a->dim * max_axes + a->depth
-                                                    : 1 + static_cast<int>(a->op));
-  return key;
-}
 
 class placement_set {
  public:
@@ -34,14 +22,14 @@ class placement_set {
   /// The number of `p`; -1 if it is not in the set.
   constexpr int find(placement const& p) const {
     if (table_.size() == 0) return -1;
-    int const i = table_.data()[slot_of(key_of(p))].number;
+    int const i = table_.data()[slot_of(code_of(p))].number;
     return i >= 0 && placements_.data()[i] == p ? i : -1;
   }
 
   /// The number of `p`, which comes in now unless it is there already.
   constexpr int add(placement const& p) {
     if (2 * placements_.size() >= table_.size()) grow();
-    std::uint64_t const key = key_of(p);
+    std::uint64_t const key = code_of(p);
     entry& e = table_.data()[slot_of(key)];
     if (e.number < 0) {
       e = {key, size()};

@@ -20,7 +20,7 @@ struct redistribution_plan {
   int element_size = 0;
   placement from;
   placement to;
-  inplace_vector<step, 4 * max_axes> steps;
+  inplace_vector<redistribution_step, 4 * max_axes> steps;
   double seconds = 0;  ///< predicted
   std::int64_t peak_bytes =
       0;  ///< most bytes of shards that a rank holds at once, both ends of a step

@@ -20,8 +20,6 @@ namespace ashlar {
 
 class role_distances {
  public:
-  static constexpr double infinity = 1e300;
-
   /// `price` has to outlive this. No distances yet.
   constexpr role_distances(topology const& t, int rank, step_prices const& price)
       : topology_(t), price_(price), roles_(rank + 2), moved_(std::size_t{1} << t.axes()) {
@@ -31,7 +29,7 @@ class role_distances {
       for (int set = 0; set < 1 << a; ++set)
         moved_.data()[set | 1 << a] = moved_.data()[set] + states;
     }
-    weight_ = scratch<double>(static_cast<std::size_t>(states), infinity);
+    weight_ = scratch<double>(static_cast<std::size_t>(states), unreachable);
   }
 
   /// The state of a placement with these roles.
@@ -97,7 +95,7 @@ class role_distances {
       if (state == from) return;
       expand(state, weight + tie_break);
     }
-    radius_ = infinity;
+    radius_ = unreachable;
   }
 
   constexpr void expand(int state, double weight) {

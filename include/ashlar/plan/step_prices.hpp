@@ -12,10 +12,13 @@
 //   step_prices(kind, axes, from, to)   equal to step_seconds of every such step
 
 #include <ashlar/placement/placement.hpp>
-#include <ashlar/plan/step.hpp>
+#include <ashlar/plan/redistribution_step.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar {
+
+/// More than any path costs: the cost of what no path leads to, or of what is not known yet.
+inline constexpr double unreachable = 1e300;
 
 /// A set of mesh axes: bit a is axis a.
 using axis_set = unsigned;

@@ -41,8 +41,8 @@ struct plan_report {
 };
 
 /// "all-gather along gpu: [S(0),S(1)] -> [S(0),B], 512.00 KiB, 12.3 us", as rank 0 sees it.
-inline void print_step(std::ostream& out, redistribution_plan const& p, step const& s,
-                       topology const& t, machine const& m) {
+inline void print_step(std::ostream& out, redistribution_plan const& p,
+                       redistribution_step const& s, topology const& t, machine const& m) {
   out << to_string(s.kind) << " along " << to_string(s.axes, t) << ": " << to_string(s.from)
       << " -> " << to_string(s.to) << ", "
       << bytes_text(double(step_traffic(s, p.extents, t, {}).elements) * p.element_size) << ", "

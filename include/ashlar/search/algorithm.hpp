@@ -139,7 +139,7 @@ class watch {
     return r;
   }
 
-  bool found() const { return best_ < nothing; }
+  bool found() const { return best_ < unreachable; }
   bool over() const { return over_; }
   char const* algorithm() const { return algorithm_; }
 
@@ -163,7 +163,6 @@ class watch {
 
  private:
   using clock = std::chrono::steady_clock;
-  static constexpr double nothing = 1e300;
 
   bool certified() const { return bound_ > 0 && best_ <= bound_ * (1 + tie_margin); }
   double elapsed() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
@@ -174,15 +173,15 @@ class watch {
   }
   void report() const {
     if (options_.on_progress)
-      options_.on_progress(
-          {algorithm_, elapsed(), tables_, evaluations_, best_ < nothing ? best_ : 0.0, bound_});
+      options_.on_progress({algorithm_, elapsed(), tables_, evaluations_,
+                            best_ < unreachable ? best_ : 0.0, bound_});
   }
 
   char const* algorithm_;
   options const& options_;
   clock::time_point start_;
   double bound_, tables_ = 0;
-  double best_ = nothing;
+  double best_ = unreachable;
   std::int64_t evaluations_ = 0;
   bool over_ = false;
   ending how_ = ending::finished;

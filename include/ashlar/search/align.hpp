@@ -16,13 +16,14 @@
 // the best one is completed as it comes.
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
+#include <ashlar/plan/role_distances.hpp>
 #include <ashlar/search/chain_solver.hpp>
-#include <ashlar/search/make_plan.hpp>
-#include <ashlar/search/placed_moves.hpp>
 #include <ashlar/search/role_planner.hpp>
 #include <ashlar/search/ways_to_place.hpp>
 
@@ -37,6 +38,7 @@ class align {
       : model_(model), net_(model.net()), mesh_(model.paths().mesh()), solver_(model),
         moves_(mesh_, model.paths().priced_on(),
                tie_weight(net_, mesh_, model.paths().priced_on())),
+        crossed_(times_between(net_, forward_runs::once)),
         rest_(static_cast<std::size_t>(net_.size())) {
     int const last = net_.size() - 1;
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
@@ -54,7 +56,7 @@ class align {
     std::vector<layer_choice> chosen(static_cast<std::size_t>(net_.size()));
     for (int l = found; l >= 0; l = at(l).parent)
       chosen[static_cast<std::size_t>(at(l).element)] = placed(l);
-    return assemble_plan(net_, moves_, net_.recomputed, [&](int i) -> layer_choice const& {
+    return make_plan(net_, moves_, net_.recomputed, [&](int i) -> layer_choice const& {
       return chosen[static_cast<std::size_t>(i)];
     });
   }
@@ -154,20 +156,20 @@ class align {
   bool add(int parent, layer_choice const& before, int i, layer_choice const& c,
            way_to_place const& it, int outer) {
     --effort_;
-    double cost = parent < 0
-                      ? net_.micro_batches * moves_
-                                                 .move(net_.spec(0).x, net_.element_size,
-                                                       placement::all_broadcast(mesh_.axes()), c.x)
-                                                 .weight
-                      : at(parent).cost;
+    double cost = parent < 0 ? times_from_source(net_) *
+                                   moves_
+                                       .move(net_.spec(0).x, net_.element_size,
+                                             placement::all_broadcast(mesh_.axes()), c.x)
+                                       .weight
+                             : at(parent).cost;
     double const rest = rest_of(i, it.choice, outer);
     if (model_.kind(i) != element_kind::residual_end) cost += own(i, c);
     if (cost + rest > most_) return false;
     if (parent >= 0) {
       shape const& extents = boundary_extents(net_, i - 1);
-      cost += net_.micro_batches * moves_.move(extents, net_.element_size, before.y, c.x).weight;
-      if (cost + rest > most_) return false;
-      cost += net_.micro_batches * moves_.move(extents, net_.element_size, c.dx, before.dy).weight;
+      double const forth = moves_.move(extents, net_.element_size, before.y, c.x).weight;
+      if (cost + crossed_(forth, 0) + rest > most_) return false;
+      cost += crossed_(forth, moves_.move(extents, net_.element_size, c.dx, before.dy).weight);
     }
     double promise = cost + rest;
     if (promise > most_) return false;
@@ -180,17 +182,35 @@ class align {
   /// A lower bound of a boundary, whatever the orders of shards.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
-    return net_.micro_batches *
-           (moves_.least_seconds(extents, net_.element_size, left.y, right.x) +
-            moves_.least_seconds(extents, net_.element_size, right.dx, left.dy));
+    return crossed_(least_seconds(extents, left.y, right.x),
+                    least_seconds(extents, right.dx, left.dy));
   }
 
-  /// Of a residual: of both of its ends.
+  /// The weight of element i; of a residual that of both of its ends.
   double own(int i, layer_choice const& c) {
-    double weight = cost_of(net_, net_.spec(i), c, moves_).weight;
-    if (model_.kind(i) == element_kind::residual_begin)
-      weight += cost_of(net_, net_.spec(model_.partner(i)), c, moves_).weight;
-    return weight;
+    auto const weight = [&](int element) {
+      return element_prices(net_, net_.spec(element), forward_runs::once, moves_).weight(c);
+    };
+    return model_.kind(i) == element_kind::residual_begin ? weight(i) + weight(model_.partner(i))
+                                                          : weight(i);
+  }
+
+  /// No move between placements of these roles, shards nested in any order, takes less.
+  double least_seconds(shape const& extents, placement from, placement to) {
+    sort_interchangeable_axes(mesh_, from, to);
+    for (placement* p : {&from, &to})
+      for (auto& a : p->axis) a.depth = 0;
+    auto const id = static_cast<std::size_t>(moves_.table(extents, net_.element_size));
+    if (prices_.size() <= id) prices_.resize(id + 1);
+    if (!prices_[id]) prices_[id].emplace(extents, net_.element_size, mesh_, moves_.priced_on());
+    auto const [it, fresh] = least_.try_emplace({id, code_of(from), code_of(to)}, 0.0);
+    if (fresh) {
+      role_distances distances(mesh_, extents.rank(), *prices_[id]);
+      int const start = distances.state(axis_roles(from));
+      distances.find(distances.state(axis_roles(to)), start);
+      it->second = distances(start) * (1 - 1e-9);  // the distance breaks ties
+    }
+    return it->second;
   }
 
   /// The optimum of what follows choice k of element i.
@@ -237,7 +257,11 @@ class align {
   basic_problem<N> const& net_;
   topology mesh_;
   chain_solver<N, composition_planner> solver_;
-  placed_moves moves_;
+  planned_moves moves_;
+  boundary_times crossed_;
+  std::vector<std::optional<step_prices>> prices_;  ///< per table of moves_
+  std::map<std::array<std::uint64_t, 3>, double>
+      least_;  ///< per table and roles of both placements
   scratch<scratch<double>> rest_;
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;  ///< per begin and its choice
   int effort_ = 0;   ///< partial plans that may still be looked at

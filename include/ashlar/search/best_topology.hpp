@@ -139,8 +139,7 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
     auto const fine = detail::refined(place(net, mesh.coarse, unlimited), mesh.parts, mesh.fine);
     planned_moves moves(mesh.fine, m);
     auto candidate = detail::recompute_until_it_fits(net, m.memory, [&](int segments) {
-      return assemble_plan(net, moves, segments,
-                           [&](int i) -> layer_choice const& { return fine[i]; });
+      return make_plan(net, moves, segments, [&](int i) -> layer_choice const& { return fine[i]; });
     });
     if (leanest.mesh.axes() == 0 || candidate.memory < leanest.memory) leanest = candidate;
     if ((m.memory > 0 && candidate.memory > m.memory) ||

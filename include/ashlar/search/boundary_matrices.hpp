@@ -4,18 +4,18 @@
 #pragma once
 
 // The matrices of boundary_weights.hpp that were asked for: one per pair of classes (chain_model.hpp),
-// extents of the boundary and times that the forward pass crosses it, kept until a class changes.
+// extents of the boundary and times that a step crosses it, kept until a class changes.
 
 #include <vector>
 
-#include <ashlar/layout/shape.hpp>
+#include <ashlar/search/cost.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar::search {
 
 struct boundary_matrix {
   int left, right;  ///< classes
-  int forward;      ///< how often the forward pass crosses it
+  boundary_times times;
   shape extents;
   scratch<double> weight;  ///< [choice of the left][choice of the right]
   scratch<double> transposed{};
@@ -38,12 +38,12 @@ class boundary_matrices {
   /// The one of these classes; `make()` gives its weights if it is not known. Others are elsewhere after
   /// the next call; their weights stay where they are.
   template <class Make>
-  constexpr boundary_matrix& find(int left, int right, int forward, shape const& extents,
-                                  Make const& make) {
+  constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
+                                  shape const& extents, Make const& make) {
     for (boundary_matrix& it : known_)
-      if (it.left == left && it.right == right && it.forward == forward && it.extents == extents)
+      if (it.left == left && it.right == right && it.times == times && it.extents == extents)
         return it;
-    known_.push_back({left, right, forward, extents, make()});
+    known_.push_back({left, right, times, extents, make()});
     return known_.back();
   }
 

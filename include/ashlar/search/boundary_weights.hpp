@@ -3,22 +3,18 @@
 
 #pragma once
 
-// What the boundary between two neighbours costs, for every pair of their choices:
-//
-//   m · ( f · y of the left -> x of the right  +  dx of the right -> dy of the left )
-//
-// of m micro-batches, f 2 within a recomputed segment and else 1. Both see the tensor with the extents of
-// the boundary, which may be other ones than their own (heads).
+// What the boundary between two neighbours costs (boundary_times in cost.hpp), for every pair of their
+// choices. Both see the tensor with the extents of the boundary, which may differ from their own (heads).
 
 #include <ashlar/search/choice_class.hpp>
 
 namespace ashlar::search {
 
 /// The matrix of weights: [choice of the left][choice of the right].
-template <int N, class Paths>
+template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
                                            shape const& extents, basic_problem<N> const& net,
-                                           int forward, Paths& paths) {
+                                           boundary_times const& times, Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
   // States are numbered alike in all tables of one rank.
@@ -40,12 +36,11 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
   for (int b = 0; b < k; ++b) back[b] = paths.weight_from(table, dx.data()[b]);
   scratch<double> matrix(static_cast<std::size_t>(n) * static_cast<std::size_t>(k));
   double* out = matrix.data();
-  double const m = net.micro_batches;
   int const* const sx = x.data();
   for (int a = 0; a < n; ++a) {
     double const* const forth = paths.weight_from(table, y.data()[a]);
     int const target = dy.data()[a];
-    for (int b = 0; b < k; ++b) *out++ = m * (forward * forth[sx[b]] + back[b][target]);
+    for (int b = 0; b < k; ++b) *out++ = times(forth[sx[b]], back[b][target]);
   }
   return matrix;
 }

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include <ashlar/search/cost.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 
@@ -41,16 +42,52 @@ struct plan_breakdown {
 /// How often a move runs in one step.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& move) {
-  return move.phase == phase::synchronize ? 1 : net.micro_batches;
+  return times_per_step(net, move.phase);
 }
 
 /// The most bytes that a rank receives in one step of a redistribution.
-constexpr std::int64_t received_bytes(redistribution_plan const& path, step const& s,
+constexpr std::int64_t received_bytes(redistribution_plan const& path, redistribution_step const& s,
                                       topology const& t) {
   if (!communicates(s.kind)) return 0;
   auto const load = priced_traffic(s, t, shards_of(path.extents, t, s.from),
                                    shards_of(path.extents, t, s.to));
   return load.elements * path.element_size;
+}
+
+/// An element's exchange of its halo in one direction: of x in front of its forward passes, or of dx.
+struct halo_exchange {
+  double times = 0;    ///< per step
+  traffic load;        ///< of the busiest rank, each time
+  double seconds = 0;  ///< each time
+};
+
+/// `back`: the one of dx.
+template <int N>
+constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                                         int i, machine const& m, bool back) {
+  layer_spec const& spec = net.spec(i);
+  halo_exchange found;
+  if (spec.halo.dim < 0) return found;
+  struct visitor {
+    basic_problem<N> const& net;
+    halo_traffic load;
+    halo_cost cost;
+    bool back;
+    halo_exchange& found;
+    constexpr void compute(phase when, computation what, int part, int) {
+      if (part > 0 || (when == phase::backward) != back || halo_with(what, load).elements == 0)
+        return;
+      found.times += times_per_step(net, when);
+      found.load = halo_with(what, load);
+      found.seconds = halo_with(what, cost);
+    }
+    constexpr void move(phase, moved, int, shape const&, placement const&, placement const&) {}
+  };
+  visitor visit{net, halo_of(spec, chosen[i], chosen.mesh),
+                halo_seconds(spec, chosen[i], chosen.mesh, m, net.element_size), back, found};
+  for_each_phase(net.runs(i, chosen.recomputed),
+                 [&](phase when) { visit_element(when, spec, chosen[i], visit); });
+  return found;
 }
 
 /// The breakdown of a plan's cost on machine `m`. Expects a plan of this problem.
@@ -59,28 +96,27 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
                                    machine const& m) {
   plan_breakdown parts{schedule(net, chosen, m), {}, {}};
   parts.elements.resize(static_cast<std::size_t>(net.size()));
-  for (auto const& move : parts.moves) {
-    cost_breakdown& own = parts.elements[static_cast<std::size_t>(move.element)];
-    int const times = times_per_step(net, move);
-    (move.what == moved::gradient    ? own.gradients
-     : move.what == moved::parameter ? own.parameters
-                                     : own.activations) += times * move.plan.seconds;
+  planned_moves prices(chosen.mesh, m);
+  for_each_price(net, chosen, prices, [&](int i, phase when, spent what, move_price const& price) {
+    cost_breakdown& own = parts.elements[static_cast<std::size_t>(i)];
+    double& seconds = what == spent::work        ? own.work
+                      : what == spent::parameter ? own.parameters
+                      : what == spent::gradient || (what == spent::halo && when == phase::backward)
+                          ? own.gradients
+                          : own.activations;
+    seconds += times_per_step(net, when) * price.seconds;
+  });
+  for (auto const& move : parts.moves)
     for (auto const& s : move.plan.steps)
-      own.received += double(times) * double(received_bytes(move.plan, s, chosen.mesh));
-  }
+      parts.elements[static_cast<std::size_t>(move.element)].received +=
+          double(times_per_step(net, move)) * double(received_bytes(move.plan, s, chosen.mesh));
   int const moment = fullest_moment(net, chosen);
   for (int i = 0; i < net.size(); ++i) {
     cost_breakdown& own = parts.elements[static_cast<std::size_t>(i)];
-    auto const runs = net.runs(i, chosen.recomputed);
-    own.work = net.micro_batches *
-               work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size, runs);
-    int const forward = runs == forward_runs::once ? 1 : 2;
-    auto const load = halo_of(net.spec(i), chosen[i], chosen.mesh);
-    auto const halo = halo_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size);
-    own.activations += net.micro_batches * forward * halo.forward;
-    own.gradients += net.micro_batches * halo.backward;
-    own.received += double(net.micro_batches) * net.element_size *
-                    double(forward * load.forward.elements + load.backward.elements);
+    for (bool const back : {false, true}) {
+      auto const halo = halo_exchange_of(net, chosen, i, m, back);
+      own.received += halo.times * net.element_size * double(halo.load.elements);
+    }
     own.memory = memory_of(net, chosen, i, moment);
     parts.total.work += own.work;
     parts.total.activations += own.activations;

@@ -19,7 +19,6 @@
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/make_plan.hpp>
-#include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/reordered.hpp>
 #include <ashlar/search/role_planner.hpp>
 #include <ashlar/search/row_bounds.hpp>
@@ -87,7 +86,7 @@ class search_by_roles {
   constexpr basic_plan<N> plan() {
     double const good = bound_ * (1 + 1e-10);
     planned_moves moves(mesh_, machine_);
-    auto best = assemble_plan(net_, moves, net_.recomputed, [&](int i) -> layer_choice const& {
+    auto best = make_plan(net_, moves, net_.recomputed, [&](int i) -> layer_choice const& {
       return rows_.choices(i).choices.data()[path_.data()[i]];
     });
     if (best.seconds <= good) return best;

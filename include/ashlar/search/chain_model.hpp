@@ -22,7 +22,7 @@
 
 namespace ashlar::search {
 
-template <int N, class Paths = planner>
+template <int N, tabulated_move_prices Paths = planner>
 class chain_model {
  public:
   /// `filter(i, choice)`: whether element i may take a choice; or `filter.choices(i)`: the list of
@@ -124,7 +124,8 @@ class chain_model {
     int const table = paths_.table(net_.spec(0).x, net_.element_size);
     double const* const way = paths_.weight_from(
         table, paths_.state(table, placement::all_broadcast(paths_.mesh().axes())));
-    for (int j = 0; j < c.size(); ++j) start.data()[j] = net_.micro_batches * way[c.x.data()[j]];
+    double const times = times_from_source(net_);
+    for (int j = 0; j < c.size(); ++j) start.data()[j] = times * way[c.x.data()[j]];
     return start;
   }
 
@@ -172,9 +173,9 @@ class chain_model {
 
   constexpr boundary_matrix& matrix(int i) {
     shape const& extents = boundary_extents(net_, i);
-    int const forward = net_.runs(i + 1, again_.least) == forward_runs::twice ? 2 : 1;
-    return boundaries_.find(class_index(i), class_index(i + 1), forward, extents, [&] {
-      return boundary_weights(choices(i), choices(i + 1), extents, net_, forward, paths_);
+    boundary_times const times = times_between(net_, net_.runs(i + 1, again_.least));
+    return boundaries_.find(class_index(i), class_index(i + 1), times, extents, [&] {
+      return boundary_weights(choices(i), choices(i + 1), extents, net_, times, paths_);
     });
   }
 

@@ -8,13 +8,12 @@
 
 #include <vector>
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar::search {
 
 /// More than any weight: where no choice leads.
-inline constexpr double unreachable = 1e300;
 
 /// `Solver`: a chain_solver.
 template <class Solver>

@@ -14,7 +14,7 @@
 //
 // More ranks than a dim has indices are no fault (notes.hpp).
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 #include <ashlar/support/checked.hpp>
 
 namespace ashlar::search {

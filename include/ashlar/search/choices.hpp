@@ -19,7 +19,7 @@
 
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/search/alike_axes.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
 namespace ashlar::search {
 

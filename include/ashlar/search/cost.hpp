@@ -3,14 +3,190 @@
 
 #pragma once
 
-// The objective (problem.hpp) in two forms that the tests hold equal: of a whole plan, read off its
-// schedule, and of one element alone, from tables, which is what the algorithms add up.
+// The objective (problem.hpp): the sum over the actions that step/visit.hpp visits, each as often as a
+// step does it. An element of a chain and a boundary between two of them are priced on their own:
+//
+//   element_prices    prices the actions of one layer under any of its choices
+//   boundary_times    how often a step makes the two moves of a boundary, hence what it costs
+//   for_each_price    prices the actions of a whole plan
+//
+// What a move costs they ask a `move_prices` (prices.hpp). Everything that the search calls seconds or
+// weight is made of these three.
 
-#include <ashlar/search/halo.hpp>
-#include <ashlar/search/memory.hpp>
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/search/planned_moves.hpp>
+#include <ashlar/search/prices.hpp>
+#include <ashlar/step/halo.hpp>
+#include <ashlar/step/memory.hpp>
+#include <ashlar/step/visit.hpp>
 
 namespace ashlar::search {
+
+/// What the seconds of an action go to.
+enum class spent : signed char { work, halo, activation, gradient, parameter, statistic };
+
+/// What the move of a boundary, or of an element, is of.
+constexpr spent spent_on(moved what) {
+  switch (what) {
+    case moved::activation: return spent::activation;
+    case moved::gradient: return spent::gradient;
+    case moved::parameter: return spent::parameter;
+    case moved::statistic: break;
+  }
+  return spent::statistic;
+}
+
+/// Prices what one layer does in a step, under any of its choices. The layer, the net and the prices
+/// have to outlive this.
+template <int N, move_prices Prices>
+class element_prices {
+ public:
+  constexpr element_prices(basic_problem<N> const& described, layer_spec const& spec,
+                           forward_runs runs, Prices& prices)
+      : net_(described), spec_(spec), prices_(prices), runs_(runs) {
+    int const value = element_size(net_, moved::parameter);
+    int const gradient = element_size(net_, moved::parameter, phase::synchronize);
+    for (auto const& p : spec.parameters) {
+      int const of_value = prices.table(p.extents, value);
+      tables_.push_back(
+          {of_value, gradient == value ? of_value : prices.table(p.extents, gradient)});
+    }
+  }
+
+  /// Calls take(phase, spent, price) for every action under a choice: the price of doing it once.
+  template <class Take>
+  constexpr void for_each(layer_choice const& c, Take&& take) const {
+    visitor<Take> visit{*this, take, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
+    if (spec_.halo.dim >= 0)
+      visit.halo = halo_seconds(spec_, c, prices_.mesh(), prices_.priced_on(), net_.element_size);
+    for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
+  }
+
+  /// The weight of all actions under a choice, as often as a step does them.
+  constexpr double weight(layer_choice const& c) const {
+    double each = 0, once = 0;  // per micro-batch, per step
+    for_each(c, [&](phase when, spent, move_price const& price) {
+      (repeats(when) ? each : once) += price.weight;
+    });
+    return net_.micro_batches * each + once;
+  }
+
+ private:
+  struct parameter_table {
+    int value = 0, gradient = 0;
+  };
+
+  template <class Take>
+  struct visitor {
+    element_prices const& of;
+    Take& take;
+    work_factors factors;
+    halo_cost halo{};
+    inplace_vector<move_price, max_parameters> gathered{};
+
+    constexpr void compute(phase when, computation what, int part, int) {
+      if (part > 0) return;
+      double const seconds = work_seconds(work_of(of.spec_, what), of.prices_.priced_on(),
+                                          of.net_.element_size, factors);
+      take(when, spent::work, move_price{seconds, seconds});
+      if (of.spec_.halo.dim < 0) return;
+      double const exchange = halo_with(what, halo);
+      take(when, spent::halo, move_price{exchange, exchange});
+    }
+    constexpr void move(phase when, moved what, int index, shape const& extents,
+                        placement const& from, placement const& to) {
+      Prices& prices = of.prices_;
+      if (what != moved::parameter) {
+        take(when, spent_on(what),
+             prices.move(extents, element_size(of.net_, what, when), from, to));
+      } else if (when == phase::synchronize) {
+        take(when, spent::parameter, prices.move(of.tables_.items[index].gradient, from, to));
+      } else {  // store -> use, first asked for by the forward pass and the same in all others
+        if (when == phase::forward)
+          gathered.push_back(prices.move(of.tables_.items[index].value, from, to));
+        take(when, spent::parameter, gathered.items[index]);
+      }
+    }
+  };
+
+  basic_problem<N> const& net_;
+  layer_spec const& spec_;
+  Prices& prices_;
+  forward_runs runs_;
+  inplace_vector<parameter_table, max_parameters> tables_;
+};
+
+/// How often a step makes the two moves of a boundary: of y of the element on its left to x of the one on
+/// its right, and of dx of the one on its right to dy of the one on its left.
+struct boundary_times {
+  double activation = 0, gradient = 0;
+
+  /// What the boundary costs if the two moves cost so much, seconds or weight.
+  constexpr double operator()(double y_to_x, double dx_to_dy) const {
+    return activation * y_to_x + gradient * dx_to_dy;
+  }
+  friend constexpr bool operator==(boundary_times const&, boundary_times const&) = default;
+};
+
+/// `runs`: of the element on the right of the boundary.
+template <int N>
+constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs runs) {
+  boundary_times times;
+  struct counter {
+    basic_problem<N> const& net;
+    boundary_times& times;
+    constexpr void move(phase when, moved what, int, shape const&, placement const&,
+                        placement const&) {
+      (what == moved::gradient ? times.gradient : times.activation) += times_per_step(net, when);
+    }
+  };
+  shape const any;
+  placement const anywhere;
+  for_each_crossing(runs, [&](phase when) {
+    visit_boundary(when, any, anywhere, anywhere, counter{net, times});
+  });
+  return times;
+}
+
+/// How often the data enters the first element from where it is on every rank; no gradient leaves it.
+template <int N>
+constexpr double times_from_source(basic_problem<N> const& net) {
+  return times_per_step(net, phase::forward);
+}
+
+/// Calls take(element, phase, spent, price) for every action of a step under a plan: the price of doing
+/// it once. A move belongs to the element that receives what is moved.
+template <int N, move_prices Prices, class Take>
+constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                              Prices& prices, Take&& take) {
+  struct crossing {
+    basic_problem<N> const& net;
+    Prices& prices;
+    Take& take;
+    int element;
+    constexpr void move(phase when, moved what, int, shape const& extents, placement const& from,
+                        placement const& to) {
+      take(element, when, spent_on(what),
+           prices.move(extents, element_size(net, what, when), from, to));
+    }
+  };
+  for (int i = 0; i < net.size(); ++i) {
+    forward_runs const runs = net.runs(i, chosen.recomputed);
+    if (i == 0)
+      visit_boundary(phase::forward, net.spec(0).x, placement::all_broadcast(prices.mesh().axes()),
+                     chosen[0].x, crossing{net, prices, take, 0});
+    else
+      for_each_crossing(runs, [&](phase when) {
+        bool const back = when == phase::backward;
+        visit_boundary(when, boundary_extents(net, i - 1), back ? chosen[i].dx : chosen[i - 1].y,
+                       back ? chosen[i - 1].dy : chosen[i].x,
+                       crossing{net, prices, take, back ? i - 1 : i});
+      });
+    element_prices<N, Prices>(net, net.spec(i), runs, prices)
+        .for_each(chosen[i], [&](phase when, spent what, move_price const& price) {
+          take(i, when, what, price);
+        });
+  }
+}
 
 /// Predicted seconds of a training step.
 struct step_cost {
@@ -20,97 +196,62 @@ struct step_cost {
 };
 
 /// The cost of a step under a plan, all micro-batches included.
+template <int N, move_prices Prices>
+constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                               Prices& prices) {
+  step_cost cost;
+  for_each_price(net, chosen, prices, [&](int, phase when, spent what, move_price const& price) {
+    (what == spent::work ? cost.work : cost.communication) += times_per_step(net, when) *
+                                                              price.seconds;
+  });
+  return cost;
+}
 template <int N>
 constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                machine const& m) {
-  step_cost cost;
-  for (auto const& move : schedule(net, chosen, m))
-    cost.communication += (move.phase == phase::synchronize ? 1 : net.micro_batches) *
-                          move.plan.seconds;
-  for (int i = 0; i < net.size(); ++i) {
-    auto const runs = net.runs(i, chosen.recomputed);
-    cost.work += net.micro_batches *
-                 work_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size, runs);
-    cost.communication +=
-        net.micro_batches *
-        halo_seconds(net.spec(i), chosen[i], chosen.mesh, m, net.element_size).seconds(runs);
-  }
-  return cost;
+  planned_moves prices(chosen.mesh, m);
+  return total_cost(net, chosen, prices);
 }
 
-/// Fills in what a plan predicts from its choices: seconds, memory, micro-batches and hash.
+/// A plan without choices.
 template <int N>
-constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machine const& m) {
-  step_cost const cost = total_cost(net, chosen, m);
+constexpr basic_plan<N> empty_plan(basic_problem<N> const& net, topology const& t) {
+  basic_plan<N> chosen;
+  chosen.mesh = t;
+  chosen.micro_batches = net.micro_batches;
+  chosen.problem_hash = hash(net);
+  if (net.size() > 0) chosen.input = net.spec(0).x;
+  return chosen;
+}
+
+/// Fills in what a plan predicts from its choices: seconds and memory.
+template <int N, move_prices Prices>
+constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, Prices& prices) {
+  step_cost const cost = total_cost(net, chosen, prices);
   chosen.seconds = cost.seconds();
   chosen.communication_seconds = cost.communication;
   chosen.memory = memory_per_rank(net, chosen);
+}
+
+/// The same on a machine, and whatever else a plan says of its problem.
+template <int N>
+constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machine const& m) {
+  planned_moves prices(chosen.mesh, m);
+  predict(chosen, net, prices);
   chosen.micro_batches = net.micro_batches;
   chosen.input = net.size() > 0 ? net.spec(0).x : shape{};
   chosen.problem_hash = hash(net);
 }
 
-/// What a choice costs in its element, apart from the boundaries.
-struct element_cost {
-  double work = 0;           ///< seconds of a step
-  double communication = 0;  ///< seconds of a step
-  double weight = 0;         ///< of both, with tie breaks
-};
-
-/// The planner's tables of a layer's parameter and of its gradient.
-struct parameter_table {
-  int value = 0, gradient = 0;
-};
-using parameter_tables = inplace_vector<parameter_table, max_parameters>;
-
-template <int N, class Paths>
-constexpr parameter_tables tables_of(basic_problem<N> const& net, layer_spec const& spec,
-                                     Paths& paths) {
-  int const value = element_size(net, moved::parameter);
-  int const gradient = element_size(net, moved::parameter, phase::synchronize);
-  parameter_tables tables;
-  for (auto const& p : spec.parameters) {
-    int const of_value = paths.table(p.extents, value);
-    tables.push_back({of_value, gradient == value ? of_value : paths.table(p.extents, gradient)});
-  }
-  return tables;
-}
-
-template <int N, class Paths>
-constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, Paths& paths, parameter_tables const& tables,
-                               forward_runs runs = forward_runs::once) {
-  double const batches = net.micro_batches;
-  int const forward = runs == forward_runs::once ? 1 : 2;
-  element_cost cost;
-  cost.work = batches *
-              work_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size, runs);
-  cost.communication =
-      batches *
-      halo_seconds(spec, c, paths.mesh(), paths.priced_on(), net.element_size).seconds(runs);
-  cost.weight = cost.work + cost.communication;
-  for (int k = 0; k < tables.count; ++k) {
-    parameter_choice const& p = c.parameters.items[k];
-    auto const gather = paths.move(tables.items[k].value, p.store, p.use);
-    auto const synchronize = paths.move(tables.items[k].gradient, p.grad, p.store);
-    double const times = batches * (forward + (spec.parameters.items[k].in_backward ? 1 : 0));
-    cost.communication += times * gather.seconds + synchronize.seconds;
-    cost.weight += times * gather.weight + synchronize.weight;
-  }
-  for (int k = 0; k < spec.statistics.size(); ++k) {
-    auto const move = paths.move(spec.statistics.items[k], element_size(net, moved::statistic),
-                                 c.statistics.items[k].from, c.statistics.items[k].to);
-    cost.communication += forward * batches * move.seconds;
-    cost.weight += forward * batches * move.weight;
-  }
-  return cost;
-}
-
-template <int N, class Paths>
-constexpr element_cost cost_of(basic_problem<N> const& net, layer_spec const& spec,
-                               layer_choice const& c, Paths& paths,
-                               forward_runs runs = forward_runs::once) {
-  return cost_of(net, spec, c, paths, tables_of(net, spec, paths), runs);
+/// The plan with choice(i) of element i and so many segments recomputed, and what it predicts.
+template <int N, move_prices Prices, class Choice>
+constexpr basic_plan<N> make_plan(basic_problem<N> const& net, Prices& prices, int recomputed,
+                                  Choice const& choice) {
+  basic_plan<N> chosen = empty_plan(net, prices.mesh());
+  chosen.recomputed = recomputed;
+  for (int i = 0; i < net.size(); ++i) chosen.choices.push_back(choice(i));
+  predict(chosen, net, prices);
+  return chosen;
 }
 
 }  // namespace ashlar::search

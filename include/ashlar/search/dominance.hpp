@@ -20,7 +20,7 @@ namespace ashlar::search {
 
 /// Per choice of a class whether it is not dropped. `c` has its numbers, of all choices; of its
 /// choices themselves nothing is asked.
-template <int N, class Paths>
+template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
                                     basic_problem<N> const& net) {
   int const x_table = paths.table(c.x_extents, net.element_size),
@@ -39,9 +39,11 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   element_memory const* const b = c.memory.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  // Ways forward that are gone twice count twice, and those back with them: that drops less.
-  double const times = net.micro_batches * (c.end >= 0 ? 2 : 1) *
-                       (c.runs == forward_runs::once ? 1 : 2);
+  // Each way counts as often as the one that is gone most often, on either side of the element: that
+  // drops less.
+  boundary_times const crossed = times_between(
+      net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
+  double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
   if constexpr (Paths::orders != shard_orders::all) {
     // Many choices: the cheapest come first, and are all that can drop those after them.
     scratch<int> sorted(size);

@@ -102,7 +102,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   });
   basic_plan<N> best;
   bool found = false;
-  double least = 1e300;  // no plan takes less, on those meshes that were searched
+  double least = unreachable;  // no plan takes less, on those meshes that were searched
   for (std::size_t k = 0; k < order.size(); ++k) {
     candidate& it = candidates.data()[order.data()[k]];
     if (found && it.bound >= best.seconds) break;

@@ -17,27 +17,28 @@
 namespace ashlar::search {
 
 /// Fills in `c`, which says what layer it is of and what its boundaries see, from all its choices.
-template <int N, class Paths>
+template <int N, tabulated_move_prices Paths>
 constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
                           std::vector<layer_choice> const& all, Paths& paths, pruning prune) {
   layer_spec const& spec = net.layer(c.layer);
   int const n = static_cast<int>(all.size());
   layer_choice const* const choice = all.data();
-  auto const tables = tables_of(net, spec, paths);
+  element_prices const own(net, spec, c.runs, paths);
+  element_prices const of_end(net, net.layer(c.end < 0 ? c.layer : c.end), c.runs, paths);
   c.weight = scratch<double>(all.size());
   c.memory = scratch<element_memory>(all.size());
   for (int j = 0; j < n; ++j) {
-    c.weight.data()[j] = cost_of(net, spec, choice[j], paths, tables, c.runs).weight;
+    c.weight.data()[j] = own.weight(choice[j]);
     if (prune != pruning::by_time)
       c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh(), c.saved);
     if (c.end < 0) continue;
-    c.weight.data()[j] += cost_of(net, net.layer(c.end), choice[j], paths, c.runs).weight;
-    auto const of_end = [](saved_part of_begin) {
+    c.weight.data()[j] += of_end.weight(choice[j]);
+    auto const end_holds = [](saved_part of_begin) {
       return of_begin == saved_part::all ? saved_part::all : saved_part::nothing;
     };
     if (prune != pruning::by_time)
       c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh(),
-                                           {of_end(c.saved.waiting), of_end(c.saved.own)})
+                                           {end_holds(c.saved.waiting), end_holds(c.saved.own)})
                                      .kept;
   }
   int const x = paths.table(c.x_extents, net.element_size),

@@ -19,7 +19,7 @@
 //
 // Statistics have to be alike. Ends of residuals keep all their rows.
 
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 namespace detail {

@@ -100,23 +100,18 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
-/// The exchange of an element's halo in one pass, if it has one.
+/// The exchange of an element's halo in one direction, if it has one.
 template <int N>
 void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
               basic_plan<N> const& chosen, machine const& m, phase when) {
-  bool const forward = when == phase::forward;
-  auto const& spec = net.spec(i);
-  topology const& t = chosen.mesh;
-  auto const load = halo_of(spec, chosen[i], t);
-  std::int64_t const elements = (forward ? load.forward : load.backward).elements;
-  if (elements == 0) return;
-  auto const cost = halo_seconds(spec, chosen[i], t, m, net.element_size);
-  bool const again = forward && net.runs(i, chosen.recomputed) != forward_runs::once;
-  double const times = net.micro_batches * (again ? 2 : 1);
-  lines.insert(lines.begin(), {when, forward ? "halo of x" : "halo of dx", collective::permute,
-                               to_string(halo_axes(spec, chosen[i], t), t),
-                               times * net.element_size * double(elements),
-                               times * (forward ? cost.forward : cost.backward)});
+  bool const back = when == phase::backward;
+  auto const halo = halo_exchange_of(net, chosen, i, m, back);
+  if (halo.times == 0) return;
+  lines.insert(lines.begin(),
+               {when, back ? "halo of dx" : "halo of x", collective::permute,
+                to_string(halo_axes(net.spec(i), chosen[i], chosen.mesh), chosen.mesh),
+                halo.times * net.element_size * double(halo.load.elements),
+                halo.times * halo.seconds});
 }
 
 /// Numbers an item among those seen before.

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include <ashlar/mesh/text.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
 namespace ashlar::search {
 

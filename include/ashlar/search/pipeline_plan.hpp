@@ -14,8 +14,8 @@
 #include <algorithm>
 #include <vector>
 
-#include <ashlar/search/plan.hpp>
 #include <ashlar/search/stages.hpp>
+#include <ashlar/step/plan.hpp>
 
 namespace ashlar::search {
 

@@ -3,13 +3,15 @@
 
 #pragma once
 
-// What single redistributions cost, each planned once: for few moves on many axes, where the tables
-// of planner.hpp do not pay. Seconds, weight and interface are those of planner's moves.
+// What redistributions cost, each planned once: for few moves on many axes, where the tables of
+// planner.hpp do not pay. Moves that differ only by an exchange of interchangeable axes (alike_axes.hpp)
+// cost the same, so that one is planned for all of them.
 
 #include <vector>
 
 #include <ashlar/placement/code.hpp>
-#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/search/alike_axes.hpp>
+#include <ashlar/search/prices.hpp>
 
 namespace ashlar::search {
 
@@ -21,7 +23,6 @@ class planned_moves {
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
 
-  /// The index of the list of moves of tensors of these extents and bytes per element.
   constexpr int table(shape const& extents, int element_size) {
     int const n = static_cast<int>(lists_.size());
     for (int i = 0; i < n; ++i)
@@ -31,33 +32,27 @@ class planned_moves {
     return n;
   }
 
-  struct cost {
-    double seconds = 0;
-    double weight = 0;
-  };
-
-  constexpr cost move(int table, placement const& from, placement const& to) {
+  constexpr move_price move(int table, placement from, placement to) {
     if (from == to) return {};
+    sort_interchangeable_axes(topology_, from, to);
     moves_of& list = lists_.data()[table];
     std::uint64_t const a = code_of(from), b = code_of(to);
     for (planned const& it : list.moves)
       if (it.from == a && it.to == b) return it.price;
-    auto const path = plan_redistribution(list.extents, list.element_size, from, to, topology_,
-                                          machine_);
-    int collectives = 0;
-    for (auto const& s : path.steps) collectives += communicates(s.kind);
-    list.moves.push_back({a, b, {path.seconds, path.seconds + tie_ * collectives}});
+    list.moves.push_back(
+        {a, b,
+         planned_price(list.extents, list.element_size, from, to, topology_, machine_, tie_)});
     return list.moves.back().price;
   }
-  constexpr cost move(shape const& extents, int element_size, placement const& from,
-                      placement const& to) {
-    return from == to ? cost{} : move(table(extents, element_size), from, to);
+  constexpr move_price move(shape const& extents, int element_size, placement const& from,
+                            placement const& to) {
+    return from == to ? move_price{} : move(table(extents, element_size), from, to);
   }
 
  private:
   struct planned {
     std::uint64_t from, to;
-    cost price;
+    move_price price;
   };
   struct moves_of {
     shape extents;
@@ -70,5 +65,7 @@ class planned_moves {
   double tie_;
   std::vector<moves_of> lists_;
 };
+
+static_assert(move_prices<planned_moves>);
 
 }  // namespace ashlar::search

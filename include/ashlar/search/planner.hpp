@@ -7,11 +7,6 @@
 // of elements, one shortest-path tree per source, each made when it is first asked for and then shared
 // by all layers. Steps, seconds and ties are those of plan_redistribution.
 //
-//   seconds   of the planned steps
-//   weight    seconds + tie · collectives, what an algorithm minimizes: of plans that take equally
-//             long it then finds one with fewest collectives. `tie` is to be chosen so small that
-//             no real difference is hidden (see tie_weight in choice_class.hpp).
-//
 // On meshes of more than three axes single moves are asked of plan_redistribution, which does not
 // need the whole tree.
 
@@ -19,8 +14,8 @@
 #include <vector>
 
 #include <ashlar/plan/placement_graph.hpp>
-#include <ashlar/plan/redistribution.hpp>
 #include <ashlar/search/choices.hpp>
+#include <ashlar/search/prices.hpp>
 #include <ashlar/search/state_index.hpp>
 
 namespace ashlar::search {
@@ -66,29 +61,18 @@ class planner {
     return tree(table, source).weight.data();
   }
 
-  struct cost {
-    double seconds = 0;
-    double weight = 0;
-  };
-
-  /// The cost of one redistribution.
-  constexpr cost move(shape const& extents, int element_size, placement const& from,
-                      placement const& to) {
+  constexpr move_price move(shape const& extents, int element_size, placement const& from,
+                            placement const& to) {
     if (from == to) return {};
-    if (untabulated(from, to)) {
-      auto const path = plan_redistribution(extents, element_size, from, to, topology_, machine_);
-      int collectives = 0;
-      for (auto const& s : path.steps) collectives += communicates(s.kind);
-      return {path.seconds, path.seconds + tie_ * collectives};
-    }
+    if (untabulated(from, to))
+      return planned_price(extents, element_size, from, to, topology_, machine_, tie_);
     int const t = table(extents, element_size, from.has_partial() ? from.op() : to.op());
     row const& r = tree(t, state(t, from));
     auto const target = static_cast<std::size_t>(state(t, to));
     return {r.seconds[target], r.weight[target]};
   }
 
-  /// The same for a tensor of that table: of sums, on the mesh at hand.
-  constexpr cost move(int table, placement const& from, placement const& to) {
+  constexpr move_price move(int table, placement const& from, placement const& to) {
     if (from == to) return {};
     if (topology_.axes() > tabulated_axes)
       return move(tables_.data()[table].extents, tables_.data()[table].element_size, from, to);
@@ -166,5 +150,7 @@ class planner {
   std::vector<reduction> ops_;
   std::vector<extents_table> tables_;
 };
+
+static_assert(tabulated_move_prices<planner>);
 
 }  // namespace ashlar::search

@@ -55,16 +55,6 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
   auto const chain = chain_of(net, result);
   for (int j = 0; j < stages; ++j) {
     auto& stage = result.stages[static_cast<std::size_t>(j)];
-    for (int i = stage.first; i < stage.last; ++i) {
-      layer_spec spec = net.spec(i);
-      auto const runs = chain.runs(i, chain.recomputed);
-      stage.work += work_seconds(spec, chosen[i], t, m, net.element_size, runs);
-      auto const halo = halo_seconds(spec, chosen[i], t, m, net.element_size);
-      stage.seconds += halo.seconds(runs);
-      stage.forward += halo.forward;
-      spec.backward_flops = spec.backward_values = 0;
-      stage.forward += work_seconds(spec, chosen[i], t, m, net.element_size);
-    }
     stage.memory = memory_per_rank(stage_of(chain, result, j), plan_of_stage<N>(result, j));
   }
   basic_plan<N> whole = chosen;
@@ -86,21 +76,20 @@ pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& c
     from_stage.sending += seconds;
     if (forward) from_stage.forward += seconds;
   };
-  detail::for_each_move(
-      chain, whole,
-      [&](phase when, int element, moved what, int, shape const& extents, placement const& from,
-          placement const& to) {
-        auto& stage = stage_at(element);
-        double const seconds =
-            from == to ? 0 : paths.move(extents, element_size(net, what, when), from, to).seconds;
-        (when == phase::synchronize ? stage.synchronize : stage.seconds) += seconds;
-        if (when == phase::forward) stage.forward += seconds;
-        if (when == phase::forward && what == moved::activation && element == stage.first &&
-            element > 0)
-          send(stage_at(element - 1), true, extents, from, to);
-        if (what == moved::gradient && element + 1 == stage.last)
-          send(stage_at(element + 1), false, extents, from, to);
-      });
+  for_each_price(chain, whole, paths,
+                 [&](int element, phase when, spent what, move_price const& price) {
+                   auto& stage = stage_at(element);
+                   (when == phase::synchronize ? stage.synchronize
+                    : what == spent::work      ? stage.work
+                                               : stage.seconds) += price.seconds;
+                   if (when == phase::forward) stage.forward += price.seconds;
+                 });
+  for (int j = 1; j < stages; ++j) {
+    int const first = limits[static_cast<std::size_t>(j)];
+    shape const& extents = boundary_extents(chain, first - 1);
+    send(stage_at(first - 1), true, extents, whole[first - 1].y, whole[first].x);
+    send(stage_at(first), false, extents, whole[first].dx, whole[first - 1].dy);
+  }
   double sum = 0, most = 0, work = 0, synchronize = 0;  // work: of the slowest stage
   std::int64_t memory = 0;
   for (auto& stage : result.stages) {

@@ -107,7 +107,7 @@ class role_graph {
       // The compiler makes no vectors of constant expressions: there no lane is in vain.
       int width = lanes;
       if (std::is_constant_evaluated()) width = found;
-      for (double& w : some) w = 1e300;
+      for (double& w : some) w = unreachable;
       for (int l = 0; l < found; ++l) to[target[l] * lanes + l] = 0;
       for (int u = 0; u < n; ++u) improved.data()[u] = 1, looked.data()[u] = 0;
       int now = 1;
@@ -172,7 +172,7 @@ class role_graph {
   /// Leaves out the edges that two others replace for less.
   constexpr void leave_detours() {
     scratch<double> direct(static_cast<std::size_t>(states()),
-                           1e300);  // from one state, at two edges' end
+                           unreachable);  // from one state, at two edges' end
     double* const d = direct.data();
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
@@ -195,8 +195,8 @@ class role_graph {
         if (edges[e].weight <= d[edges[e].to]) kept.push_back(edges[e]);
       kept_end.data()[u] = static_cast<int>(kept.size());
       for (int e = first[u]; e < end[u]; ++e) {
-        d[edges[e].to] = 1e300;
-        for (int f = first[edges[e].to]; f < end[edges[e].to]; ++f) d[edges[f].to] = 1e300;
+        d[edges[e].to] = unreachable;
+        for (int f = first[edges[e].to]; f < end[edges[e].to]; ++f) d[edges[f].to] = unreachable;
       }
     }
     edges_ = kept;

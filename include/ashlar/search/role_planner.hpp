@@ -18,10 +18,10 @@
 #include <array>
 #include <vector>
 
-#include <ashlar/plan/redistribution.hpp>
 #include <ashlar/search/choices.hpp>
+#include <ashlar/search/prices.hpp>
 #include <ashlar/search/role_graph.hpp>
-#include <ashlar/search/schedule.hpp>
+#include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
 
@@ -112,18 +112,13 @@ class basic_role_planner {
     return it.weight.data() + source * it.graph.states();
   }
 
-  struct cost {
-    double seconds = 0;
-    double weight = 0;
-  };
-
-  constexpr cost move(int table, placement const& from, placement const& to) {
+  constexpr move_price move(int table, placement const& from, placement const& to) {
     if (from == to) return {};
     double const w = weight_from(table, state(table, from))[state(table, to)];
     return {w, w};
   }
-  constexpr cost move(shape const& extents, int element_size, placement const& from,
-                      placement const& to) {
+  constexpr move_price move(shape const& extents, int element_size, placement const& from,
+                            placement const& to) {
     if (from == to) return {};
     if (from.has_partial() && to.has_partial() && from.op() != to.op()) return {};
     return move(table(extents, element_size), from, to);
@@ -175,5 +170,7 @@ class basic_role_planner {
 
 using role_planner = basic_role_planner<shard_orders::canonical>;
 using composition_planner = basic_role_planner<shard_orders::compositions>;
+
+static_assert(tabulated_move_prices<role_planner> && tabulated_move_prices<composition_planner>);
 
 }  // namespace ashlar::search

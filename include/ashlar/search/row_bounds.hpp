@@ -155,54 +155,32 @@ class row_bounds {
   /// Per choice of element i in `all`: the least weight of what comes before, and of the way to it.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
-    int const table = model_.paths().table(boundary_extents(model_.net(), i - 1),
-                                           model_.net().element_size);
-    auto const y = states(table, left, &layer_choice::y),
-               dy = states(table, left, &layer_choice::dy);
-    auto const x = states(table, c, &layer_choice::x), dx = states(table, c, &layer_choice::dx);
-    double const* const so_far = before.data();
-    double const times = model_.net().micro_batches;
+    auto const ways = boundary(i - 1, left, c);
     scratch<double> value(c.weight.size(), unreachable);
-    for (int k = 0; k < c.size(); ++k) {
-      double const* const back = model_.paths().weight_from(table, dx.data()[k]);
-      for (int j = 0; j < left.size(); ++j) {
-        double const* const forth = model_.paths().weight_from(table, y.data()[j]);
-        value.data()[k] = std::min(value.data()[k],
-                                   so_far[j] + times * (forth[x.data()[k]] + back[dy.data()[j]]));
-      }
-    }
+    double const* way = ways.data();
+    for (int j = 0; j < left.size(); ++j)
+      for (double& v : value) v = std::min(v, before.data()[j] + *way++);
     return value;
   }
 
-  /// The same of what comes after it.
+  /// Per choice of element i in `all`: the least weight of the way from it, and of what comes after it.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
-    choice_class const& c = all_.choices(i);
-    choice_class const& right = model_.choices(i + 1);
-    int const table = model_.paths().table(boundary_extents(model_.net(), i),
-                                           model_.net().element_size);
-    auto const y = states(table, c, &layer_choice::y), dy = states(table, c, &layer_choice::dy);
-    auto const x = states(table, right, &layer_choice::x),
-               dx = states(table, right, &layer_choice::dx);
+    choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);
+    auto const ways = boundary(i, c, right);
     bool const counted = model_.kind(i + 1) == element_kind::residual_end;
-    double const times = model_.net().micro_batches;
     scratch<double> value(c.weight.size(), unreachable);
-    for (int k = 0; k < c.size(); ++k) {
-      double const* const forth = model_.paths().weight_from(table, y.data()[k]);
-      for (int j = 0; j < right.size(); ++j) {
-        double const* const back = model_.paths().weight_from(table, dx.data()[j]);
-        value.data()[k] = std::min(value.data()[k],
-                                   after.data()[j] + (counted ? 0 : right.weight.data()[j]) +
-                                       times * (forth[x.data()[j]] + back[dy.data()[k]]));
-      }
-    }
+    double const* way = ways.data();
+    for (double& v : value)
+      for (int j = 0; j < right.size(); ++j)
+        v = std::min(v, after.data()[j] + (counted ? 0 : right.weight.data()[j]) + *way++);
     return value;
   }
 
-  constexpr scratch<int> states(int table, choice_class const& c, placement layer_choice::*which) {
-    scratch<int> list(c.weight.size());
-    for (int k = 0; k < c.size(); ++k)
-      list.data()[k] = model_.paths().state(table, c.choices.data()[k].*which);
-    return list;
+  /// What the boundary behind element i costs, for choices of which one side is of `all`.
+  constexpr scratch<double> boundary(int i, choice_class const& left, choice_class const& right) {
+    auto const& net = model_.net();
+    return boundary_weights(left, right, boundary_extents(net, i), net,
+                            times_between(net, net.runs(i + 1, net.recomputed)), model_.paths());
   }
 
   model_type& all_;

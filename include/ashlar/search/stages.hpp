@@ -17,7 +17,7 @@
 
 #include <vector>
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
 namespace ashlar::search {
 

@@ -20,7 +20,7 @@
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //
-// local once that halo is there; search/halo.hpp prices the exchange. It is not one of the tables, so
+// local once that halo is there; step/halo.hpp prices the exchange. It is not one of the tables, so
 // that nothing is taken for local that is not, and no layer offers it unless it is asked to.
 
 #include <ashlar/signature/training_row.hpp>

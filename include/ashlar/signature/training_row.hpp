@@ -196,4 +196,14 @@ constexpr training_table cross_entropy_training_rows(int rank) {
   return table;
 }
 
+/// A loss that is a sum over elements of a function of x and a target: split anywhere its parts are
+/// partial sums.
+constexpr training_table summed_loss_training_rows(int rank) {
+  training_table table;
+  table.push_back({broadcast(), broadcast(), broadcast(), broadcast(), {}, {}, {}});
+  for (int d = 0; d < rank; ++d)
+    table.push_back({split(d, 0), partial(), broadcast(), split(d, 0), {}, {}, {}});
+  return table;
+}
+
 }  // namespace ashlar

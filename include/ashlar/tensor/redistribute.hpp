@@ -13,7 +13,7 @@
 
 #include <ashlar/plan/text.hpp>
 #include <ashlar/support/exception_watch.hpp>
-#include <ashlar/tensor/run_transfer.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/sentences.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
@@ -30,12 +30,11 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
 }
 
 /// Runs the plan's steps from `x`, which lies as the plan begins.
-template <distributed Tensor>
-requires(!Tensor::is_static) Tensor run_plan(Tensor x, prepared_plan const& p) {
-  using T = typename Tensor::value_type;
-  auto const& m = x.mesh();
+template <class Processor>
+any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) {
+  auto const m = x.mesh();
   struct half_done {  // others wait for the rest
-    typename Tensor::mesh_type const& m;
+    basic_mesh<Processor> const& m;
     bool begun = false;
     exception_watch watch{};
     ~half_done() {
@@ -43,12 +42,19 @@ requires(!Tensor::is_static) Tensor run_plan(Tensor x, prepared_plan const& p) {
     }
   } plan{m};
   for (std::size_t i = 0; i < p.transfers.size(); ++i) {
-    Tensor next(m, x.extents(), p.plan.steps[static_cast<int>(i)].to);
-    run_transfer(m, p.transfers[i], static_cast<T const*>(x.data()), next.data());
-    plan.begun |= communicates(p.transfers[i].kind);
+    auto const& what = p.transfers[i];
+    auto next = x.like(p.plan.steps[static_cast<int>(i)].to);
+    if (communicates(what.kind)) m.run(what, x.type(), x.data(), next.data());
+    else run_local(m.processor(), what, x.type(), x.data(), next.data());
+    plan.begun |= communicates(what.kind);
     x = std::move(next);
   }
   return x;
+}
+
+template <distributed Tensor>
+requires(!Tensor::is_static) Tensor run_plan(Tensor const& x, prepared_plan const& p) {
+  return run_plan(any_tensor(x), p).template as<Tensor>();
 }
 
 /// Whether a typed placement fits a typed tensor; a sentence where it does not.
@@ -74,11 +80,13 @@ auto redistribute(Tensor const& x, Target const& target) {
     return x;
   } else if constexpr (static_placement<Target>) {
     if constexpr (detail::target_fits<Tensor, Target>())
-      return detail::run_plan(x.as_dynamic(), *detail::plan_to(x, value_of<Target>))
-          .template as_static<Target>();
+      return detail::run_plan(any_tensor(x), *detail::plan_to(x, value_of<Target>))
+          .template as<tensor_for<typename Tensor::value_type, Tensor::rank, Target,
+                                  typename Tensor::processor_type>>();
   } else {
     if (x.placement() == target) return x.as_dynamic();
-    return detail::run_plan(x.as_dynamic(), *detail::plan_to(x, target));
+    return detail::run_plan(any_tensor(x), *detail::plan_to(x, target))
+        .template as<typename Tensor::dynamic_type>();
   }
 }
 

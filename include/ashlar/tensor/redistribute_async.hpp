@@ -21,19 +21,20 @@
 #include <vector>
 
 #include <ashlar/support/exception_watch.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar {
 namespace detail {
 
-/// A plan that is being run.
-template <distributed Tensor>
+/// A plan that is being run on tensors of any type.
+template <class Processor>
 class plan_run final : public progressing {
-  using T = typename Tensor::value_type;
+  using shard = any_tensor<Processor>;
 
  public:
   /// Takes a turn for each step, now and in program order, and begins the first.
-  plan_run(Tensor x, std::shared_ptr<prepared_plan const> p)
+  plan_run(shard x, std::shared_ptr<prepared_plan const> p)
       : x_(std::move(x)), plan_(std::move(p)) {
     for (auto const& what : plan_->transfers)
       tickets_.push_back(communicates(what.kind) ? x_.mesh().take_ticket(what) : 0);
@@ -65,13 +66,13 @@ class plan_run final : public progressing {
     return go_on([](progressing& step) { return step.join(); });
   }
 
-  Tensor const& result() const { return x_; }
+  shard const& result() const { return x_; }
 
  private:
   /// A step that the device will come to, and what it reads until then.
   struct queued_step {
     std::unique_ptr<progressing> step;
-    Tensor source;
+    shard source;
   };
 
   template <class Ended>
@@ -99,19 +100,19 @@ class plan_run final : public progressing {
   }
 
   void begin(transfer const& what) {
-    Tensor next(x_.mesh(), x_.extents(), plan_->plan.steps[static_cast<int>(at_)].to);
+    shard next = x_.like(plan_->plan.steps[static_cast<int>(at_)].to);
     if (communicates(what.kind) || !queued_.empty()) {
       next_ = std::move(next);
       under_way_ = x_.mesh().start(
-          {&what, element_type_of<T>, x_.data(), next_.data(), tickets_[static_cast<int>(at_)]});
+          {&what, x_.type(), x_.data(), next_.data(), tickets_[static_cast<int>(at_)]});
     } else {
-      run_local(x_.mesh().processor(), what, static_cast<T const*>(x_.data()), next.data());
+      run_local(x_.mesh().processor(), what, x_.type(), x_.data(), next.data());
       x_ = std::move(next);
       ++at_;
     }
   }
 
-  Tensor x_, next_;
+  shard x_, next_;
   std::vector<queued_step> queued_;
   std::shared_ptr<prepared_plan const> plan_;  // the mesh may forget it meanwhile
   inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
@@ -129,11 +130,11 @@ template <distributed Tensor>
 class moving_tensor {
  public:
   using value_type = typename Tensor::value_type;
-  using dynamic_type = typename Tensor::dynamic_type;
+  using processor_type = typename Tensor::processor_type;
 
   explicit moving_tensor(Tensor const& arrived) : arrived_(arrived) {}
-  moving_tensor(dynamic_type x, std::shared_ptr<prepared_plan const> plan)
-      : run_(std::make_unique<detail::plan_run<dynamic_type>>(std::move(x), std::move(plan))) {}
+  moving_tensor(any_tensor<processor_type> x, std::shared_ptr<prepared_plan const> plan)
+      : run_(std::make_unique<detail::plan_run<processor_type>>(std::move(x), std::move(plan))) {}
 
   /// Does what can be done now. True when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->result().mesh().test(*run_); }
@@ -143,9 +144,7 @@ class moving_tensor {
     if (run_ != nullptr) {
       auto const& m = run_->result().mesh();
       m.wait(*run_);
-      if constexpr (Tensor::is_static)
-        arrived_ = run_->result().template as_static<typename Tensor::placement_type>();
-      else arrived_ = run_->result();
+      arrived_ = run_->result().template as<Tensor>();
       run_.reset();
     }
     return arrived_;
@@ -153,7 +152,7 @@ class moving_tensor {
 
  private:
   Tensor arrived_;
-  std::unique_ptr<detail::plan_run<dynamic_type>> run_;
+  std::unique_ptr<detail::plan_run<processor_type>> run_;
 };
 
 /// Begins to move `x` to another placement; what redistribute does, but it returns at once.
@@ -163,7 +162,7 @@ auto redistribute_async(Tensor const& x, Target const& target) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,
                             typename Tensor::processor_type>;
   if constexpr (static_placement<Target>) (void)detail::target_fits<Tensor, Target>();
-  return moving_tensor<result>(x.as_dynamic(), detail::plan_to(x, as_value(target)));
+  return moving_tensor<result>(any_tensor(x), detail::plan_to(x, as_value(target)));
 }
 
 }  // namespace ashlar

@@ -80,6 +80,9 @@ void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, pl
 }
 }  // namespace detail
 
+template <class Processor>
+class any_tensor;
+
 template <class T, int Rank, class Placement = dynamic, class Processor = device::host::processor>
 class tensor {
  public:
@@ -165,6 +168,8 @@ class tensor {
  private:
   template <class, int, class, class>
   friend class tensor;
+  template <class>
+  friend class any_tensor;
 
   template <class Other>
   tensor<T, Rank, Other, Processor> retyped() const {

@@ -27,6 +27,7 @@ template <class Model>
 class replayed_step {
   using mesh_type = typename Model::mesh_type;
   using input = typename Model::input_type;
+  using target = typename Model::target_type;
   struct nothing {
     void operator()() const {}
   };
@@ -46,18 +47,16 @@ class replayed_step {
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 
-  /// Puts the data of a step into their places. Throws as Model::accumulate does.
-  void set(Model const& model, std::span<input const> inputs,
-           std::span<std::int32_t const> targets) {
+  /// Puts the data of a step into their places. Throws as Model::check does.
+  void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());
     while (places_.size() < parts) places_.push_back(model.make_place());
     for (std::size_t i = 0; i < parts; ++i)
       model.put(inputs.subspan(i * (inputs.size() / parts), inputs.size() / parts),
                 targets.subspan(i * (targets.size() / parts), targets.size() / parts), places_[i]);
   }
-  typename Model::data_place const& place(std::size_t micro_batch) const {
-    return places_[micro_batch];
-  }
+  /// One for each micro-batch.
+  std::span<typename Model::data_place const> places() const { return places_; }
 
   /// Does `work`, the same at each call, on the data in their places.
   template <class Work>

@@ -7,7 +7,7 @@
 //
 //   (operations that the step needs) / (seconds · ranks · peak of a rank)
 //
-// with the operations of search/model_flops.hpp, and is shown where the trainer was told both.
+// with the operations of step/model_flops.hpp, and is shown where the trainer was told both.
 
 #include <cstdint>
 #include <cstdio>

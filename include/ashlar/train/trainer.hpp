@@ -3,27 +3,30 @@
 
 #pragma once
 
-// The training step: micro-batches forward and backward, gradient synchronization, the global norm,
-// clipping, the update.
+// The training step: the model's program for a whole step, walked by an executor up to its updates; then the
+// global norm, clipping and the updates.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// Communicates what search::schedule says of the plan, and one all-reduce of two doubles (summed
-// loss, squared norm) over the whole mesh. A loss or a gradient that is not finite is an error on
-// every rank in the same step, before any parameter is touched.
+// Communicates the moves of the program, and one all-reduce over the whole mesh: the summed loss and, for
+// each parameter, the squared norm of its gradient. The global norm adds these up in the order of the net,
+// so that it does not depend on which rank has which parameter. A loss or a gradient that is not finite is
+// an error on every rank in the same step, before any parameter is touched.
 //
-// Both sums are made where the tensors are and read once a step: the one time that the host waits for a
+// The sums are made where the tensors are and read once a step: the one time that the host waits for a
 // device. What a step leaves there to be done, its updates, is in the next one's seconds.
 
 #include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <ashlar/nn/model.hpp>
+#include <ashlar/step/overlapped.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/schedule.hpp>
@@ -33,10 +36,17 @@
 namespace ashlar::train {
 
 /// The data of one step: all micro-batches, one after the other, the same on every rank.
-template <class Input = std::int32_t>
+template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
   std::vector<Input> inputs;
-  std::vector<std::int32_t> targets;  ///< one per row; < 0: ignore
+  std::vector<Target>
+      targets;  ///< what the loss takes: one class per row (< 0: ignore), or numbers
+};
+
+/// Whether transfers go on while a step computes. The values, bit by bit, do not depend on it.
+enum class overlap : signed char {
+  as_planned,  ///< where the timeline of the step's program says that it pays (step/overlapped.hpp)
+  none         ///< one after the other
 };
 
 /// What a trainer does besides its optimizer.
@@ -46,7 +56,8 @@ struct trainer_options {
   double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is told
   double peak_flops = 0;        ///< per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< what the progress line calls a row
-  bool graph = false;           ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
+  train::overlap overlap = train::overlap::as_planned;
+  bool graph = false;  ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
 };
 
 /// Steps of training of one model; the model must outlive it.
@@ -54,7 +65,15 @@ template <class Model, class Optimizer>
 class trainer {
  public:
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
-      : model_(&model), state_(optimizer), options_(std::move(options)), totals_(model.mesh(), 2) {
+      : model_(&model), state_(optimizer), options_(std::move(options)),
+        program_(std::make_unique<step::program>(
+            options_.overlap == overlap::none
+                ? model.program()
+                : step::overlapped(model.program(), model.mesh().machine()).made)),
+        walker_(model.make_executor(*program_)) {
+    std::int64_t parameters = 0;
+    model.for_each_parameter([&](auto&) { ++parameters; });
+    totals_ = nn::kept<double>(model.mesh(), 1 + parameters);
     if (options_.graph && !replayed_step<Model>::exists)
       throw error("trainer", "graphs are of devices, and the model is in the host's memory. Leave "
                              "trainer_options.graph off, or place it on a mesh of "
@@ -62,7 +81,8 @@ class trainer {
   }
 
   /// One step. Throws ashlar::error on every rank if sizes do not fit or a number is not finite.
-  step_report step(batch_data<typename Model::input_type> const& data) {
+  step_report
+  step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const start = std::chrono::steady_clock::now();
     auto const& mesh = model_->mesh();
     double const communicated = mesh.communication_seconds();
@@ -77,33 +97,29 @@ class trainer {
 
     auto const& on = mesh.processor();
     [[maybe_unused]] auto const step_scope = range(on, ("step " + std::to_string(step_)).c_str());
-    auto const number = [&](std::size_t i) {
-      return step_ * model_->micro_batches() + static_cast<std::int64_t>(i);
-    };
+    std::int64_t const first = step_ * model_->micro_batches();
     if (options_.graph) {
       graph_.set(*model_, data.inputs, data.targets);
-      graph_.run(mesh, [&] {
-        make_gradients(micro_batches, [&](std::size_t i) {
-          model_->accumulate(graph_.place(i), number(i), totals_.data());
-        });
-      });
+      graph_.run(mesh,
+                 [&] { make_gradients(model_->input_of(graph_.places(), first, totals_.data())); });
     } else {
-      make_gradients(micro_batches, [&](std::size_t i) {
-        model_->accumulate(std::span(data.inputs).subspan(i * inputs, inputs),
-                           std::span(data.targets).subspan(i * rows, rows), number(i),
-                           totals_.data());
-      });
+      for (std::size_t i = 0; i < micro_batches; ++i)
+        model_->check(std::span(data.inputs).subspan(i * inputs, inputs),
+                      std::span(data.targets).subspan(i * rows, rows));
+      make_gradients(model_->input_of(data.inputs, data.targets, first, totals_.data()));
     }
-    double totals[2];
+    std::vector<double> totals(static_cast<std::size_t>(totals_.size()));
     {
       [[maybe_unused]] auto const scope = range(on, "totals");
       mesh.all_reduce(static_cast<double const*>(totals_.data()), std::span<double>(totals));
     }
+    double squares = 0;
+    for (std::size_t k = 1; k < totals.size(); ++k) squares += totals[k];
 
     step_report report;
     report.step = step_;
     report.loss = totals[0] / static_cast<double>(rows * micro_batches);
-    report.gradient_norm = std::sqrt(totals[1]);
+    report.gradient_norm = std::sqrt(squares);
     if (!std::isfinite(report.loss) || !std::isfinite(report.gradient_norm))
       throw error("trainer", "at step " + std::to_string(step_) + " the loss is " +
                                  std::to_string(report.loss) + " and the gradient norm " +
@@ -131,33 +147,34 @@ class trainer {
   }
 
   std::int64_t steps_done() const { return step_; }
+  /// What a step does, in order.
+  step::program const& program() const { return *program_; }
 
  private:
-  /// Gradients and totals of a step; `accumulate(i)` does micro-batch i.
-  template <class Accumulate>
-  void make_gradients(std::size_t micro_batches, Accumulate const& accumulate) {
+  /// Gradients and totals of a step.
+  void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
-    double* const summed = totals_.data();
     model_->clear_gradients();
-    fill(on, 0.0, totals_.size(), summed);
-    for (std::size_t i = 0; i < micro_batches; ++i) accumulate(i);
-    {
-      [[maybe_unused]] auto const scope = range(on, "synchronize");
-      model_->synchronize();
-    }
+    fill(on, 0.0, totals_.size(), totals_.data());
+    walker_.run(0, walker_.first_update(), input);
+    walker_.hand_out_gradients();
     [[maybe_unused]] auto const scope = range(on, "norm");
+    double* squares = totals_.data();
     model_->for_each_parameter([&](auto& p) {
       auto const& g = p.gradient();
+      ++squares;
       if (is_representative(g.placement(), mesh.here()))
-        add_sum_of_squares(on, mesh.memory(), g.data(), g.local_elements(), summed + 1);
+        add_sum_of_squares(on, mesh.memory(), g.data(), g.local_elements(), squares);
     });
   }
 
   Model* model_;
   typename Optimizer::template state<accumulation_t<typename Model::value_type>> state_;
   trainer_options options_;
-  nn::kept<double> totals_;  ///< summed loss, squared gradient norm
+  std::unique_ptr<step::program> program_;  // at an address that stays
+  nn::executor<typename Model::mesh_type::processor_type> walker_;
+  nn::kept<double> totals_;  ///< summed loss, and each parameter's squared gradient norm
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;
 };

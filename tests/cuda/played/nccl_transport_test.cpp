@@ -48,7 +48,7 @@ struct rank_of {
     transport->open(x.axes);
     return order.take_ticket(x.axes);
   }
-  ashlar::transfer of(ashlar::step const& s, ashlar::shape const& extents) const {
+  ashlar::transfer of(ashlar::redistribution_step const& s, ashlar::shape const& extents) const {
     return ashlar::make_transfer(s, extents, topology, topology.coordinates_of(rank));
   }
 };

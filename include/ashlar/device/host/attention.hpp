@@ -22,6 +22,7 @@
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/attention_extents.hpp>
+#include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/device/host/gemm.hpp>
 #include <ashlar/device/host/map.hpp>
 #include <ashlar/device/host/reduce.hpp>
@@ -91,6 +92,7 @@ void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T
   T* const v_packed = k_transposed + detail::attention_panel(e);
   T* const scores = v_packed + detail::attention_panel(e);
   for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {
+    between_blocks();
     std::int64_t const b = pair / e.heads;
     std::int64_t const h = pair % e.heads;
     T const* const q = qkv + b * e.sequence * token + h * 3 * d;

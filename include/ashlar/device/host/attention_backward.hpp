@@ -69,6 +69,7 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
   T* const p = grad_packed + panel;
   T* const ds = p + detail::attention_scores(e);
   for (std::int64_t pair = 0; pair < e.batch * e.heads; ++pair) {
+    between_blocks();
     std::int64_t const b = pair / e.heads;
     std::int64_t const h = pair % e.heads;
     std::int64_t const packed = b * e.sequence * token + h * 3 * d;

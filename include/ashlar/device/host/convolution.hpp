@@ -20,6 +20,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/device/host/gemm.hpp>
 #include <ashlar/device/host/im2col.hpp>
 
@@ -56,8 +57,10 @@ namespace detail {
 template <class Visit>
 void for_each_strip(convolution_extents const& e, Visit visit) {
   for (std::int64_t n = 0; n < e.x.batch; ++n)
-    for (std::int64_t first = 0; first < e.y_rows(); first += e.strip())
+    for (std::int64_t first = 0; first < e.y_rows(); first += e.strip()) {
+      between_blocks();
       visit(n, first, std::min(first + e.strip(), e.y_rows()), first * e.y_columns());
+    }
 }
 
 }  // namespace detail

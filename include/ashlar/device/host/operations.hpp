@@ -22,6 +22,7 @@
 #include <type_traits>
 
 #include <ashlar/device/host/attention_backward.hpp>
+#include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/device/host/combine.hpp>
 #include <ashlar/device/host/convert.hpp>
 #include <ashlar/device/host/cross_entropy.hpp>
@@ -59,13 +60,20 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// C = alpha op(A) op(B) + beta C (gemm.hpp).
+/// C = alpha op(A) op(B) + beta C (gemm.hpp), in blocks of rows (between_blocks.hpp).
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
           std::int64_t lda, T const* b, std::int64_t ldb,
           std::type_identity_t<accumulation_t<T>> beta, T* c, std::int64_t ldc) {
-  gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
+  std::int64_t row = 0;
+  for (; m - row > block_rows; row += block_rows) {
+    gemm(transpose_a, transpose_b, block_rows, n, k, alpha, a + row * (transpose_a ? 1 : lda), lda,
+         b, ldb, beta, c + row * ldc, ldc);
+    between_blocks();
+  }
+  gemm(transpose_a, transpose_b, m - row, n, k, alpha, a + row * (transpose_a ? 1 : lda), lda, b,
+       ldb, beta, c + row * ldc, ldc);
 }
 /// The same for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
 template <class T>

@@ -14,9 +14,9 @@
 // Where the two differ, a rank keeps a copy in T of the parameters that it stores; that copy is what
 // is gathered. So a move of a parameter is of element_size, that of its gradient is not.
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
@@ -37,4 +37,4 @@ constexpr int stored_size(basic_problem<N> const& net) {
   return (2 + net.optimizer_states) * net.accumulation_size + copy;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

@@ -21,13 +21,14 @@
 
 namespace ashlar {
 
-struct step {
+struct redistribution_step {
   collective kind = collective::slice;
   axis_list axes;  ///< outermost first
   placement from;
   placement to;
 
-  friend constexpr bool operator==(step const&, step const&) = default;
+  friend constexpr bool operator==(redistribution_step const&,
+                                   redistribution_step const&) = default;
 };
 
 /// Whether one permute exchanges the roles of two axes. Where their extents differ the group's members
@@ -38,12 +39,12 @@ constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) 
 
 /// Whether a permute is a plain exchange between pairs of ranks. Between axes of different extents it
 /// is not: balanced splits then cut in other places.
-constexpr bool is_pairwise(step const& s, topology const& t) {
+constexpr bool is_pairwise(redistribution_step const& s, topology const& t) {
   return t.extent(s.axes[0]) == t.extent(s.axes[1]);
 }
 
 /// The coordinates whose data a pairwise permute brings to `c`.
-constexpr coordinates permute_partner(step const& s, coordinates c) {
+constexpr coordinates permute_partner(redistribution_step const& s, coordinates c) {
   auto const a = static_cast<std::size_t>(s.axes[0]);
   auto const b = static_cast<std::size_t>(s.axes[1]);
   int const swapped = c[a];
@@ -53,8 +54,8 @@ constexpr coordinates permute_partner(step const& s, coordinates c) {
 }
 
 /// What the rank at `c` receives in a step, exactly.
-constexpr traffic step_traffic(step const& s, shape const& extents, topology const& t,
-                               coordinates const& c) {
+constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
+                               topology const& t, coordinates const& c) {
   box const from = local_box(extents, t, s.from, c);
   box const to = local_box(extents, t, s.to, c);
   int const p = t.group_size(s.axes);
@@ -99,8 +100,8 @@ constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
   return load;
 }
 
-constexpr traffic priced_traffic(step const& s, topology const& t, shard_range const& from,
-                                 shard_range const& to) {
+constexpr traffic priced_traffic(redistribution_step const& s, topology const& t,
+                                 shard_range const& from, shard_range const& to) {
   return priced_traffic(
       s.kind, t.group_size(s.axes), s.kind != collective::permute || is_pairwise(s, t),
       {from.largest.elements(), from.least.elements()},
@@ -108,7 +109,7 @@ constexpr traffic priced_traffic(step const& s, topology const& t, shard_range c
 }
 
 /// Seconds of a step on a tensor of the given extents.
-constexpr double step_seconds(step const& s, shape const& extents, int element_size,
+constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
   return seconds(m, t, s.axes, s.kind,
                  priced_traffic(s, t, shards_of(extents, t, s.from), shards_of(extents, t, s.to)),

@@ -15,9 +15,9 @@
 
 #include <algorithm>
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 /// Of one step, all micro-batches and all ranks together.
 template <int N>
@@ -31,4 +31,4 @@ constexpr double model_flops(basic_problem<N> const& net) {
   return flops * net.micro_batches;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

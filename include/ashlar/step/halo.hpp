@@ -22,9 +22,9 @@
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/work.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 /// What the busiest rank receives per micro-batch.
 struct halo_traffic {
@@ -32,7 +32,7 @@ struct halo_traffic {
   friend constexpr bool operator==(halo_traffic const&, halo_traffic const&) = default;
 };
 
-namespace detail {
+namespace step_detail {
 
 /// The part of a dim of n that position `at` has, positions row-major along the axes that split it.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
@@ -52,7 +52,7 @@ constexpr void take_larger(traffic& most, traffic const& other) {
     most = other;
 }
 
-}  // namespace detail
+}  // namespace step_detail
 
 /// Messages and coordinates of the dim, in place of elements, that the busiest of the ranks along
 /// `axes` receives. Expects y to be split along them as x is.
@@ -63,22 +63,23 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
   halo_traffic most;
   std::vector<traffic> added(static_cast<std::size_t>(ranks));
   for (int at = 0; at < ranks; ++at) {
-    interval const read = w.covered(detail::part_of(y, t, axes, at), x);
+    interval const read = w.covered(step_detail::part_of(y, t, axes, at), x);
     traffic received;
     auto const from = [&](int other) {
-      auto const rows = intersect(read, detail::part_of(x, t, axes, other)).size;
+      auto const rows = intersect(read, step_detail::part_of(x, t, axes, other)).size;
       if (rows == 0) return;
       received = {received.messages + 1, received.elements + rows};
       traffic& back = added[static_cast<std::size_t>(other)];
       back = {back.messages + 1, back.elements + rows};
     };
     // Parts ascend: from here to either side until they are past what is read.
-    for (int k = at - 1; k >= 0 && detail::part_of(x, t, axes, k).end() > read.begin; --k) from(k);
-    for (int k = at + 1; k < ranks && detail::part_of(x, t, axes, k).begin < read.end(); ++k)
+    for (int k = at - 1; k >= 0 && step_detail::part_of(x, t, axes, k).end() > read.begin; --k)
       from(k);
-    detail::take_larger(most.forward, received);
+    for (int k = at + 1; k < ranks && step_detail::part_of(x, t, axes, k).begin < read.end(); ++k)
+      from(k);
+    step_detail::take_larger(most.forward, received);
   }
-  for (auto const& back : added) detail::take_larger(most.backward, back);
+  for (auto const& back : added) step_detail::take_larger(most.backward, back);
   return most;
 }
 
@@ -119,10 +120,22 @@ constexpr link halo_link(topology const& t, machine const& m, axis_list const& a
 /// Seconds of a choice's exchanges, of one micro-batch.
 struct halo_cost {
   double forward = 0, backward = 0;
-  constexpr double seconds(forward_runs runs = forward_runs::once) const {
-    return (runs == forward_runs::once ? 1 : 2) * forward + backward;
-  }
+  constexpr double seconds() const { return forward + backward; }
 };
+
+/// Which of a layer's two exchanges goes with one of its computations: that of x with the forward pass,
+/// that of dx with the computation that makes dx, neither with another one. `halo`: halo_cost or
+/// halo_traffic.
+template <class Halo>
+constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
+  switch (what) {
+    case computation::forward: return halo.forward;
+    case computation::backward:
+    case computation::input_gradient: return halo.backward;
+    case computation::weight_gradient: break;
+  }
+  return {};
+}
 
 constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
                                  machine const& m, int element_size) {
@@ -135,4 +148,4 @@ constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, 
           seconds(between, load.backward, element_size)};
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

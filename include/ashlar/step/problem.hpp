@@ -28,10 +28,10 @@
 // Layers are stored once and referred to by index, so that equal layers share all tables.
 
 #include <ashlar/mesh/topology.hpp>
-#include <ashlar/search/layer_spec.hpp>
-#include <ashlar/search/sequence.hpp>
+#include <ashlar/step/layer_spec.hpp>
+#include <ashlar/step/sequence.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 enum class element_kind : signed char { layer, residual_begin, residual_end };
 
@@ -114,6 +114,29 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
+/// The extents of what elements i and i + 1 pass on. If one of them views a dim as two (heads), the
+/// view of fewer dims counts.
+template <int N>
+constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
+  shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
+  return x.rank() < y.rank() ? x : y;
+}
+
+/// The first element of the segment that element i belongs to.
+template <int N>
+constexpr int first_of_segment(basic_problem<N> const& net, int i) {
+  while (i > 0 && net[i - 1].segment == net[i].segment) --i;
+  return i;
+}
+
+/// Whether element i is the last one of a segment that is recomputed if the first `again` segments are:
+/// its segment runs forward again right before its backward pass.
+template <int N>
+constexpr bool ends_recomputed_segment(basic_problem<N> const& net, int i, int again) {
+  return net.runs(i, again) != forward_runs::once &&
+         (i + 1 == net.size() || net[i + 1].segment != net[i].segment);
+}
+
 /// A problem whose length the compiler knows, as one of any length.
 template <int N>
 problem any_length(basic_problem<N> const& fixed) {
@@ -130,4 +153,4 @@ problem any_length(basic_problem<N> const& fixed) {
   return net;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

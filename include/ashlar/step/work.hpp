@@ -17,11 +17,11 @@
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/gemm.hpp>
-#include <ashlar/search/plan.hpp>
+#include <ashlar/step/plan.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
-namespace detail {
+namespace step_detail {
 
 /// Multiplies `fraction` by the parts that `p` makes along axes not yet in `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
@@ -48,21 +48,21 @@ constexpr void count_splits(placement const& p, shape const& s, topology const& 
   }
 }
 
-}  // namespace detail
+}  // namespace step_detail
 
 /// The part of a layer's work that its busiest rank does, in (0, 1].
 constexpr double work_fraction(layer_spec const& spec, layer_choice const& c, topology const& t) {
   double fraction = 1;
   unsigned counted = 0;
-  detail::count_splits(c.x, spec.x, t, fraction, counted);
-  detail::count_splits(c.y, spec.y, t, fraction, counted);
+  step_detail::count_splits(c.x, spec.x, t, fraction, counted);
+  step_detail::count_splits(c.y, spec.y, t, fraction, counted);
   for (int k = 0; k < spec.parameters.size(); ++k)
-    detail::count_splits(c.parameters.items[k].use, spec.parameters.items[k].extents, t, fraction,
-                         counted);
+    step_detail::count_splits(c.parameters.items[k].use, spec.parameters.items[k].extents, t,
+                              fraction, counted);
   return fraction;
 }
 
-namespace detail {
+namespace step_detail {
 
 constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b) {
   for (int d = 0; d < b.rank(); ++d)
@@ -70,37 +70,56 @@ constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b
   return fixed;
 }
 
-}  // namespace detail
+}  // namespace step_detail
 
 /// The extents of a layer's GEMMs on the busiest rank, as the factor that they take longer by.
 constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, topology const& t,
                               machine const& m) {
   gemm_dims const& g = spec.gemm;
   box const x = local_box(spec.x, t, c.x, {}), y = local_box(spec.y, t, c.y, {});
-  return gemm_stretch(m, detail::extent_of(g.fixed_m, g.m, x), detail::extent_of(g.fixed_n, g.n, y),
-                      detail::extent_of(g.fixed_k, g.k, x));
+  return gemm_stretch(m, step_detail::extent_of(g.fixed_m, g.m, x),
+                      step_detail::extent_of(g.fixed_n, g.n, y),
+                      step_detail::extent_of(g.fixed_k, g.k, x));
 }
 
-/// Seconds that a layer would compute on one rank alone, per micro-batch, both passes, GEMMs at the
-/// peak. A lower bound of what all ranks compute together.
-constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size,
-                                    forward_runs runs = forward_runs::once) {
-  double const forward = runs == forward_runs::once ? 1 : 2;
-  return (forward * spec.forward_flops + spec.backward_flops) / m.flops +
-         (forward * spec.forward_values + spec.backward_values) * element_size / m.memory_bandwidth;
+/// What a rank computes in one action of a layer.
+enum class computation : signed char { forward, backward, weight_gradient, input_gradient };
+
+/// What a computation takes on one rank alone.
+struct work_amount {
+  double flops = 0;   ///< of GEMMs
+  double values = 0;  ///< elements read or written by what is not GEMM
+};
+
+constexpr work_amount work_of(layer_spec const& spec, computation what) {
+  switch (what) {
+    case computation::forward: return {spec.forward_flops, spec.forward_values};
+    case computation::backward: return {spec.backward_flops, spec.backward_values};
+    case computation::weight_gradient: return {spec.gradient_flops, spec.gradient_values};
+    case computation::input_gradient: break;
+  }
+  return {spec.backward_flops - spec.gradient_flops, spec.backward_values - spec.gradient_values};
 }
 
-/// Seconds that a layer computes per micro-batch, all passes, on the busiest rank.
-constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
-                              machine const& m, int element_size,
-                              forward_runs runs = forward_runs::once) {
-  double const whole = whole_work_seconds(spec, m, element_size, runs);
-  double const forward = runs == forward_runs::once ? 1 : 2;
-  if (m.gemm_half > 0 && spec.gemm.known())
-    return (whole + (forward * spec.forward_flops + spec.backward_flops) / m.flops *
-                        (work_stretch(spec, c, t, m) - 1)) *
-           work_fraction(spec, c, t);
-  return whole == 0 ? 0 : whole * work_fraction(spec, c, t);
+/// What multiplies a layer's work under a choice: the busiest rank's part, and how much longer its
+/// GEMMs take than at the peak.
+struct work_factors {
+  double fraction = 1;
+  double stretch = 1;
+};
+
+constexpr work_factors factors_of(layer_spec const& spec, layer_choice const& c, topology const& t,
+                                  machine const& m) {
+  bool const stretched = m.gemm_half > 0 && spec.gemm.known();
+  return {work_fraction(spec, c, t), stretched ? work_stretch(spec, c, t, m) : 1.0};
 }
 
-}  // namespace ashlar::search
+/// Seconds of one computation of a layer on the busiest rank, for one micro-batch. With factors of 1 it
+/// is what one rank alone takes at the peak, a lower bound of what all ranks take together.
+constexpr double work_seconds(work_amount const& work, machine const& m, int element_size,
+                              work_factors const& by = {}) {
+  return (work.flops / m.flops * by.stretch + work.values * element_size / m.memory_bandwidth) *
+         by.fraction;
+}
+
+}  // namespace ashlar::search::inline step

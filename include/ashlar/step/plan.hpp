@@ -8,9 +8,9 @@
 
 #include <cstdint>
 
-#include <ashlar/search/problem.hpp>
+#include <ashlar/step/problem.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 struct placement_move {
   placement from;
@@ -101,4 +101,4 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   return h;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

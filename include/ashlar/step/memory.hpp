@@ -31,11 +31,11 @@
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/packing.hpp>
-#include <ashlar/search/element_size.hpp>
-#include <ashlar/search/halo.hpp>
-#include <ashlar/search/work.hpp>
+#include <ashlar/step/element_size.hpp>
+#include <ashlar/step/halo.hpp>
+#include <ashlar/step/work.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 struct element_memory {
   std::int64_t kept = 0;      ///< bytes, for the whole step
@@ -203,4 +203,4 @@ constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N
   return kept + gathered;
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

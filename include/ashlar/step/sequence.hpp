@@ -9,9 +9,10 @@
 #include <type_traits>
 #include <vector>
 
+#include <ashlar/step/names.hpp>
 #include <ashlar/support/inplace_vector.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 inline constexpr int dynamic_size = -1;
 
@@ -24,4 +25,4 @@ constexpr int length(Sequence const& s) {
   return static_cast<int>(s.size());
 }
 
-}  // namespace ashlar::search
+}  // namespace ashlar::search::inline step

@@ -11,8 +11,9 @@
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/sliding_window.hpp>
 #include <ashlar/signature/training_row.hpp>
+#include <ashlar/step/names.hpp>
 
-namespace ashlar::search {
+namespace ashlar::search::inline step {
 
 /// A short name that is a value in constant expressions.
 struct label {
@@ -28,7 +29,7 @@ struct parameter_spec {
   label name;
   shape extents;
   bool in_backward =
-      false;  ///< the backward pass reads its value (and gathers it again if sharded)
+      false;  ///< dx depends on its value, which the backward pass gathers again if it is sharded
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
@@ -50,6 +51,14 @@ struct halo_spec {
   friend constexpr bool operator==(halo_spec const&, halo_spec const&) = default;
 };
 
+/// In which actions a layer's backward pass comes:
+///
+///   whole            one that makes dx and the parameters' gradients
+///   separable        the same, and the layer can make the parameters' gradients alone
+///   halves           two, the parameters' gradients and then dx: each can be done without the other
+///   gradients_only   one that makes the parameters' gradients; there is no dx
+enum class backward_form : signed char { whole, separable, halves, gradients_only };
+
 struct layer_spec {
   label name;
   shape x, y;
@@ -60,11 +69,25 @@ struct layer_spec {
   double backward_flops = 0;
   double forward_values = 0;  ///< elements read or written by what is not GEMM
   double backward_values = 0;
-  double saved_values = 0;      ///< elements kept from forward to backward
+  double saved_values = 0;  ///< elements kept from forward to backward
+  backward_form backward = backward_form::whole;
+  double gradient_flops = 0;  ///< of the backward ones, those of the parameters' gradients
+  double gradient_values = 0;
   double workspace_values = 0;  ///< elements that a rank's kernels need besides, however it lies
   gemm_dims gemm;
   halo_spec halo;
   friend constexpr bool operator==(layer_spec const&, layer_spec const&) = default;
 };
 
-}  // namespace ashlar::search
+/// The spec of a layer whose dx nobody needs, because its input is the data of the net. A layer that
+/// cannot leave dx out stays as it is.
+constexpr layer_spec without_dx(layer_spec spec) {
+  if (spec.backward == backward_form::whole) return spec;
+  spec.backward = backward_form::gradients_only;
+  spec.backward_flops = spec.gradient_flops;
+  spec.backward_values = spec.gradient_values;
+  for (auto& parameter : spec.parameters) parameter.in_backward = false;
+  return spec;
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,212 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a layer's passes are given. A pass is a const function of a layer; its argument is one of these.
+//
+//   forward                     x()   parameter<K>()   make_y()        pass()   stream()
+//   backward and its halves     dy()  kept<I>()        make_dx()       parameter<K>()   gradient<K>()
+//   both                        mesh()   processor()   memory()   spec()   has_parameter(k)
+//   a layer with statistics     statistic<K>()   make_statistic<K>()   in its forward passes
+//   a loss                      targets()   scale()   total()          in its forward passes
+//
+// A forward pass returns what it made and what the backward pass is to be given:
+//
+//   return y;                            nothing is kept
+//   return nn::made(y, x, mean);         kept<0>() is x, kept<1>() is mean
+//
+// All tensors are typed where the plan is a constant. Types of a call: value_type is T, At says where each
+// tensor lies (choice.hpp).
+
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include <ashlar/nn/choice.hpp>
+#include <ashlar/nn/kept.hpp>
+#include <ashlar/nn/parameter.hpp>
+#include <ashlar/nn/pass.hpp>
+
+namespace ashlar::nn {
+
+/// What a loss makes: no tensor.
+struct no_output {};
+
+/// The result of a forward pass: its output, and what the backward pass is given as kept<0>(), ...
+template <class Y, class... Kept>
+struct made {
+  Y y;
+  std::tuple<Kept...> kept;
+
+  explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
+};
+
+/// Numbers of dims: of a layer's parameters, or of its statistics.
+template <int... Rank>
+struct ranks {
+  static constexpr int count = static_cast<int>(sizeof...(Rank));
+  static constexpr int of[] = {Rank..., 0};
+};
+
+/// The types of a layer placed by a choice.
+template <class T, int XRank, int YRank, class XValue, class ParameterRanks, class StatisticRanks,
+          class At>
+struct layer_types {
+  using value_type = T;
+  using accumulated = accumulation_t<T>;
+  using at_type = At;
+  using processor_type = typename At::processor_type;
+  using input = tensor_for<XValue, XRank, decltype(std::declval<At>().x()), processor_type>;
+  using output = tensor_for<T, YRank, decltype(std::declval<At>().y()), processor_type>;
+  using output_gradient = tensor_for<T, YRank, decltype(std::declval<At>().dy()), processor_type>;
+  using input_gradient = tensor_for<T, XRank, decltype(std::declval<At>().dx()), processor_type>;
+  static constexpr int x_rank = XRank, y_rank = YRank;
+  static constexpr int parameters = ParameterRanks::count;
+  static constexpr int statistics = StatisticRanks::count;
+
+  template <int K>
+  using parameter = parameter_of<T, ParameterRanks::of[K], K, At>;
+  template <int K>
+  using made_statistic =
+      tensor_for<accumulated, StatisticRanks::of[K],
+                 decltype(std::declval<At>().template statistic_from<K>()), processor_type>;
+  template <int K>
+  using statistic =
+      tensor_for<accumulated, StatisticRanks::of[K],
+                 decltype(std::declval<At>().template statistic_to<K>()), processor_type>;
+  template <std::size_t... K>
+  static auto parameters_of(std::index_sequence<K...>)
+      -> std::tuple<std::optional<parameter<int(K)>>...>;
+  using parameter_tuple = decltype(parameters_of(
+      std::make_index_sequence<std::size_t(parameters)>{}));
+};
+
+/// What both kinds of pass are told: the mesh, the layer's spec, where its tensors lie.
+template <class Types>
+class layer_call {
+ public:
+  using value_type = typename Types::value_type;
+  using accumulated = typename Types::accumulated;
+  using processor_type = typename Types::processor_type;
+  using mesh_type = basic_mesh<processor_type>;
+  static constexpr int x_rank = Types::x_rank, y_rank = Types::y_rank;
+  template <int K>
+  using used = typename Types::template parameter<K>::used;
+
+  layer_call(mesh_type const& m, typename Types::at_type const& at, step::layer_spec const& spec,
+             any_tensor<processor_type> const* const* read)
+      : mesh_(m), at_(at), spec_(spec), read_(read) {}
+
+  mesh_type const& mesh() const { return mesh_; }
+  decltype(auto) processor() const { return mesh_.processor(); }
+  auto& memory() const { return mesh_.memory(); }
+  step::layer_spec const& spec() const { return spec_; }
+  auto const& at() const { return at_; }
+  bool has_parameter(int k) const { return k < spec_.parameters.size(); }
+
+  /// Parameter K as this layer reads it, valid for the time of the call.
+  template <int K>
+  used<K> parameter() const {
+    if (read_[K] == nullptr)
+      throw error(spec_.name.text, std::string("the pass reads parameter ") +
+                                       spec_.parameters[K].name.text +
+                                       ", but its spec says that this pass does not. Set "
+                                       "parameter_spec::in_backward.");
+    return read_[K]->template as<used<K>>();
+  }
+
+ private:
+  mesh_type const& mesh_;
+  typename Types::at_type const& at_;
+  step::layer_spec const& spec_;
+  any_tensor<processor_type> const* const* read_;
+};
+
+/// What a loss is told of its batch.
+template <class Processor>
+struct loss_batch {
+  any_tensor<Processor> targets;  ///< where the rows of this rank's logits are
+  double scale = 1;               ///< of the gradient: 1 / targets of a step
+  double* total = nullptr;        ///< where this rank adds its share of the summed loss
+};
+
+template <class Types>
+class forward_call : public layer_call<Types> {
+  using base = layer_call<Types>;
+
+ public:
+  using typename base::processor_type;
+  using tensor_type = typename Types::input;
+
+  forward_call(base const& common, tensor_type const& x, nn::pass const& p, std::uint64_t stream,
+               any_tensor<processor_type> const* const* statistics,
+               loss_batch<processor_type> const* batch)
+      : base(common), x_(x), pass_(p), stream_(stream), statistics_(statistics), batch_(batch) {}
+
+  tensor_type const& x() const { return x_; }
+  nn::pass const& pass() const { return pass_; }
+  /// The layer's own stream of random numbers (a layer asks for them by `streams`).
+  std::uint64_t stream() const { return stream_; }
+  /// A tensor for the output, not initialized.
+  typename Types::output make_y() const {
+    return {this->mesh(), this->spec().y, as_value(this->at().y())};
+  }
+  template <int K>
+  typename Types::template made_statistic<K> make_statistic() const {
+    return {this->mesh(), this->spec().statistics[K],
+            as_value(this->at().template statistic_from<K>())};
+  }
+  /// Statistic K after its move: in the parts of a forward pass behind it.
+  template <int K>
+  typename Types::template statistic<K> statistic() const {
+    return statistics_[K]->template as<typename Types::template statistic<K>>();
+  }
+  /// The targets of the rows that this rank has. Requires: a loss.
+  template <class Target, int Rank>
+  tensor<Target, Rank, dynamic, processor_type> targets() const {
+    return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
+  }
+  double scale() const { return batch_->scale; }
+  double* total() const { return batch_->total; }
+
+ private:
+  tensor_type const& x_;
+  nn::pass const& pass_;
+  std::uint64_t stream_;
+  any_tensor<processor_type> const* const* statistics_;
+  loss_batch<processor_type> const* batch_;
+};
+
+template <class Types, class Kept>
+class backward_call : public layer_call<Types> {
+  using base = layer_call<Types>;
+
+ public:
+  backward_call(base const& common, typename Types::output_gradient const& dy, Kept const& kept,
+                typename Types::parameter_tuple& parameters)
+      : base(common), dy_(dy), kept_(kept), parameters_(parameters) {}
+
+  typename Types::output_gradient const& dy() const { return dy_; }
+  /// What the forward pass kept in place I.
+  template <int I>
+  auto const& kept() const {
+    return std::get<static_cast<std::size_t>(I)>(kept_);
+  }
+  /// A tensor for the gradient of the input, not initialized.
+  typename Types::input_gradient make_dx() const {
+    return {this->mesh(), this->spec().x, as_value(this->at().dx())};
+  }
+  /// The sum to which the gradient of parameter K is added.
+  template <int K>
+  auto const& gradient() const {
+    return std::get<static_cast<std::size_t>(K)>(parameters_)->sum();
+  }
+
+ private:
+  typename Types::output_gradient const& dy_;
+  Kept const& kept_;
+  typename Types::parameter_tuple& parameters_;
+};
+
+}  // namespace ashlar::nn

@@ -1,0 +1,207 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Walks the program of a training step on the elements of a placed net. It does what the program says, in its
+// order, and nothing else: the one way in which steps run, for run-time and typed plans, on the host and on
+// devices, eagerly and while a graph is captured.
+//
+//   forward, recompute, backward, its halves    the element's node computes
+//   begin_move, end_move                        a redistribution; one that ends right where it begins is done
+//                                               at once, any other goes on meanwhile
+//   release                                     the slot is emptied
+//   update                                      left to the trainer, whose optimizer knows how
+//
+// On the host transfers that are under way go on between the blocks of a computation and between actions; a
+// device moves them by itself. The data of a micro-batch are asked for when its first action reads them.
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <string>
+
+#include <ashlar/device/host/between_blocks.hpp>
+#include <ashlar/nn/execution.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
+
+namespace ashlar::nn {
+
+/// Where the data of micro-batches come from, and what its passes are told.
+template <class Processor>
+struct step_input {
+  std::function<any_tensor<Processor>(int micro_batch)> data, targets;
+  std::function<nn::pass(int micro_batch)> pass;
+  double scale = 1;         ///< of the gradients
+  double* total = nullptr;  ///< where this rank's share of the summed loss is added
+};
+
+template <class Processor>
+class executor {
+  using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
+
+ public:
+  /// Expects a program of the elements' plan; it must outlive the executor.
+  executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
+      : mesh_(m), elements_(&elements), program_(&p), moving_(p.moves.size()) {
+    on_.slots.resize(p.values.size());
+    for (std::size_t v = 0; v < p.values.size(); ++v) {
+      auto const& value = p.values[v];
+      auto const& node = *elements[static_cast<std::size_t>(value.element)];
+      if (value.kind == step::value_kind::stored) on_.slots[v].tensor = node.source(value.index);
+      if (value.kind == step::value_kind::sum) on_.slots[v].tensor = node.sum(value.index);
+    }
+    if constexpr (!Processor::is_host) name_elements();
+  }
+
+  /// The first action of the synchronization of gradients, and the first update: behind the last action if
+  /// there is none.
+  int first_synchronization() const {
+    return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
+  }
+  int first_update() const {
+    return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
+  }
+
+  /// Does the actions first .. last-1. Communicates: the moves among them.
+  void run(int first, int last, step_input<Processor> const& input) {
+    try {
+      on_.saves = true;
+      for (int i = first; i < last; ++i) i += do_action(i, input);
+    } catch (...) {
+      forget();
+      throw;
+    }
+  }
+
+  /// The forward passes of micro-batch 0 up to, not including, those of element `end`, without keeping
+  /// anything for a backward pass: the value that element reads, before it is moved there.
+  any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
+    on_.saves = false;
+    any_tensor<Processor> last;
+    auto const& actions = program_->actions;
+    for (int i = 0; i < static_cast<int>(actions.size()); ++i) {
+      auto const& a = actions[static_cast<std::size_t>(i)];
+      if (a.phase != step::phase::forward || a.element >= end) break;
+      i += do_action(i, input);
+      if (a.kind == step::action_kind::forward) last = on_.tensor(a.makes[0]);
+    }
+    forget();
+    return last;
+  }
+
+  /// Gives the parameters their gradients, once these are synchronized.
+  void hand_out_gradients() {
+    for (auto const& a : program_->actions) {
+      if (a.kind != step::action_kind::update) continue;
+      auto const& made = program_->value_of(a.reads[0]);
+      auto& node = *(*elements_)[static_cast<std::size_t>(a.element)];
+      node.set_gradient(a.part, on_.tensor(a.reads[0]));
+      if (made.kind == step::value_kind::gradient) on_.set(a.reads[0], {});
+    }
+  }
+
+ private:
+  template <class Condition>
+  int first_of(Condition condition) const {
+    auto const& all = program_->actions;
+    return static_cast<int>(std::find_if(all.begin(), all.end(), condition) - all.begin());
+  }
+
+  /// Does an action, and the one behind it if both are one: returns how many more than one it did.
+  int do_action(int i, step_input<Processor> const& input) {
+    auto const& a = program_->actions[static_cast<std::size_t>(i)];
+    switch (a.kind) {
+      case step::action_kind::begin_move: return begin(i, a, input);
+      case step::action_kind::end_move: end(a); break;
+      case step::action_kind::release:
+        for (int const v : a.reads) on_.slots[static_cast<std::size_t>(v)] = {};
+        break;
+      case step::action_kind::update: break;
+      default: compute(a, input);
+    }
+    if constexpr (Processor::is_host) mesh_.progress();
+    return 0;
+  }
+
+  int begin(int i, step::action const& a, step_input<Processor> const& input) {
+    load(a, input);
+    auto const& move = program_->move_of(a);
+    auto const& path = program_->path_of(move);
+    auto const& source = on_.tensor(move.from);
+    auto const& plan = mesh_.prepared(path.extents, path.element_size, path.from, path.to);
+    auto const& all = program_->actions;
+    auto const next = static_cast<std::size_t>(i) + 1;
+    if (next < all.size() && all[next].kind == step::action_kind::end_move &&
+        all[next].move == a.move) {
+      on_.set(move.to, ashlar::detail::run_plan(source, *plan));
+      return 1;
+    }
+    moving_[static_cast<std::size_t>(a.move)] =
+        std::make_unique<ashlar::detail::plan_run<Processor>>(source, plan);
+    return 0;
+  }
+  void end(step::action const& a) {
+    auto& run = moving_[static_cast<std::size_t>(a.move)];
+    mesh_.wait(*run);
+    on_.set(program_->move_of(a).to, run->result());
+    run.reset();
+  }
+
+  void compute(step::action const& a, step_input<Processor> const& input) {
+    load(a, input);
+    auto const b = a.micro_batch;
+    on_.pass = input.pass(b);
+    on_.batch.scale = input.scale;
+    on_.batch.total = input.total;
+    if (a.element + 1 == program_->elements && a.kind == step::action_kind::forward && a.part == 0)
+      on_.batch.targets = input.targets(b);
+    auto const go_on = [this] { mesh_.progress(); };
+    device::host::listening const transfers(go_on);
+    [[maybe_unused]] auto const scope = range(mesh_.processor(), name_of(a));
+    (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
+  }
+
+  /// Puts the data of a micro-batch into their slot, if the action reads them and they are not there.
+  void load(step::action const& a, step_input<Processor> const& input) {
+    for (int const v : a.reads)
+      if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())
+        on_.set(v, input.data(a.micro_batch));
+  }
+
+  /// Empties the slots of all values that do not last.
+  void forget() {
+    for (auto& run : moving_) run.reset();
+    on_.batch.targets = {};
+    for (std::size_t v = 0; v < on_.slots.size(); ++v)
+      if (auto const kind = program_->values[v].kind;
+          kind != step::value_kind::stored && kind != step::value_kind::sum)
+        on_.slots[v] = {};
+  }
+
+  void name_elements() {
+    names_.resize(static_cast<std::size_t>(program_->elements));
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      auto const& name = (*elements_)[i]->name();
+      for (int k = 0; k < 2; ++k)
+        names_[i][static_cast<std::size_t>(k)] = std::to_string(i) + '.' + name +
+                                                 (k == 0 ? " forward" : " backward");
+    }
+  }
+  char const* name_of(step::action const& a) const {
+    if constexpr (Processor::is_host) return "";
+    bool const back = a.kind != step::action_kind::forward &&
+                      a.kind != step::action_kind::recompute;
+    return names_[static_cast<std::size_t>(a.element)][back ? 1 : 0].c_str();
+  }
+
+  basic_mesh<Processor> mesh_;
+  nodes const* elements_;
+  step::program const* program_;
+  execution<Processor> on_;
+  std::vector<std::unique_ptr<ashlar::detail::plan_run<Processor>>>
+      moving_;  // by number of the move
+  std::vector<std::array<std::string, 2>> names_;
+};
+
+}  // namespace ashlar::nn

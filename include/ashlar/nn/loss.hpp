@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What makes a layer a loss, the last element of a net:
+//
+//   static constexpr bool is_loss = true
+//   template <class T> using target                       the element type of its targets
+//   template <int XRank> static constexpr int target_rank dims of its targets
+//   shape target_extents(shape x) const                   for an input of these extents
+//   void check_targets(span, shape x) const               optional: refuses targets that there are not
+//   auto forward(call) const                              adds this rank's share of the summed loss to
+//                                                         *call.total(); returns nn::made(no_output{}, ...)
+//   auto backward(call) const                             the gradient of the mean: it reads what its
+//                                                         forward pass kept, call.scale() among it
+//
+// Targets lie as the input does along the dims that they have, and are whole along the others.
+// A net that does not end in a loss gets softmax_cross_entropy (describe.hpp).
+
+#include <type_traits>
+
+#include <ashlar/layout/shape.hpp>
+
+namespace ashlar::nn {
+
+/// A layer that is a loss.
+template <class Layer>
+concept loss_layer = requires {
+  requires Layer::is_loss;
+};
+
+/// The loss at the end of a net, or void: a chain says that of its last part.
+template <class Layer>
+struct loss_of {
+  using type = void;
+};
+template <class Layer>
+requires requires { typename Layer::loss; }
+struct loss_of<Layer> {
+  using type = typename Layer::loss;
+};
+template <loss_layer Layer>
+struct loss_of<Layer> {
+  using type = Layer;
+};
+
+template <class Net>
+inline constexpr bool ends_in_loss = !std::is_void_v<typename loss_of<Net>::type>;
+
+}  // namespace ashlar::nn

@@ -1,0 +1,288 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A layer as an element of a placed net: hands the values of the program's slots to the passes of the layer
+// and puts what they make back. It owns the layer's parameters. Two elements of the same layer, ranks and
+// choice have one type, so that a repeat is compiled once.
+//
+//   layer_node       a layer
+//   branch_node      an end of a residual: the sum of both branches, or of their gradients
+
+#include <string>
+
+#include <ashlar/nn/execution.hpp>
+#include <ashlar/nn/layer.hpp>
+#include <ashlar/tensor/elementwise.hpp>
+
+namespace ashlar::nn {
+
+/// Hands out the random streams of parameters and layers in the order of the net, so that the values
+/// depend on the net and the seed, never on the plan.
+struct stream_counter {
+  std::uint64_t seed = 0;
+  std::uint64_t next = 0;
+};
+
+namespace detail {
+
+template <class Layer>
+constexpr auto parameter_ranks() {
+  if constexpr (requires { typename Layer::parameters; })
+    return std::type_identity<typename Layer::parameters>();
+  else return std::type_identity<ranks<>>();
+}
+template <class Layer, int XRank>
+constexpr auto statistic_ranks() {
+  if constexpr (requires { typename Layer::template statistics<XRank>; })
+    return std::type_identity<typename Layer::template statistics<XRank>>();
+  else return std::type_identity<ranks<>>();
+}
+
+template <class Layer, class T, int XRank, class At>
+using types_of = layer_types<T, XRank, output_rank<Layer, XRank>(),
+                             std::conditional_t<nn::takes_tokens<Layer>(), std::int32_t, T>,
+                             typename decltype(parameter_ranks<Layer>())::type,
+                             typename decltype(statistic_ranks<Layer, XRank>())::type, At>;
+
+template <class... Kept>
+struct kept_tuple final : kept_values {
+  explicit kept_tuple(std::tuple<Kept...> v) : values(std::move(v)) {}
+  std::tuple<Kept...> values;
+};
+
+/// The result of a pass that may or may not keep something, as `made`.
+template <class Y>
+auto as_made(Y y) {
+  if constexpr (requires { y.kept; }) return y;
+  else return made<Y>(std::move(y));
+}
+
+}  // namespace detail
+
+template <class Layer, class T, int XRank, class At>
+class layer_node final : public element_node<typename At::processor_type> {
+  using types = detail::types_of<Layer, T, XRank, At>;
+  using processor = typename At::processor_type;
+  using common = layer_call<types>;
+  using forward_type = forward_call<types>;
+  static constexpr int parts = types::statistics + 1;
+  static constexpr bool is_loss = loss_layer<Layer>;
+
+  static_assert(
+      processor::is_host || requires { requires Layer::runs_on_devices; },
+      "nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, "
+      "or write its passes with the processor's operations and say runs_on_devices "
+      "(nn/layer.hpp).");
+
+  /// The last part of the forward pass, which makes y.
+  static auto last_part(Layer const& layer, forward_type const& c) {
+    if constexpr (parts > 1) {
+      return detail::as_made(layer.template forward<parts - 1>(c));
+    } else {
+      static_assert(
+          requires { layer.forward(c); },
+          "nn: the passes of a layer are const functions of a call: forward(call) const and "
+          "backward(call) const, or its halves. What backward needs, forward returns as "
+          "nn::made(y, kept...): see nn/layer.hpp.");
+      return detail::as_made(layer.forward(c));
+    }
+  }
+  using made_type = decltype(last_part(std::declval<Layer const&>(),
+                                       std::declval<forward_type const&>()));
+  using kept_type = decltype(made_type::kept);
+  using backward_type = backward_call<types, kept_type>;
+  template <class... Kept>
+  static detail::kept_tuple<Kept...> holder_of(std::tuple<Kept...> const&);
+  using holder = decltype(holder_of(std::declval<kept_type const&>()));
+
+ public:
+  layer_node(Layer const& layer, int element, basic_mesh<processor> const& m, shape const& x,
+             At const& at, stream_counter& streams)
+      : layer_(layer), mesh_(m), spec_(layer.spec(x)), at_(at) {
+    make_parameters(element, streams, std::make_index_sequence<std::size_t(types::parameters)>{});
+    if constexpr (requires { Layer::streams; }) {
+      stream_ = streams.next;
+      streams.next += Layer::streams;
+    }
+  }
+
+  void compute(step::action const& a, execution<processor>& on) override {
+    switch (a.kind) {
+      case step::action_kind::forward:
+      case step::action_kind::recompute: return forward(a, on);
+      case step::action_kind::backward:
+        if constexpr (has_backward())
+          return put_dx(a, on, [&](auto const& c) { return layer_.backward(c); });
+        break;
+      case step::action_kind::input_gradient:
+        if constexpr (has_halves())
+          return put_dx(a, on, [&](auto const& c) { return layer_.input_gradient(c); });
+        break;
+      case step::action_kind::weight_gradient:
+        if constexpr (has_weight_gradient())
+          return backward(a, on, false, [&](auto const& c) { layer_.weight_gradient(c); });
+        break;
+      default: break;
+    }
+    throw error(spec_.name.text,
+                std::string("the layer has no ") + to_string(a.kind) +
+                    " pass, but its spec says so in layer_spec::backward (nn/layer.hpp).");
+  }
+
+  char const* name() const override { return spec_.name.text; }
+  any_tensor<processor> source(int k) const override {
+    any_tensor<processor> found;
+    at_parameter(k, [&](auto& p) { found = p.source(); });
+    return found;
+  }
+  any_tensor<processor> sum(int k) const override {
+    any_tensor<processor> found;
+    at_parameter(k, [&](auto& p) { found = p.sum(); });
+    return found;
+  }
+  void set_gradient(int k, any_tensor<processor> const& made) override {
+    at_parameter(k, [&](auto& p) { p.set_gradient(made); });
+  }
+
+  template <class F>
+  void for_each_parameter(F f) {
+    std::apply([&](auto&... p) { ((p ? f(*p) : void()), ...); }, parameters_);
+  }
+  /// Refuses values that the net's input must not have, if this layer is its first.
+  template <class Values>
+  void check_input(Values values) const {
+    if constexpr (requires { layer_.check(values); }) layer_.check(values);
+  }
+  Layer const& layer() const { return layer_; }
+
+ private:
+  static constexpr bool has_backward() {
+    return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
+  }
+  static constexpr bool has_halves() {
+    return requires(Layer const& layer, backward_type const& c) { layer.input_gradient(c); };
+  }
+  static constexpr bool has_weight_gradient() {
+    return requires(Layer const& layer, backward_type const& c) { layer.weight_gradient(c); };
+  }
+
+  template <std::size_t... K>
+  void make_parameters([[maybe_unused]] int element, stream_counter& streams,
+                       std::index_sequence<K...>) {
+    ((make_parameter_at<K>(element, streams)), ...);
+  }
+  template <std::size_t K>
+  void make_parameter_at(int element, stream_counter& streams) {
+    constexpr int k = static_cast<int>(K);
+    if (k >= spec_.parameters.size()) return;
+    auto const initial = layer_.initial(k);
+    std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
+    std::get<K>(parameters_)
+        .emplace(make_parameter<T, detail_rank<k>, k>(spec_.parameters[k], element, mesh_, at_,
+                                                      initial, streams.seed, stream));
+  }
+  template <int K>
+  static constexpr int detail_rank = types::template parameter<K>::stored::rank;
+
+  template <class F>
+  void at_parameter(int k, F f) const {
+    [&]<std::size_t... K>(std::index_sequence<K...>) {
+      ((static_cast<int>(K) == k ? f(*std::get<K>(parameters_)) : void()), ...);
+    }
+    (std::make_index_sequence<std::size_t(types::parameters)>{});
+  }
+
+  void forward(step::action const& a, execution<processor>& on) {
+    auto const x = on.tensor(a.reads[0]).template as<typename types::input>();
+    any_tensor<processor> const* read[max_parameters]{};
+    any_tensor<processor> const* statistics[max_statistics]{};
+    int at = 1;
+    for (int k = 0; k < spec_.parameters.size(); ++k) read[k] = &on.tensor(a.reads[at++]);
+    for (int k = 0; at < a.reads.size(); ++k) statistics[k] = &on.tensor(a.reads[at++]);
+    loss_batch<processor> batch = on.batch;
+    if constexpr (is_loss) batch.targets = targets_there(on.batch.targets);
+    forward_type const call(common(mesh_, at_, spec_, read), x, on.pass, stream_, statistics,
+                            &batch);
+    if (a.part + 1 < parts) return make_statistic(a, on, call);
+    auto result = last_part(layer_, call);
+    if constexpr (!is_loss) on.set(a.makes[0], result.y);
+    if (on.saves && a.makes.size() > 1)
+      on.slots[static_cast<std::size_t>(a.makes[1])].kept = std::make_unique<holder>(
+          std::move(result.kept));
+  }
+
+  void make_statistic(step::action const& a, execution<processor>& on, forward_type const& call) {
+    [&]<std::size_t... Part>(std::index_sequence<Part...>) {
+      ((static_cast<int>(Part) == a.part
+            ? on.set(a.makes[0], layer_.template forward<static_cast<int>(Part)>(call))
+            : void()),
+       ...);
+    }
+    (std::make_index_sequence<std::size_t(parts - 1)>{});
+  }
+
+  /// The targets where the rows of the input are.
+  any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
+    placement p = as_value(at_.x());
+    for (int a = 0; a < p.axes(); ++a)
+      if (!p[a].is_split() || p[a].dim >= whole.extents().rank()) p.axis[a] = broadcast();
+    if (p == whole.placement()) return whole;
+    auto const& plan = mesh_.prepared(whole.extents(), size_of(whole.type()), whole.placement(), p);
+    return ashlar::detail::run_plan(whole, *plan);
+  }
+
+  template <class Pass>
+  void backward(step::action const& a, execution<processor>& on, bool reads_parameters,
+                Pass const& pass) {
+    typename types::output_gradient dy;
+    int at = 0;
+    if constexpr (!is_loss)
+      dy = on.tensor(a.reads[at++]).template as<typename types::output_gradient>();
+    auto const& kept = static_cast<holder&>(
+        *on.slots[static_cast<std::size_t>(a.reads[at++])].kept);
+    any_tensor<processor> const* read[max_parameters]{};
+    for (int k = 0; reads_parameters && at < a.reads.size(); ++k)
+      if (spec_.parameters[k].in_backward) read[k] = &on.tensor(a.reads[at++]);
+    backward_type const call(common(mesh_, at_, spec_, read), dy, kept.values, parameters_);
+    pass(call);
+  }
+  template <class Pass>
+  void put_dx(step::action const& a, execution<processor>& on, Pass const& pass) {
+    backward(a, on, true, [&](auto const& c) { on.set(a.makes[0], pass(c)); });
+  }
+
+  Layer layer_;
+  basic_mesh<processor> mesh_;
+  step::layer_spec spec_;
+  At at_;
+  std::uint64_t stream_ = 0;
+  mutable typename types::parameter_tuple parameters_;
+};
+
+/// An end of a residual: y = skipped + x forward at its end, dx = skipped + dy backward at its begin.
+template <class T, int Rank, class At>
+class branch_node final : public element_node<typename At::processor_type> {
+  using processor = typename At::processor_type;
+  using activation = tensor_for<T, Rank, decltype(std::declval<At>().x()), processor>;
+  using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
+
+ public:
+  void compute(step::action const& a, execution<processor>& on) override {
+    if (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute)
+      add<activation>(a, on);
+    else add<gradient>(a, on);
+  }
+  char const* name() const override { return "residual"; }
+
+ private:
+  template <class Tensor>
+  static void add(step::action const& a, execution<processor>& on) {
+    auto const inner = on.tensor(a.reads[0]).template as<Tensor>();
+    auto const skipped = on.tensor(a.reads[1]).template as<Tensor>();
+    on.set(a.makes[0], skipped + inner);
+  }
+};
+
+}  // namespace ashlar::nn

@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How any part of a net becomes elements on a mesh: a layer is one node, a composite places its members one
+// after the other. What a part returns keeps the types of its layers, so that for_each_parameter and
+// check_input reach them; passes go by the list of nodes alone (executor.hpp).
+
+#include <memory>
+#include <vector>
+
+#include <ashlar/nn/node.hpp>
+
+namespace ashlar::nn {
+
+/// The elements of a net while it is placed, in the order of the plan.
+template <class Processor>
+struct net_builder {
+  basic_mesh<Processor> mesh;
+  stream_counter streams;
+  std::vector<std::unique_ptr<element_node<Processor>>> nodes;
+};
+
+/// A layer of a placed net.
+template <class Node>
+class placed_layer {
+ public:
+  explicit placed_layer(Node& node) : node_(&node) {}
+
+  template <class F>
+  void for_each_parameter(F f) {
+    node_->for_each_parameter(f);
+  }
+  template <class Values>
+  void check_input(Values values) const {
+    node_->check_input(values);
+  }
+  auto const& layer() const { return node_->layer(); }
+
+ private:
+  Node* node_;
+};
+
+/// Places any part of a net, `cursor` standing at its first element of the plan.
+template <class T, int XRank, class Layer, class Cursor, class Processor>
+auto place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
+                Cursor const& cursor) {
+  if constexpr (blueprint<Layer>) {
+    auto const at = cursor.choice();
+    using node = layer_node<Layer, T, XRank, std::remove_const_t<decltype(at)>>;
+    auto made = std::make_unique<node>(layer, cursor.index, net.mesh, x, at, net.streams);
+    placed_layer<node> placed(*made);
+    net.nodes.push_back(std::move(made));
+    return placed;
+  } else {
+    return layer.template place_part<T, XRank>(net, x, cursor);
+  }
+}
+
+/// The cursor behind a part.
+template <class Layer, class Cursor>
+auto advance_past(Layer const& layer, Cursor const& cursor) {
+  if constexpr (Cursor::is_static) return cursor.template advance<element_count<Layer>()>();
+  else return cursor.advance(nn::run_time_elements(layer));
+}
+
+}  // namespace ashlar::nn

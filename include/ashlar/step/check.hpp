@@ -1,0 +1,263 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Whether a program is right: every pass must hand on a program that this accepts.
+//
+//   values       each is made once, before it is read, and released once, after its last reader. Those
+//                that last are never released, nor are the gradients of parameters (release.hpp)
+//   moves        each begins once and then ends once. Between the two its source is neither released
+//                nor added to. Moves of one bucket begin one right after another and take the same steps
+//   computations in each micro-batch an element does its forward parts once, in order; if at all, then
+//                those of the recomputation, after the forward pass; and one whole backward pass or one
+//                of each half. Every micro-batch computes the same
+//   sums         a parameter's sum gets one addend from every micro-batch, in their order, and is not
+//                read before the last one
+//   parameters   one update of each, from its own gradient, after all that read its old value
+//   memory       never above the limit, if there is one (high_water.hpp)
+//
+// These hold of one rank's program alone. What the programs of several ranks must have in common is
+// check_order.hpp's to say.
+
+#include <vector>
+
+#include <ashlar/step/fault.hpp>
+#include <ashlar/step/high_water.hpp>
+#include <ashlar/step/release.hpp>
+#include <ashlar/step/transfer.hpp>
+
+namespace ashlar::search::inline step {
+
+namespace step_detail {
+
+class program_check {
+ public:
+  constexpr explicit program_check(program const& p)
+      : p_(p), values_(p.values.size()), moves_(p.moves.size(), stage::none),
+        begun_(p.moves.size()),
+        done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
+    for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].lasts();
+  }
+
+  constexpr fault run() {
+    for (at_ = 0; at_ < static_cast<int>(p_.actions.size()) && !found_.found(); ++at_)
+      take(p_.actions[static_cast<std::size_t>(at_)]);
+    if (!found_.found()) finish();
+    return found_;
+  }
+
+ private:
+  struct value_state {
+    bool alive = false, made = false, released = false, read = false;
+    int moving = 0;  ///< moves that read it at the moment
+    int addends = 0;
+  };
+  enum class stage : signed char { none, begun, ended };
+
+  /// What an element has done in a micro-batch.
+  struct computed {
+    int parts = 0, parts_again = 0;
+    bool forward = false, again = false, weights = false, input = false;
+    friend constexpr bool operator==(computed const&, computed const&) = default;
+  };
+
+  constexpr void demand(bool right, char const* what, int value = -1, int move = -1) {
+    if (!right && !found_.found()) found_ = {at_, what, value, move};
+  }
+  constexpr value_state& state(int v) { return values_[static_cast<std::size_t>(v)]; }
+
+  constexpr void take(action const& a) {
+    if (a.kind == action_kind::release) {
+      for (int const v : a.reads) release(v);
+      return;
+    }
+    for (int const v : a.reads) read(v);
+    switch (a.kind) {
+      case action_kind::begin_move: begin(a); break;
+      case action_kind::end_move: end(a); break;
+      case action_kind::update: break;
+      default: compute(a);
+    }
+    for (int const v : a.adds) add(a, v);
+    for (int const v : a.makes) make(a, v);
+    last_begun_ = a.kind == action_kind::begin_move ? a.move : -1;
+  }
+
+  constexpr void read(int v) {
+    value_state& s = state(v);
+    demand(!s.released, "reads a value that is released already", v);
+    demand(s.alive, "reads a value that nothing has made yet", v);
+    value const& is = p_.value_of(v);
+    if (is.kind == value_kind::sum)
+      demand(s.addends == p_.micro_batches, "reads a sum that has not got all its addends", v);
+    if (is.kind == value_kind::stored)
+      demand(s.addends == 0, "reads a parameter that is updated already", v);
+    s.read = true;
+  }
+
+  constexpr void release(int v) {
+    value_state& s = state(v);
+    demand(is_released(p_.value_of(v)), "releases a value that outlasts the step", v);
+    demand(!s.released, "releases a value twice", v);
+    demand(s.alive, "releases a value that nothing has made yet", v);
+    demand(s.moving == 0, "releases a value while a transfer reads it", v);
+    s.alive = false;
+    s.released = true;
+  }
+
+  constexpr void make(action const& a, int v) {
+    value_state& s = state(v);
+    value const& is = p_.value_of(v);
+    demand(!is.lasts(), "makes a value that is there before the step", v);
+    demand(!s.made, "makes a value that is made already", v);
+    if (computes(a.kind)) {
+      demand(is.element == a.element && is.micro_batch == a.micro_batch,
+             "makes a value of another element or micro-batch", v);
+      demand(is.again == (a.kind == action_kind::recompute),
+             is.again ? "makes a value that only a recomputation makes"
+                      : "recomputes a value that is not recomputed",
+             v);
+    }
+    s.alive = s.made = true;
+  }
+
+  constexpr void add(action const& a, int v) {
+    value_state& s = state(v);
+    value const& is = p_.value_of(v);
+    demand(s.moving == 0, "adds to a value while a transfer reads it", v);
+    demand(is.element == a.element, "adds to a value of another element", v);
+    if (a.kind == action_kind::update) {
+      demand(is.kind == value_kind::stored && is.index == a.part, "updates another parameter", v);
+      demand(s.addends == 0, "updates a parameter twice", v);
+      for (int const g : a.reads)
+        demand(p_.value_of(g).element == is.element && p_.value_of(g).index == is.index,
+               "updates a parameter from the gradient of another", g);
+    } else {
+      demand(is.kind == value_kind::sum, "adds to a value that is no sum", v);
+      demand(!s.read, "adds to a sum that is read already", v);
+      demand(s.addends >= a.micro_batch, "adds before the addends of earlier micro-batches", v);
+      demand(s.addends <= a.micro_batch, "adds a micro-batch's addend twice", v);
+    }
+    ++s.addends;
+  }
+
+  constexpr void begin(action const& a) {
+    demand(moves_[static_cast<std::size_t>(a.move)] == stage::none, "begins a move twice", -1,
+           a.move);
+    program_move const& m = p_.move_of(a);
+    demand(a.reads.size() == 1 && a.reads[0] == m.from, "begins a move of another value", m.from,
+           a.move);
+    moves_[static_cast<std::size_t>(a.move)] = stage::begun;
+    ++state(m.from).moving;
+    if (m.bucket >= 0) begin_bucket(a, m);
+  }
+  constexpr void begin_bucket(action const& a, program_move const& m) {
+    program_move const* before = last_begun_ >= 0 ? &p_.moves[static_cast<std::size_t>(last_begun_)]
+                                                  : nullptr;
+    bool const goes_on = before != nullptr && before->bucket == m.bucket;
+    demand(m.bucket < static_cast<int>(begun_.size()), "has a bucket of too high a number", -1,
+           a.move);
+    if (found_.found()) return;
+    demand(goes_on || !begun_[static_cast<std::size_t>(m.bucket)],
+           "begins a move apart from the others of its bucket", -1, a.move);
+    demand(!goes_on || travel_together(p_.path_of(*before), p_.path_of(m)),
+           "puts moves of different steps into one bucket", -1, a.move);
+    begun_[static_cast<std::size_t>(m.bucket)] = true;
+  }
+
+  constexpr void end(action const& a) {
+    stage& s = moves_[static_cast<std::size_t>(a.move)];
+    demand(s != stage::none, "ends a move that has not begun", -1, a.move);
+    demand(s != stage::ended, "ends a move twice", -1, a.move);
+    program_move const& m = p_.move_of(a);
+    demand(a.makes.size() == 1 && a.makes[0] == m.to, "ends a move with another value", m.to,
+           a.move);
+    if (s == stage::begun) --state(m.from).moving;
+    s = stage::ended;
+  }
+
+  constexpr void compute(action const& a) {
+    computed& c = done(a.element, a.micro_batch);
+    bool last = false;  // a forward pass makes y in its last part
+    for (int const v : a.makes) last = last || p_.value_of(v).kind == value_kind::y;
+    switch (a.kind) {
+      case action_kind::forward:
+        demand(!c.forward && a.part >= c.parts, "does a part of a forward pass twice");
+        demand(a.part <= c.parts, "does a part of a forward pass before the one in front of it");
+        c.parts = a.part + 1;
+        c.forward = last;
+        break;
+      case action_kind::recompute:
+        demand(c.forward, "recomputes before the forward pass");
+        demand(!c.again && a.part >= c.parts_again, "does a part of a recomputation twice");
+        demand(a.part <= c.parts_again,
+               "does a part of a recomputation before the one in front of it");
+        c.parts_again = a.part + 1;
+        c.again = last;
+        break;
+      default: {
+        bool const weights = a.kind != action_kind::input_gradient;
+        bool const input = a.kind != action_kind::weight_gradient;
+        demand(!(weights && c.weights), "computes the gradients of parameters twice");
+        demand(!(input && c.input), "computes the gradient of the input twice");
+        c.weights = c.weights || weights;
+        c.input = c.input || input;
+      }
+    }
+  }
+  constexpr computed& done(int element, int micro_batch) {
+    return done_[static_cast<std::size_t>(micro_batch) * static_cast<std::size_t>(p_.elements) +
+                 static_cast<std::size_t>(element)];
+  }
+
+  /// What is missing at the end.
+  constexpr void finish() {
+    for (std::size_t k = 0; k < moves_.size(); ++k) {
+      demand(moves_[k] != stage::none, "never begins a move", -1, static_cast<int>(k));
+      demand(moves_[k] == stage::ended, "never ends a move", -1, static_cast<int>(k));
+    }
+    for (std::size_t k = 0; k < values_.size(); ++k) {
+      value_state const& s = values_[k];
+      value const& is = p_.values[k];
+      int const v = static_cast<int>(k);
+      demand(is.lasts() || s.made, "never makes a value", v);
+      demand(!is_released(is) || s.released, "never releases a value", v);
+      demand(is.kind != value_kind::sum || s.addends == p_.micro_batches,
+             "leaves addends of a sum out", v);
+      demand(is.kind != value_kind::stored || s.addends == 1, "never updates a parameter", v);
+    }
+    for (int b = 1; b < p_.micro_batches; ++b)
+      for (int i = 0; i < p_.elements; ++i)
+        demand(done(i, b) == done(i, 0), "does not compute the same in every micro-batch");
+  }
+
+  program const& p_;
+  std::vector<value_state> values_;
+  std::vector<stage> moves_;
+  std::vector<bool> begun_;  // buckets
+  int last_begun_ = -1;      // move, if nothing but releases came after its beginning
+  std::vector<computed> done_;
+  fault found_;
+  int at_ = 0;
+};
+
+}  // namespace step_detail
+
+/// The first wrong action of a program; none is found if the table above holds. `limit`: bytes of a
+/// rank, 0 for none. Takes time in proportion to the actions.
+constexpr fault check(program const& p, std::int64_t limit = 0) {
+  fault found = step_detail::program_check(p).run();
+  if (found.found() || limit <= 0) return found;
+  auto const most = high_water(p);
+  if (most.peak > limit) found = {most.fullest, "holds more memory than the limit allows", -1, -1};
+  return found;
+}
+
+/// Throws std::logic_error with the first wrong action of a program, if there is one.
+inline void require_right(program const& p, std::int64_t limit = 0) {
+  if (auto const found = check(p, limit); found.found())
+    throw std::logic_error("program: " + to_string(found, p));
+}
+
+}  // namespace ashlar::search::inline step

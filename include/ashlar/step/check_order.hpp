@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Whether the programs of several ranks of one mesh, each right by itself (check.hpp), can run together.
+//
+//   one order    the transfers of a group of axes come in one order in all programs. A move takes the
+//                tickets of all its steps where it begins (comm/progress.hpp)
+//   no waiting   with every rank going on until an end_move whose move is not over, and every transfer
+//   for ever     ending once all ranks have begun it, the step before it and the one before it in its
+//                group have ended, all programs reach their ends
+//
+// Which transfers end first does not matter: one that ends never keeps another from ending, so that one
+// run to the end stands for all.
+
+#include <span>
+#include <vector>
+
+#include <ashlar/step/check.hpp>
+
+namespace ashlar::search::inline step {
+
+/// The first wrong action among some programs, and whose it is.
+struct order_fault {
+  int which = -1;  ///< of the programs
+  int action = -1;
+  char const* what = "";
+
+  constexpr bool found() const { return which >= 0; }
+};
+
+namespace step_detail {
+
+constexpr unsigned group_of(redistribution_step const& s) {
+  unsigned set = 0;
+  for (auto const a : s.axes) set |= 1u << a;
+  return set;
+}
+
+/// The transfers that a program asks for, in the order of their tickets in each group.
+struct ticket_list {
+  struct ticket {
+    int action;  ///< the begin_move that takes it
+    int move;
+    int step;
+  };
+  std::vector<std::vector<ticket>> groups = std::vector<std::vector<ticket>>(std::size_t{1}
+                                                                             << max_axes);
+
+  constexpr explicit ticket_list(program const& p) {
+    for (int i = 0; i < static_cast<int>(p.actions.size()); ++i) {
+      action const& a = p.actions[static_cast<std::size_t>(i)];
+      if (a.kind != action_kind::begin_move) continue;
+      auto const& steps = p.path_of(p.move_of(a)).steps;
+      for (int k = 0; k < steps.size(); ++k)
+        if (communicates(steps[k].kind)) groups[group_of(steps[k])].push_back({i, a.move, k});
+    }
+  }
+};
+
+/// Whether two tickets stand for one transfer.
+constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, program const& b,
+                             ticket_list::ticket const& t) {
+  auto const &m = a.moves[static_cast<std::size_t>(s.move)],
+             &n = b.moves[static_cast<std::size_t>(t.move)];
+  return s.step == t.step && m.phase == n.phase && m.element == n.element && m.what == n.what &&
+         m.index == n.index && m.micro_batch == n.micro_batch && m.bucket == n.bucket &&
+         a.path_of(m) == b.path_of(n);
+}
+
+/// Runs programs of equal tickets side by side.
+class order_run {
+ public:
+  constexpr explicit order_run(std::span<program const> programs)
+      : programs_(programs), at_(programs.size(), 0) {
+    for (auto const& p : programs) {
+      tickets_.emplace_back(p);
+      ended_.emplace_back(p.moves.size(), 0);
+      begun_.emplace_back(p.moves.size(), false);
+    }
+    over_.resize(tickets_[0].groups.size(), 0);
+  }
+
+  /// The first program that waits for ever.
+  constexpr order_fault run() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (std::size_t r = 0; r < programs_.size(); ++r) moved = advance(r) || moved;
+      moved = transfer() || moved;
+    }
+    for (std::size_t r = 0; r < programs_.size(); ++r)
+      if (at_[r] < programs_[r].actions.size())
+        return {static_cast<int>(r), static_cast<int>(at_[r]), "waits for ever"};
+    return {};
+  }
+
+ private:
+  /// The steps of a move up to this one, local ones in front of it or behind it included.
+  constexpr int through_local(std::size_t r, int move, int step) const {
+    auto const& steps =
+        programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;
+    while (step < steps.size() && !communicates(steps[step].kind)) ++step;
+    return step;
+  }
+  constexpr bool is_over(std::size_t r, int move) const {
+    auto const& p = programs_[r];
+    int const steps = p.path_of(p.moves[static_cast<std::size_t>(move)]).steps.size();
+    return through_local(r, move, ended_[r][static_cast<std::size_t>(move)]) == steps;
+  }
+
+  constexpr bool advance(std::size_t r) {
+    auto const& actions = programs_[r].actions;
+    std::size_t const before = at_[r];
+    for (; at_[r] < actions.size(); ++at_[r]) {
+      action const& a = actions[at_[r]];
+      if (a.kind == action_kind::begin_move) begun_[r][static_cast<std::size_t>(a.move)] = true;
+      if (a.kind == action_kind::end_move && !is_over(r, a.move)) break;
+    }
+    return at_[r] != before;
+  }
+
+  constexpr bool transfer() {
+    bool moved = false;
+    for (std::size_t g = 0; g < over_.size(); ++g)
+      while (over_[g] < tickets_[0].groups[g].size() && can_end(g)) {
+        for (std::size_t r = 0; r < programs_.size(); ++r) {
+          auto const& t = tickets_[r].groups[g][over_[g]];
+          ended_[r][static_cast<std::size_t>(t.move)] = t.step + 1;
+        }
+        ++over_[g];
+        moved = true;
+      }
+    return moved;
+  }
+  constexpr bool can_end(std::size_t g) const {
+    for (std::size_t r = 0; r < programs_.size(); ++r) {
+      auto const& t = tickets_[r].groups[g][over_[g]];
+      auto const move = static_cast<std::size_t>(t.move);
+      if (!begun_[r][move] || through_local(r, t.move, ended_[r][move]) != t.step) return false;
+    }
+    return true;
+  }
+
+  std::span<program const> programs_;
+  std::vector<ticket_list> tickets_;
+  std::vector<std::size_t> at_;          // action of each program
+  std::vector<std::vector<int>> ended_;  // steps of each program's moves
+  std::vector<std::vector<bool>> begun_;
+  std::vector<std::size_t> over_;  // transfers of each group
+};
+
+}  // namespace step_detail
+
+/// The first action because of which programs of ranks of one mesh cannot run together. Expects programs that
+/// `check` accepts.
+constexpr order_fault check_order(std::span<program const> programs) {
+  if (programs.size() < 2) return {};
+  std::vector<step_detail::ticket_list> tickets;
+  for (auto const& p : programs) tickets.emplace_back(p);
+  order_fault first;
+  for (std::size_t r = 1; r < programs.size(); ++r) {
+    for (std::size_t g = 0; g < tickets[0].groups.size(); ++g) {
+      auto const &own = tickets[r].groups[g], &other = tickets[0].groups[g];
+      std::size_t k = 0;
+      while (k < own.size() && k < other.size() &&
+             step_detail::same_transfer(programs[r], own[k], programs[0], other[k]))
+        ++k;
+      if (k == own.size() && k == other.size()) continue;
+      int const at = k < own.size() ? own[k].action : static_cast<int>(programs[r].actions.size());
+      if (!first.found() || at < first.action)
+        first = {static_cast<int>(r), at, "takes a ticket of its group out of order"};
+    }
+    if (first.found()) return first;
+  }
+  return step_detail::order_run(programs).run();
+}
+
+}  // namespace ashlar::search::inline step

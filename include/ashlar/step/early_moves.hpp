@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A pass: activations, their gradients and statistics travel while something else is computed.
+//
+//   begin_move        right behind what makes its source
+//   end_move          right in front of the first reader of its target
+//   weight_gradient   behind the input_gradient of its element and micro-batch, if what that makes has to
+//                     travel
+//
+// Moves of parameters stay where they are (prefetch.hpp, early_synchronization.hpp), as do moves that do
+// not communicate, which gain nothing, and those of values that are there before the step.
+
+#include <utility>
+
+#include <ashlar/step/pass.hpp>
+
+namespace ashlar::search::inline step {
+
+namespace step_detail {
+
+class early_moves_pass {
+ public:
+  constexpr explicit early_moves_pass(program const& p)
+      : p_(p), actions_(unreleased(p)), begin_(p.moves.size(), -1), end_(p.moves.size(), -1),
+        travels_(p.moves.size()), is_read_(p.values.size()), move_to_(p.values.size(), -1),
+        moves_from_(p.values.size()) {
+    for (std::size_t i = 0; i < actions_.size(); ++i) {
+      action const& a = actions_[i];
+      if (a.kind == action_kind::begin_move)
+        begin_[static_cast<std::size_t>(a.move)] = static_cast<int>(i);
+      if (a.kind == action_kind::end_move)
+        end_[static_cast<std::size_t>(a.move)] = static_cast<int>(i);
+      for (int const v : a.reads) is_read_[static_cast<std::size_t>(v)] = true;
+    }
+    for (std::size_t k = 0; k < p.moves.size(); ++k) {
+      auto const& m = p.moves[k];
+      travels_[k] = m.what != moved::parameter && !p.path_of(m).is_local() &&
+                    !p.value_of(m.from).lasts() && is_read_[static_cast<std::size_t>(m.to)];
+      if (!travels_[k]) continue;
+      move_to_[static_cast<std::size_t>(m.to)] = static_cast<int>(k);
+      moves_from_[static_cast<std::size_t>(m.from)].push_back(static_cast<int>(k));
+    }
+  }
+
+  constexpr program run() {
+    put_input_gradients_first();
+    for (int const i : order_) {
+      action const& a = actions_[static_cast<std::size_t>(i)];
+      if (a.move < 0 || !travels_[static_cast<std::size_t>(a.move)]) emit(i);
+    }
+    program changed = p_;
+    changed.actions = made_;
+    return changed;
+  }
+
+ private:
+  constexpr void emit(int i) {
+    action const& a = actions_[static_cast<std::size_t>(i)];
+    for (int const v : a.reads)
+      if (int const k = std::exchange(move_to_[static_cast<std::size_t>(v)], -1); k >= 0) {
+        begin(k);  // if it reads what has just arrived itself
+        emit(end_[static_cast<std::size_t>(k)]);
+      }
+    made_.push_back(a);
+    for (int const v : a.makes)
+      for (int const k : moves_from_[static_cast<std::size_t>(v)]) begin(k);
+  }
+  constexpr void begin(int k) {
+    int const at = std::exchange(begin_[static_cast<std::size_t>(k)], -1);
+    if (at >= 0) emit(at);
+  }
+
+  /// Fills order_: numbers of actions, weight gradients behind input gradients whose results travel.
+  constexpr void put_input_gradients_first() {
+    std::vector<int> waiting(
+        static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);
+    auto const of = [&](action const& a) -> int& {
+      return waiting[static_cast<std::size_t>(a.micro_batch) *
+                         static_cast<std::size_t>(p_.elements) +
+                     static_cast<std::size_t>(a.element)];
+    };
+    std::vector<int> behind(actions_.size(), -1);
+    std::vector<bool> later(actions_.size());
+    for (int i = 0; i < static_cast<int>(actions_.size()); ++i) {
+      action const& a = actions_[static_cast<std::size_t>(i)];
+      if (a.kind == action_kind::weight_gradient) of(a) = i;
+      if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
+        // Its sum is complete: no weight gradient of this element may come later.
+        for (int b = 0; b < p_.micro_batches; ++b) {
+          action any = a;
+          any.micro_batch = b;
+          of(any) = -1;
+        }
+      }
+      if (a.kind != action_kind::input_gradient || of(a) < 0 || !result_travels(a)) continue;
+      behind[static_cast<std::size_t>(i)] = of(a);
+      later[static_cast<std::size_t>(of(a))] = true;
+    }
+    for (int i = 0; i < static_cast<int>(actions_.size()); ++i) {
+      if (later[static_cast<std::size_t>(i)]) continue;
+      order_.push_back(i);
+      if (behind[static_cast<std::size_t>(i)] >= 0)
+        order_.push_back(behind[static_cast<std::size_t>(i)]);
+    }
+  }
+  constexpr bool result_travels(action const& a) const {
+    for (int const v : a.makes)
+      if (!moves_from_[static_cast<std::size_t>(v)].empty()) return true;
+    return false;
+  }
+
+  program const& p_;
+  std::vector<action> actions_, made_;
+  std::vector<int> order_;
+  std::vector<int> begin_, end_;  // actions of each move
+  std::vector<bool> travels_, is_read_;
+  std::vector<int> move_to_;                  // the move that makes a value, until it has ended
+  std::vector<std::vector<int>> moves_from_;  // those that read it
+};
+
+}  // namespace step_detail
+
+/// The program with moves that begin as soon as their values are there. `limit`: bytes of a rank, 0 for none.
+constexpr pass_result early_moves(program const& p, std::int64_t limit = 0) {
+  return step_detail::finish_pass(p, step_detail::early_moves_pass(p).run(), limit);
+}
+
+}  // namespace ashlar::search::inline step

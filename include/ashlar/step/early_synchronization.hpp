@@ -1,0 +1,110 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A pass: gradients of parameters are synchronized under the backward pass.
+//
+//   a sum is ready     behind the action that adds the last micro-batch's addend
+//   bucket             sums that become ready one after another and take the same steps; it is full, and
+//                      its moves begin, once its sums have `bucket_bytes`
+//   the others begin   in front of the first end_move of a synchronization
+//   end_move           where it was, in front of the updates
+//
+// A bucket of one move is none. Moves that do not communicate stay where they are. A sum that nobody
+// synchronizes is its own gradient and has no move.
+
+#include <ashlar/step/pass.hpp>
+
+namespace ashlar::search::inline step {
+
+namespace step_detail {
+
+class early_synchronization_pass {
+ public:
+  constexpr early_synchronization_pass(program const& p, std::int64_t bucket_bytes)
+      : p_(p), changed_(p), bucket_bytes_(bucket_bytes), begin_(p.moves.size()),
+        move_of_sum_(p.values.size(), -1), addends_(p.values.size(), 0) {
+    changed_.actions.clear();
+    for (std::size_t k = 0; k < p.moves.size(); ++k) {
+      auto const& m = p.moves[k];
+      if (m.phase != phase::synchronize || p.path_of(m).is_local()) continue;
+      move_of_sum_[static_cast<std::size_t>(m.from)] = static_cast<int>(k);
+      changed_.moves[k].bucket = -1;
+    }
+  }
+
+  constexpr program run() {
+    auto const actions = unreleased(p_);
+    for (auto const& a : actions)
+      if (a.kind == action_kind::begin_move) begin_[static_cast<std::size_t>(a.move)] = a;
+    for (auto const& a : actions) {
+      bool const synchronizes = a.move >= 0 && move_of_sum_[from_of(a)] == a.move;
+      if (synchronizes && a.kind == action_kind::begin_move) continue;
+      if (synchronizes) depart_all();
+      changed_.actions.push_back(a);
+      for (int const v : a.adds) add(v);
+    }
+    return changed_;
+  }
+
+ private:
+  struct bucket {
+    std::vector<int> moves;
+    std::int64_t bytes = 0;
+  };
+
+  constexpr std::size_t from_of(action const& a) const {
+    return static_cast<std::size_t>(p_.move_of(a).from);
+  }
+
+  constexpr void add(int sum) {
+    int const k = move_of_sum_[static_cast<std::size_t>(sum)];
+    if (k < 0 || ++addends_[static_cast<std::size_t>(sum)] < p_.micro_batches) return;
+    auto const& path = p_.path_of(p_.moves[static_cast<std::size_t>(k)]);
+    std::size_t b = 0;
+    while (b < open_.size() &&
+           !travel_together(p_.path_of(p_.moves[static_cast<std::size_t>(open_[b].moves.front())]),
+                            path))
+      ++b;
+    if (b == open_.size()) open_.emplace_back();
+    open_[b].moves.push_back(k);
+    open_[b].bytes += p_.value_of(sum).bytes;
+    if (open_[b].bytes < bucket_bytes_) return;
+    depart(open_[b]);
+    open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(b));
+  }
+
+  constexpr void depart(bucket const& b) {
+    for (int const k : b.moves) {
+      if (b.moves.size() > 1) changed_.moves[static_cast<std::size_t>(k)].bucket = buckets_;
+      changed_.actions.push_back(begin_[static_cast<std::size_t>(k)]);
+    }
+    if (b.moves.size() > 1) ++buckets_;
+  }
+  constexpr void depart_all() {
+    for (auto const& b : open_) depart(b);
+    open_.clear();
+  }
+
+  program const& p_;
+  program changed_;
+  std::int64_t bucket_bytes_;
+  std::vector<action> begin_;     // of each move
+  std::vector<int> move_of_sum_;  // that synchronizes it
+  std::vector<int> addends_;
+  std::vector<bucket> open_;  // in the order in which they were opened
+  int buckets_ = 0;
+};
+
+}  // namespace step_detail
+
+/// The program with gradients that are synchronized as soon as they are complete, in buckets of at least
+/// `bucket_bytes` of what a rank has summed; 0: each by itself. `limit`: bytes of a rank, 0 for none.
+constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
+                                            std::int64_t limit = 0) {
+  return step_detail::finish_pass(p, step_detail::early_synchronization_pass(p, bucket_bytes).run(),
+                                  limit);
+}
+
+}  // namespace ashlar::search::inline step

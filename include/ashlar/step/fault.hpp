@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What is wrong with a program (check.hpp, check_order.hpp), and its sentence.
+
+#include <stdexcept>
+#include <string>
+
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search::inline step {
+
+/// The first wrong action of a program. `action` is the number of actions if something is missing at
+/// the end of the step, and -1 if nothing is wrong.
+struct fault {
+  int action = -1;
+  char const* what = "";  ///< a sentence
+  int value = -1;         ///< that it is about, if any
+  int move = -1;
+
+  constexpr bool found() const { return action >= 0; }
+};
+
+/// "action 12 (forward of element 3, micro-batch 0) reads a value that nothing has made yet: x of
+/// element 3", or an empty text.
+inline std::string to_string(fault const& f, program const& p) {
+  if (!f.found()) return {};
+  std::string text = "the step";
+  if (f.action < static_cast<int>(p.actions.size())) {
+    action const& a = p.actions[static_cast<std::size_t>(f.action)];
+    text = "action " + std::to_string(f.action) + " (" + to_string(a.kind) + " of element " +
+           std::to_string(a.element) + ", micro-batch " + std::to_string(a.micro_batch) + ")";
+  }
+  text += std::string(" ") + f.what;
+  if (f.value >= 0) {
+    value const& v = p.value_of(f.value);
+    text += std::string(": ") + to_string(v.kind) + ' ' + std::to_string(v.index) + " of element " +
+            std::to_string(v.element) + ", micro-batch " + std::to_string(v.micro_batch);
+  }
+  if (f.move >= 0) text += ": move " + std::to_string(f.move);
+  return text;
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,125 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which passes a program gets, one after the other, each kept only if the timeline says that it pays:
+//
+//   early moves             activations and gradients travel while something else is computed
+//   early synchronization   with each size of bucket that the options name; the fastest is kept
+//   prefetch                each way to gather that the options name; the fastest is kept
+//   early synchronization   once more, as gathers are now less in its way
+//
+// A later pass (stages, interleaved micro-batches) is another line here.
+
+#include <ashlar/step/early_moves.hpp>
+#include <ashlar/step/early_synchronization.hpp>
+#include <ashlar/step/prefetch.hpp>
+#include <ashlar/step/timeline.hpp>
+
+namespace ashlar::search::inline step {
+
+struct overlap_options {
+  std::int64_t limit = 0;  ///< bytes of a rank, 0 for none
+  inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
+  inplace_vector<prefetch_options, 8> gathers{
+      {1, gathered::each_pass},          {2, gathered::each_pass},
+      {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},
+      {2, gathered::once_a_micro_batch}, {1, gathered::once_a_step},
+      {2, gathered::once_a_step}};
+};
+
+/// What became of one pass.
+struct pass_report {
+  char const* pass = "";
+  bool kept = false;
+  char const* reason = "";       ///< why not
+  double before = 0, after = 0;  ///< seconds of the timeline; equal if it was not kept
+  std::int64_t bucket_bytes = 0;
+  prefetch_options gathers;
+};
+
+struct overlap_result {
+  program made;
+  double serial = 0;   ///< seconds, of the program as it was, nothing beside anything else
+  double seconds = 0;  ///< of the timeline of `made`
+  inplace_vector<pass_report, 4> passes;
+
+  /// Whether anything goes on beside anything else: else `made` is the program as it was.
+  constexpr bool pays() const {
+    for (auto const& p : passes)
+      if (p.kept) return true;
+    return false;
+  }
+};
+
+namespace step_detail {
+
+/// Keeps the fastest of some variants of a pass if it is faster than what is there.
+class pass_trial {
+ public:
+  constexpr pass_trial(overlap_result& result, machine const& m, char const* name)
+      : result_(result), machine_(m) {
+    report_.pass = name;
+    report_.before = report_.after = result.seconds;
+  }
+
+  constexpr void consider(pass_result const& tried, pass_report const& how = {}) {
+    if (!tried.applied) {
+      if (!report_.kept) report_.reason = tried.reason;
+      return;
+    }
+    double const seconds = timeline_of(tried.made, machine_).seconds;
+    if (!(seconds < report_.after * (1 - 1e-9))) {
+      if (!report_.kept) report_.reason = "it would not be faster";
+      return;
+    }
+    best_ = tried.made;
+    report_.kept = true;
+    report_.reason = "";
+    report_.after = seconds;
+    report_.bucket_bytes = how.bucket_bytes;
+    report_.gathers = how.gathers;
+  }
+
+  constexpr void finish() {
+    if (report_.kept) {
+      result_.made = best_;
+      result_.seconds = report_.after;
+    }
+    result_.passes.push_back(report_);
+  }
+
+ private:
+  overlap_result& result_;
+  machine const& machine_;
+  pass_report report_;
+  program best_;
+};
+
+}  // namespace step_detail
+
+/// The program with the passes that pay on machine `m`.
+constexpr overlap_result overlapped(program const& p, machine const& m,
+                                    overlap_options const& options = {}) {
+  overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
+  auto const synchronize = [&] {
+    step_detail::pass_trial trial(result, m, "early synchronization");
+    for (std::int64_t const bytes : options.bucket_bytes)
+      trial.consider(early_synchronization(result.made, bytes, options.limit),
+                     {.bucket_bytes = bytes, .gathers = {}});
+    trial.finish();
+  };
+  step_detail::pass_trial moves(result, m, "early moves");
+  moves.consider(early_moves(p, options.limit));
+  moves.finish();
+  synchronize();
+  step_detail::pass_trial gathers(result, m, "prefetch");
+  for (auto const& g : options.gathers)
+    gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
+  gathers.finish();
+  if (result.passes.back().kept) synchronize();
+  return result;
+}
+
+}  // namespace ashlar::search::inline step

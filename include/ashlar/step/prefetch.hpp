@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A pass: stored parameters are gathered ahead of their use, and less often.
+//
+//   begin_move   of a gather: in front of what the element before this one computes, in the order of the
+//                program, forwards and backwards (`ahead` elements before)
+//   end_move     in front of the first reader
+//   gathered     once for each forward, recomputed and backward pass, as before
+//                micro_batch: once for those of a micro-batch, and kept between them
+//                step: once for all micro-batches, and kept
+//
+// What is kept takes memory. Below a limit only as many parameters are kept as fit, those of the first
+// elements: they would be kept longest, and in turn their gathers are the ones that nothing hides.
+
+#include <ashlar/step/pass.hpp>
+
+namespace ashlar::search::inline step {
+
+enum class gathered : signed char { each_pass, once_a_micro_batch, once_a_step };
+
+struct prefetch_options {
+  int ahead = 1;
+  gathered often = gathered::each_pass;
+};
+
+namespace step_detail {
+
+/// Whether a move gathers a stored parameter, so that it can come ahead.
+constexpr bool is_gather(program const& p, program_move const& m) {
+  return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
+}
+
+/// How many parameters a program gathers in some action.
+constexpr int gathered_parameters(program const& p) {
+  std::vector<bool> found(static_cast<std::size_t>(p.elements * max_parameters));
+  int count = 0;
+  for (auto const& m : p.moves) {
+    auto const at = static_cast<std::size_t>(m.element * max_parameters + m.index);
+    if (!is_gather(p, m) || found[at]) continue;
+    found[at] = true;
+    ++count;
+  }
+  return count;
+}
+
+/// The program in which the first `parameters` that it gathers are gathered less often.
+constexpr program kept_gathers(program const& p, gathered often, int parameters) {
+  struct own {
+    int number = -1, micro_batch = -1, value = -1;
+  };
+  std::vector<own> kept(static_cast<std::size_t>(p.elements * max_parameters));
+  std::vector<int> stands_for(p.values.size());
+  for (std::size_t v = 0; v < stands_for.size(); ++v) stands_for[v] = static_cast<int>(v);
+  std::vector<bool> dropped(p.moves.size());
+  int count = 0;
+  program made = p;
+  made.actions.clear();
+  for (auto a : unreleased(p)) {
+    if (a.kind == action_kind::begin_move && is_gather(p, p.move_of(a))) {
+      auto const& m = p.move_of(a);
+      own& k = kept[static_cast<std::size_t>(m.element * max_parameters + m.index)];
+      if (k.number < 0) k.number = count++;
+      bool const same = often == gathered::once_a_step || k.micro_batch == m.micro_batch;
+      if (k.number < parameters && k.value >= 0 && same) {
+        dropped[static_cast<std::size_t>(a.move)] = true;
+        stands_for[static_cast<std::size_t>(m.to)] = k.value;
+      } else {
+        k.value = m.to;
+        k.micro_batch = m.micro_batch;
+      }
+    }
+    if (a.move >= 0 && dropped[static_cast<std::size_t>(a.move)]) continue;
+    for (int& v : a.reads) v = stands_for[static_cast<std::size_t>(v)];
+    made.actions.push_back(a);
+  }
+  return compacted(made);
+}
+
+/// The program whose gathers begin some elements earlier.
+constexpr program early_gathers(program const& p, int ahead) {
+  auto const actions = unreleased(p);
+  std::vector<int> visits;  // where each element's computations of a phase begin
+  std::vector<std::vector<int>> begins(actions.size());
+  std::vector<bool> taken(actions.size());
+  action const* last = nullptr;
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    action const& a = actions[i];
+    if (computes(a.kind)) {
+      if (last == nullptr || last->element != a.element || last->phase != a.phase ||
+          last->micro_batch != a.micro_batch)
+        visits.push_back(static_cast<int>(i));
+      last = &a;
+    }
+    if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
+    // Within the element's own visit the gather of the backward pass comes behind its first half.
+    if (visits.empty()) continue;
+    bool const own = last->element == a.element && last->phase == a.phase &&
+                     last->micro_batch == a.micro_batch;
+    int const to = static_cast<int>(visits.size()) - ahead - (own ? 1 : 0);
+    begins[static_cast<std::size_t>(visits[static_cast<std::size_t>(to < 0 ? 0 : to)])].push_back(
+        static_cast<int>(i));
+    taken[i] = true;
+  }
+  program made = p;
+  made.actions.clear();
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    for (int const b : begins[i]) made.actions.push_back(actions[static_cast<std::size_t>(b)]);
+    if (!taken[i]) made.actions.push_back(actions[i]);
+  }
+  return made;
+}
+
+}  // namespace step_detail
+
+/// The program with gathers that come ahead, and those of as many parameters as fit less often. `limit`: bytes
+/// of a rank, 0 for none.
+constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
+                               std::int64_t limit = 0) {
+  auto const keeping = [&](int parameters) {
+    auto const kept = parameters > 0 ? step_detail::kept_gathers(p, options.often, parameters) : p;
+    return step_detail::finish_pass(p, step_detail::early_gathers(kept, options.ahead), limit);
+  };
+  int const all = options.often == gathered::each_pass ? 0 : step_detail::gathered_parameters(p);
+  pass_result most = keeping(all);
+  if (most.applied || all == 0) return most;
+  most = keeping(0);
+  int fits = 0, exceeds = all;
+  while (exceeds - fits > 1) {
+    int const half = fits + (exceeds - fits) / 2;
+    if (auto tried = keeping(half); tried.applied) {
+      most = tried;
+      fits = half;
+    } else {
+      exceeds = half;
+    }
+  }
+  return most;
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Where a program releases its values: right after the last action that reads, adds to or makes them. The
+// source of a move is read until the move ends. Passes that reorder actions call this anew.
+//
+// Values that last beyond the step are never released, nor are the gradients of parameters: they stay
+// readable until the next step begins.
+
+#include <vector>
+
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search::inline step {
+
+/// Whether a program releases such a value.
+constexpr bool is_released(value const& v) { return !v.lasts() && v.kind != value_kind::gradient; }
+
+/// The program with its releases placed anew, whatever releases it had.
+constexpr program with_releases(program const& from) {
+  std::vector<int> last(from.values.size(), -1);
+  std::vector<action> actions;
+  for (auto const& a : from.actions) {
+    if (a.kind == action_kind::release) continue;
+    int const at = static_cast<int>(actions.size());
+    auto const touch = [&](int v) { last[static_cast<std::size_t>(v)] = at; };
+    for (int const v : a.reads) touch(v);
+    for (int const v : a.makes) touch(v);
+    for (int const v : a.adds) touch(v);
+    if (a.kind == action_kind::end_move) touch(from.move_of(a).from);
+    actions.push_back(a);
+  }
+  std::vector<value_list> released(actions.size());
+  for (std::size_t v = 0; v < last.size(); ++v)
+    if (last[v] >= 0 && is_released(from.values[v])) {
+      auto& list = released[static_cast<std::size_t>(last[v])];
+      list.push_back(static_cast<int>(v));
+    }
+  program made = from;
+  made.actions.clear();
+  for (std::size_t i = 0; i < actions.size(); ++i) {
+    made.actions.push_back(actions[i]);
+    if (released[i].empty()) continue;
+    action r;
+    r.kind = action_kind::release;
+    r.phase = actions[i].phase;
+    r.element = actions[i].element;
+    r.micro_batch = actions[i].micro_batch;
+    r.reads = released[i];
+    made.actions.push_back(r);
+  }
+  return made;
+}
+
+}  // namespace ashlar::search::inline step

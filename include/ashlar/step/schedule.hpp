@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Every redistribution of a training step under a plan, in the order in which it is executed.
+//
+//   forward, elements 0 .. n-1       y of the element before -> x (the first: source, all B -> x),
+//                                    its parameters store -> use, its statistics
+//   recompute, in front of the       the forward moves of the segment again, but for the way into it;
+//   last element of a recomputed     only what communicates
+//   segment in the line below
+//   backward, elements n-1 .. 0      dx of the element after -> dy,
+//                                    its parameters store -> use again, if read there and if that
+//                                    communicates (a slice, which is free, is not listed again)
+//   synchronize, elements 0 .. n-1   its parameters' gradients -> store
+//
+// All but synchronize run once per micro-batch, synchronize once per step. Moves between equal
+// placements are left out. residual_begin hands its x on in R, residual_end takes in R what the
+// inner chain made; gradients come back in G: for them the table above holds as it stands.
+
+#include <vector>
+
+#include <ashlar/plan/redistribution.hpp>
+#include <ashlar/step/element_size.hpp>
+#include <ashlar/step/plan.hpp>
+#include <ashlar/step/visit.hpp>
+
+namespace ashlar::search::inline step {
+
+/// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
+struct scheduled_move {
+  step::phase phase = step::phase::forward;
+  int element = 0;  ///< the one that receives an activation or gradient, or owns the rest
+  moved what = moved::activation;
+  int index = 0;  ///< of the parameter or statistic
+  redistribution_plan plan;
+};
+
+namespace step_detail {
+
+/// A visitor that hands on the moves of one element.
+template <class Emit>
+struct moves_of {
+  int element;
+  Emit const& emit;
+  constexpr void compute(phase, computation, int, int) const {}
+  constexpr void move(phase when, moved what, int index, shape const& extents,
+                      placement const& from, placement const& to) const {
+    emit(when, element, what, index, extents, from, to);
+  }
+};
+
+template <int N, class Emit>
+constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& chosen, Emit emit) {
+  int const n = net.size();
+  auto const visit = [&](phase when, int i) {
+    visit_element(when, net.spec(i), chosen[i], moves_of<Emit>{i, emit});
+  };
+  auto const enter = [&](phase when, int i) {
+    if (i == 0)
+      visit_boundary(when, net.spec(0).x, placement::all_broadcast(chosen.mesh.axes()), chosen[0].x,
+                     moves_of<Emit>{0, emit});
+    else
+      visit_boundary(when, boundary_extents(net, i - 1), chosen[i - 1].y, chosen[i].x,
+                     moves_of<Emit>{i, emit});
+  };
+  for (int i = 0; i < n; ++i) {
+    enter(phase::forward, i);
+    visit(phase::forward, i);
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    if (ends_recomputed_segment(net, i, chosen.recomputed))
+      for (int j = first_of_segment(net, i); j <= i; ++j) {
+        if (net[j].segment == (j > 0 ? net[j - 1].segment : -1)) enter(phase::recompute, j);
+        visit(phase::recompute, j);
+      }
+    if (i + 1 < n)
+      visit_boundary(phase::backward, boundary_extents(net, i), chosen[i + 1].dx, chosen[i].dy,
+                     moves_of<Emit>{i, emit});
+    visit(phase::backward, i);
+  }
+  for (int i = 0; i < n; ++i) visit(phase::synchronize, i);
+}
+
+}  // namespace step_detail
+
+/// The redistributions of one step of `plan`, in execution order.
+/// Expects a plan of this problem: one valid choice per element.
+template <int N>
+constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
+                                               basic_plan<N> const& chosen, machine const& m) {
+  std::vector<scheduled_move> moves;
+  step_detail::for_each_move(
+      net, chosen,
+      [&](phase when, int element, moved what, int index, shape const& extents,
+          placement const& from, placement const& to) {
+        if (from == to) return;
+        auto path = plan_redistribution(extents, element_size(net, what, when), from, to,
+                                        chosen.mesh, m);
+        bool const again = when == phase::recompute ||
+                           (when == phase::backward && what == moved::parameter);
+        if (again && path.is_local()) return;
+        moves.push_back({when, element, what, index, path});
+      });
+  return moves;
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// When each action of a program happens, if computations and transfers go on side by side.
+//
+//   computation   on the processor, in the program's order; a halo that goes with it comes in front
+//                 of it and holds the processor up
+//   begin_move    waits for nothing. From then on the steps of the move go, one after the other, each
+//                 on the link of its tier (transfer.hpp)
+//   link          carries one transfer at a time, in the order in which moves begin; so does a group
+//                 of axes, whose tickets a move takes for all its steps at once (comm/progress.hpp)
+//   end_move      waits until the last step has ended
+//
+// The processor never idles but in front of an end_move and for halos: seconds = work + exposed. While it
+// waits, the chain of transfers that it waits for, followed backwards, keeps some link busy all the
+// time, which is what `exposed` is charged to: never more to a move than it takes. Hence
+//
+//   max(work, busiest link) <= seconds <= serial_seconds
+//
+// Each transfer takes as long as it would alone. Two links do not slow each other down.
+
+#include <ashlar/step/serial_seconds.hpp>
+
+namespace ashlar::search::inline step {
+
+struct time_span {
+  double start = 0, end = 0;  ///< seconds from the beginning of the step
+  friend constexpr bool operator==(time_span const&, time_span const&) = default;
+};
+
+/// When a move was under way. `busy`: seconds that its transfers took; of a bucket its first move has
+/// them all. `exposed`: those of them that the processor waited for.
+struct move_time {
+  double begin = 0, arrival = 0;
+  double busy = 0, exposed = 0;
+};
+
+/// What an element does in a step.
+struct element_time {
+  double work = 0, communication = 0, exposed = 0;  ///< seconds
+  constexpr double hidden() const { return communication - exposed; }
+};
+
+struct timeline {
+  double seconds = 0;
+  double work = 0, communication = 0, exposed = 0;
+  double busy[2]{};  ///< of each link, by its tier
+  std::vector<time_span> actions;
+  std::vector<move_time> moves;
+  std::vector<element_time> elements;
+
+  constexpr double hidden() const { return communication - exposed; }
+  constexpr double busiest_link() const { return busy[0] > busy[1] ? busy[0] : busy[1]; }
+};
+
+namespace step_detail {
+
+class timeline_fold {
+ public:
+  constexpr timeline_fold(program const& p, machine const& m) : p_(p), machine_(m) {
+    made_.actions.resize(p.actions.size());
+    made_.moves.resize(p.moves.size());
+    made_.elements.resize(static_cast<std::size_t>(p.elements));
+    last_.resize(p.moves.size(), -1);
+  }
+
+  constexpr timeline run() {
+    for (int i = 0; i < static_cast<int>(p_.actions.size()); ++i) {
+      action const& a = p_.actions[static_cast<std::size_t>(i)];
+      time_span& when = made_.actions[static_cast<std::size_t>(i)];
+      when.start = now_;
+      if (a.kind == action_kind::begin_move && i >= departed_) depart(i);
+      if (a.kind == action_kind::end_move) wait(a);
+      now_ += a.halo_seconds;
+      now_ += a.seconds;
+      auto& own = made_.elements[static_cast<std::size_t>(a.element)];
+      own.work += a.seconds;
+      made_.work += a.seconds;
+      own.communication += a.halo_seconds;
+      made_.communication += a.halo_seconds;
+      own.exposed += a.halo_seconds;
+      made_.exposed += a.halo_seconds;
+      when.end = now_;
+    }
+    made_.seconds = now_;
+    return made_;
+  }
+
+ private:
+  /// A step of a move on a link, and the one that it waited for.
+  struct transfer {
+    double start, end;
+    int move;
+    int before;
+  };
+
+  constexpr void depart(int i) {
+    auto const together = departure::at(p_, i);
+    departed_ = together.end;
+    int const first = p_.actions[static_cast<std::size_t>(i)].move;
+    auto const& path = p_.path_of(p_.moves[static_cast<std::size_t>(first)]);
+    bool const alone = p_.moves[static_cast<std::size_t>(first)].bucket < 0;
+    int last = -1;
+    double arrival = now_, busy = 0;
+    for (int k = 0; k < path.steps.size(); ++k) {
+      auto const& s = path.steps[k];
+      if (!communicates(s.kind)) continue;
+      double const takes = alone
+                               ? step_seconds(s, path.extents, path.element_size, p_.mesh, machine_)
+                               : transfer_seconds(p_, together, k, machine_);
+      last = carry(first, s, takes, last);
+      arrival = transfers_[static_cast<std::size_t>(last)].end;
+      busy += takes;
+    }
+    together.for_each_move(p_, [&](int number) {
+      last_[static_cast<std::size_t>(number)] = last;
+      made_.moves[static_cast<std::size_t>(number)] = {now_, arrival, 0, 0};
+    });
+    made_.moves[static_cast<std::size_t>(first)].busy = busy;
+    made_.elements[element_of(first)].communication += busy;
+    made_.communication += busy;
+  }
+
+  /// Puts a step behind what it waits for: the step before it, its link and its group.
+  constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
+    unsigned group = 0;
+    for (auto const a : s.axes) group |= 1u << a;
+    auto const tier = static_cast<std::size_t>(tier_of(s, p_.mesh));
+    double start = now_;
+    int waits_for = -1;
+    for (int const other : {before, on_link_[tier], in_group_[group]})
+      if (other >= 0 && transfers_[static_cast<std::size_t>(other)].end > start) {
+        start = transfers_[static_cast<std::size_t>(other)].end;
+        waits_for = other;
+      }
+    transfers_.push_back({start, start + takes, move, waits_for});
+    made_.busy[tier] += takes;
+    return on_link_[tier] = in_group_[group] = static_cast<int>(transfers_.size()) - 1;
+  }
+
+  constexpr void wait(action const& a) {
+    double const arrival = made_.moves[static_cast<std::size_t>(a.move)].arrival;
+    if (arrival <= now_) return;
+    for (int k = last_[static_cast<std::size_t>(a.move)]; k >= 0;) {
+      transfer const& t = transfers_[static_cast<std::size_t>(k)];
+      if (t.end <= now_) break;
+      double const exposed = t.end - (t.start > now_ ? t.start : now_);
+      made_.moves[static_cast<std::size_t>(t.move)].exposed += exposed;
+      made_.elements[element_of(t.move)].exposed += exposed;
+      k = t.before;
+    }
+    made_.exposed += arrival - now_;
+    now_ = arrival;
+  }
+
+  constexpr std::size_t element_of(int move) const {
+    return static_cast<std::size_t>(p_.moves[static_cast<std::size_t>(move)].element);
+  }
+
+  program const& p_;
+  machine const& machine_;
+  timeline made_;
+  std::vector<transfer> transfers_;
+  std::vector<int> last_;  // transfer of each move
+  int on_link_[2]{-1, -1};
+  std::vector<int> in_group_ = std::vector<int>(std::size_t{1} << max_axes, -1);
+  int departed_ = 0;
+  double now_ = 0;
+};
+
+}  // namespace step_detail
+
+/// The timeline of a program on machine `m`, the same on all ranks. Expects a program that `check` accepts.
+constexpr timeline timeline_of(program const& p, machine const& m) {
+  return step_detail::timeline_fold(p, m).run();
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a program receives, by collective: exactly, of the rank at some coordinates, which is what a
+// transport is asked for; or as it is priced, where no rank receives more (redistribution_step.hpp).
+// Halos are no collective: of them there are bytes in the actions.
+
+#include <ashlar/step/transfer.hpp>
+
+namespace ashlar::search::inline step {
+
+/// The transfers of a step by kind.
+struct collective_totals {
+  struct entry {
+    std::int64_t steps = 0;  ///< how many steps of moves
+    double bytes = 0;        ///< received; of many micro-batches more than 63 bits count
+    friend constexpr bool operator==(entry const&, entry const&) = default;
+  };
+  entry of[9];
+
+  constexpr entry const& operator[](collective kind) const { return of[static_cast<int>(kind)]; }
+  constexpr double bytes() const {
+    double sum = 0;
+    for (auto const& e : of) sum += e.bytes;
+    return sum;
+  }
+  friend constexpr bool operator==(collective_totals const&, collective_totals const&) = default;
+};
+
+namespace step_detail {
+
+template <class Received>
+constexpr collective_totals totals_of(program const& p, Received received) {
+  collective_totals totals;
+  for (auto const& m : p.moves) {
+    auto const& path = p.path_of(m);
+    for (auto const& s : path.steps) {
+      if (!communicates(s.kind)) continue;
+      auto& own = totals.of[static_cast<int>(s.kind)];
+      ++own.steps;
+      own.bytes += double(received(path, s).elements) * path.element_size;
+    }
+  }
+  return totals;
+}
+
+}  // namespace step_detail
+
+/// What the rank at `c` receives.
+constexpr collective_totals received_at(program const& p, coordinates const& c) {
+  return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
+    return step_traffic(s, path.extents, p.mesh, c);
+  });
+}
+
+/// What is priced: of each step the most that a rank receives.
+constexpr collective_totals received_at_most(program const& p) {
+  return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
+    return transfer_traffic(path, s, p.mesh);
+  });
+}
+
+/// What one element computes and moves in a step, on the busiest rank.
+struct element_totals {
+  double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
+  double received = 0;                                              ///< bytes
+  constexpr double communication() const { return activations + gradients + parameters; }
+};
+
+/// The table of all elements: statistics count as activations, as do halos of x; halos of dx as gradients.
+/// Moves count as if each travelled alone.
+constexpr std::vector<element_totals> element_table(program const& p) {
+  std::vector<element_totals> table(static_cast<std::size_t>(p.elements));
+  for (auto const& a : p.actions) {
+    auto& own = table[static_cast<std::size_t>(a.element)];
+    own.work += a.seconds;
+    bool const forward = a.kind == action_kind::forward || a.kind == action_kind::recompute;
+    (forward ? own.activations : own.gradients) += a.halo_seconds;
+    own.received += double(a.halo_bytes);
+  }
+  for (auto const& m : p.moves) {
+    auto const& path = p.path_of(m);
+    auto& own = table[static_cast<std::size_t>(m.element)];
+    (m.what == moved::gradient    ? own.gradients
+     : m.what == moved::parameter ? own.parameters
+                                  : own.activations) += path.seconds;
+    for (auto const& s : path.steps)
+      own.received += double(transfer_traffic(path, s, p.mesh).elements) * path.element_size;
+  }
+  return table;
+}
+
+}  // namespace ashlar::search::inline step

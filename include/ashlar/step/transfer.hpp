@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a program's moves put on the links. A transfer is one step of a move, or of the moves of one bucket,
+// which take their steps together:
+//
+//   messages   those of one member, the most: members are side by side in each message
+//   elements   those of all members: each keeps its own parts, hence its order of addends
+//   link       of the slowest tier among the axes: between nodes if the group leaves its node
+//
+// Slices and zero-pads stay inside the rank: they take no time and no link.
+
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search::inline step {
+
+/// Whether moves along two paths may form one bucket: their steps are the same collectives on the same
+/// axes, and at least one of them communicates.
+constexpr bool travel_together(redistribution_plan const& a, redistribution_plan const& b) {
+  if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local())
+    return false;
+  for (int k = 0; k < a.steps.size(); ++k)
+    if (a.steps[k].kind != b.steps[k].kind || !(a.steps[k].axes == b.steps[k].axes)) return false;
+  return true;
+}
+
+/// The tier of the link that a step occupies. Expects a step that communicates.
+constexpr link_tier tier_of(redistribution_step const& s, topology const& t) {
+  for (auto const a : s.axes)
+    if (t.axis[a].tier == link_tier::inter_node && t.extent(a) > 1) return link_tier::inter_node;
+  return link_tier::intra_node;
+}
+
+/// The most that a rank receives in a step of a path, in messages and elements.
+constexpr traffic transfer_traffic(redistribution_plan const& path, redistribution_step const& s,
+                                   topology const& t) {
+  if (!communicates(s.kind)) return {};
+  return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
+}
+
+/// Consecutive begin_moves that travel as one: those of one bucket, or one alone. [first, end) are
+/// actions; releases among them do not count.
+struct departure {
+  int first = 0, end = 0;
+
+  /// The departure that begins with the begin_move `first`.
+  static constexpr departure at(program const& p, int first) {
+    auto const& begun = p.actions[static_cast<std::size_t>(first)];
+    int const bucket = p.move_of(begun).bucket;
+    int end = first + 1;
+    for (; bucket >= 0 && end < static_cast<int>(p.actions.size()); ++end) {
+      auto const& next = p.actions[static_cast<std::size_t>(end)];
+      if (next.kind == action_kind::release) continue;
+      if (next.kind != action_kind::begin_move || p.move_of(next).bucket != bucket) break;
+    }
+    return {first, end};
+  }
+
+  /// Calls f(number of the move) for each.
+  template <class F>
+  constexpr void for_each_move(program const& p, F f) const {
+    for (int k = first; k < end; ++k) {
+      auto const& a = p.actions[static_cast<std::size_t>(k)];
+      if (a.kind == action_kind::begin_move) f(a.move);
+    }
+  }
+};
+
+/// Seconds of step `k` of what departs together.
+constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
+  traffic load;
+  redistribution_plan const* path = nullptr;
+  d.for_each_move(p, [&](int number) {
+    path = &p.path_of(p.moves[static_cast<std::size_t>(number)]);
+    traffic const own = transfer_traffic(*path, path->steps[k], p.mesh);
+    load.messages = own.messages > load.messages ? own.messages : load.messages;
+    load.elements += own.elements;
+  });
+  auto const& s = path->steps[k];
+  return seconds(m, p.mesh, s.axes, s.kind, load, path->element_size);
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,153 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Which actions an element of a chain, and a boundary between two elements, add to a training step. This
+// is the one place that says so: build.hpp stores what is visited, the search adds up its prices.
+//
+//   phase         an element visits                                    a boundary visits
+//   forward       parameters store -> use, its forward computation,    y of the element before -> x
+//   recompute       cut in parts by the moves of its statistics        (into a segment: not recomputed)
+//   backward      gradients of parameters and dx, in one computation   dx of the element after -> dy
+//                   or two; parameters store -> use again if dx
+//                   depends on them
+//   synchronize   gradients of parameters grad -> store
+//
+// A visitor has two functions. It is called for a move also where both placements are equal.
+//
+//   compute(phase, computation, part, parts)
+//   move(phase, moved, index, extents, from, to)
+//
+// forward, recompute and backward happen once per micro-batch, synchronize once per step.
+
+#include <ashlar/step/element_size.hpp>
+#include <ashlar/step/plan.hpp>
+#include <ashlar/step/work.hpp>
+
+namespace ashlar::search::inline step {
+
+namespace step_detail {
+
+template <class Visitor>
+constexpr void visit_uses(phase when, layer_spec const& spec, layer_choice const& c, bool backward,
+                          Visitor& visit) {
+  for (int k = 0; k < spec.parameters.size(); ++k)
+    if (!backward || spec.parameters.items[k].in_backward)
+      visit.move(when, moved::parameter, k, spec.parameters.items[k].extents,
+                 c.parameters.items[k].store, c.parameters.items[k].use);
+}
+
+}  // namespace step_detail
+
+/// Visits what an element adds to one phase, in the order in which a rank does it.
+template <class Visitor>
+constexpr void visit_element(phase when, layer_spec const& spec, layer_choice const& c,
+                             Visitor&& visit) {
+  switch (when) {
+    case phase::forward:
+    case phase::recompute: {
+      step_detail::visit_uses(when, spec, c, false, visit);
+      int const parts = spec.statistics.size() + 1;
+      visit.compute(when, computation::forward, 0, parts);
+      for (int k = 0; k < parts - 1; ++k) {
+        visit.move(when, moved::statistic, k, spec.statistics.items[k], c.statistics.items[k].from,
+                   c.statistics.items[k].to);
+        visit.compute(when, computation::forward, k + 1, parts);
+      }
+      break;
+    }
+    case phase::backward:
+      if (spec.backward == backward_form::gradients_only || spec.backward == backward_form::halves)
+        visit.compute(when, computation::weight_gradient, 0, 1);
+      if (spec.backward == backward_form::gradients_only) break;
+      step_detail::visit_uses(when, spec, c, true, visit);
+      visit.compute(when,
+                    spec.backward == backward_form::halves ? computation::input_gradient
+                                                           : computation::backward,
+                    0, 1);
+      break;
+    case phase::synchronize:
+      for (int k = 0; k < spec.parameters.size(); ++k)
+        visit.move(when, moved::parameter, k, spec.parameters.items[k].extents,
+                   c.parameters.items[k].grad, c.parameters.items[k].store);
+      break;
+  }
+}
+
+/// Visits the move of a boundary in one phase: of the activation from `y` to `x`, or of its gradient
+/// from `dx` to `dy`. `extents`: of the tensor that crosses it.
+template <class Visitor>
+constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
+                              placement const& to, Visitor&& visit) {
+  if (when == phase::synchronize) return;
+  visit.move(when, when == phase::backward ? moved::gradient : moved::activation, 0, extents, from,
+             to);
+}
+
+/// Whether a phase happens once per micro-batch, not once per step.
+constexpr bool repeats(phase when) { return when != phase::synchronize; }
+
+/// How often a phase happens in a step.
+template <int N>
+constexpr int times_per_step(basic_problem<N> const& net, phase when) {
+  return repeats(when) ? net.micro_batches : 1;
+}
+
+/// Calls f(phase) for the phases in which an element takes part.
+template <class F>
+constexpr void for_each_phase(forward_runs runs, F f) {
+  f(phase::forward);
+  if (runs != forward_runs::once) f(phase::recompute);
+  f(phase::backward);
+  f(phase::synchronize);
+}
+
+namespace step_detail {
+
+/// Adds up the seconds of what an element computes.
+struct work_sum {
+  layer_spec const& spec;
+  machine const& priced_on;
+  int element_size;
+  work_factors by;
+  double seconds = 0;
+
+  constexpr void compute(phase, computation what, int part, int) {
+    if (part == 0) seconds += work_seconds(work_of(spec, what), priced_on, element_size, by);
+  }
+  constexpr void move(phase, moved, int, shape const&, placement const&, placement const&) {}
+};
+
+}  // namespace step_detail
+
+/// Seconds that a layer computes per micro-batch under a choice, all passes, on the busiest rank.
+constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, machine const& m,
+                              int element_size, work_factors const& by, forward_runs runs) {
+  step_detail::work_sum sum{spec, m, element_size, by};
+  for_each_phase(runs, [&](phase when) { visit_element(when, spec, c, sum); });
+  return sum.seconds;
+}
+constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, topology const& t,
+                              machine const& m, int element_size,
+                              forward_runs runs = forward_runs::once) {
+  return work_seconds(spec, c, m, element_size, factors_of(spec, c, t, m), runs);
+}
+
+/// Seconds that a layer would compute per micro-batch on one rank alone, all passes, GEMMs at the peak: a
+/// lower bound of what all ranks compute together.
+constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size,
+                                    forward_runs runs = forward_runs::once) {
+  layer_choice const anywhere;
+  return work_seconds(spec, anywhere, m, element_size, {}, runs);
+}
+
+/// Calls f(phase) for the phases in which something crosses the boundary in front of an element.
+template <class F>
+constexpr void for_each_crossing(forward_runs runs, F f) {
+  f(phase::forward);
+  if (runs == forward_runs::twice) f(phase::recompute);
+  f(phase::backward);
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,117 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A tensor whose element type, number of dims and placement are all run-time values: what code holds that
+// moves tensors without looking at their elements. Like a tensor it is a handle, and it shares its shard
+// with the tensor that it was made of.
+//
+//   any_tensor a = x;                              of any tensor
+//   auto y = a.as<tensor<float, 2, sbp<…>>>();     the tensor again; throws if it is another one
+
+#include <utility>
+
+#include <ashlar/tensor/run_transfer.hpp>
+#include <ashlar/tensor/tensor.hpp>
+
+namespace ashlar {
+
+template <class Processor>
+class any_tensor {
+ public:
+  using mesh_type = basic_mesh<Processor>;
+  using processor_type = Processor;
+
+  any_tensor() = default;
+  template <class T, int Rank, class Placement>
+  any_tensor(tensor<T, Rank, Placement, Processor> const& x)
+      : mesh_(x.mesh_), extents_(x.extents_), placement_(x.placement()), box_(x.box_),
+        type_(element_type_of<T>), data_(x.data_) {}
+
+  mesh_type const& mesh() const { return *mesh_; }
+  shape const& extents() const { return extents_; }
+  ashlar::placement const& placement() const { return placement_; }
+  element_type type() const { return type_; }
+  box const& local_box() const { return box_; }
+  void* data() const { return data_.get(); }
+  bool empty() const { return data_ == nullptr; }
+
+  /// A new tensor of the same mesh, extents and element type at another placement. Its shard is not
+  /// initialized.
+  any_tensor like(ashlar::placement const& p) const {
+    any_tensor made;
+    made.mesh_ = mesh_;
+    made.extents_ = extents_;
+    made.placement_ = p;
+    made.box_ = ashlar::local_box(extents_, mesh_->topology(), p, mesh_->here());
+    made.type_ = type_;
+    auto const bytes = static_cast<std::size_t>(made.box_.elements()) *
+                       static_cast<std::size_t>(size_of(type_));
+    auto memory = mesh_->shared_memory();
+    made.data_ = std::shared_ptr<void>(
+        detail::allocate_shard(*memory, bytes, extents_, p, mesh_->topology()),
+        [memory, bytes](void* block) { memory->release(block, bytes); },
+        recycling_allocator<char>());
+    return made;
+  }
+
+  /// The tensor of this type that shares the shard. Throws ashlar::error if it has another element type,
+  /// number of dims or placement.
+  template <distributed Tensor>
+  Tensor as() const {
+    using T = typename Tensor::value_type;
+    bool fits = type_ == element_type_of<T> && extents_.rank() == Tensor::rank;
+    if constexpr (Tensor::is_static)
+      fits = fits && placement_ == value_of<typename Tensor::placement_type>;
+    if (!fits)
+      throw error("any_tensor", "a tensor " + to_string(extents_) + " " + to_string(placement_) +
+                                    " is taken for one of another element type, number of dims or "
+                                    "placement.");
+    Tensor t;
+    t.mesh_ = mesh_;
+    t.extents_ = extents_;
+    t.placement_ = placement_;
+    t.box_ = box_;
+    t.data_ = std::static_pointer_cast<T>(data_);
+    return t;
+  }
+
+ private:
+  std::optional<mesh_type> mesh_;
+  shape extents_;
+  ashlar::placement placement_;
+  box box_;
+  element_type type_ = element_type::f32;
+  std::shared_ptr<void> data_;
+};
+
+template <class T, int Rank, class Placement, class Processor>
+any_tensor(tensor<T, Rank, Placement, Processor> const&) -> any_tensor<Processor>;
+
+namespace detail {
+
+/// Calls f(T{}) with the element type of a value.
+template <class F>
+decltype(auto) with_element_type(element_type type, F f) {
+  switch (type) {
+    case element_type::f64: return f(double{});
+    case element_type::i32: return f(std::int32_t{});
+    case element_type::i64: return f(std::int64_t{});
+    case element_type::bf16: return f(bfloat16{});
+    case element_type::f32: break;
+  }
+  return f(float{});
+}
+
+/// A step that stays on its rank, of elements of any type.
+template <class Processor>
+void run_local(Processor const& on, transfer const& what, element_type type, void const* source,
+               void* target) {
+  with_element_type(type, [&]<class T>(T) {
+    ashlar::run_local(on, what, static_cast<T const*>(source), static_cast<T*>(target));
+  });
+}
+
+}  // namespace detail
+}  // namespace ashlar

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+// ranks: 1 2 4
+
+// Steps whose transfers go on while something is computed: the same bits as one after the other, and the same
+// collectives in another order, for every pass and every way to carry them.
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+#include <support/nets.hpp>
+#include <support/placed.hpp>
+#include <support/plans.hpp>
+#include <support/transport.hpp>
+
+#include <ashlar/comm/communication_log.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/overlapped.hpp>
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace step = ashlar::step;
+namespace train = ashlar::train;
+
+/// What a program left behind: this rank's share of the loss, and the gradients.
+struct outcome {
+  double loss = 0;
+  whole_parameters gradients;
+  std::vector<ashlar::collective_record> records;
+};
+
+bool comes_before(ashlar::collective_record const& a, ashlar::collective_record const& b) {
+  if (a.kind != b.kind) return a.kind < b.kind;
+  if (a.received_bytes != b.received_bytes) return a.received_bytes < b.received_bytes;
+  return std::lexicographical_compare(a.axes.begin(), a.axes.end(), b.axes.begin(), b.axes.end());
+}
+
+template <class Model, class Data>
+outcome walk(Model& model, step::program const& p, Data const& data) {
+  outcome made;
+  auto walker = model.make_executor(p);
+  model.clear_gradients();
+  {
+    ashlar::communication_log log(model.mesh());
+    walker.run(0, walker.first_update(), model.input_of(data.inputs, data.targets, 0, &made.loss));
+    made.records = log.records();
+  }
+  walker.hand_out_gradients();
+  made.gradients = gradients_of(model);
+  std::sort(made.records.begin(), made.records.end(), comes_before);
+  return made;
+}
+
+/// Every program that the passes make of `p`, each of which must be another one and be right.
+std::vector<step::program> variants(step::program const& p) {
+  std::vector<step::program> all;
+  auto const add = [&](step::pass_result const& r) {
+    if (r.applied) all.push_back(r.made);
+  };
+  add(step::early_moves(p));
+  for (std::int64_t const bytes : {0, 300, 1 << 30}) add(step::early_synchronization(p, bytes));
+  step::overlap_options const options;
+  for (auto const& gathers : options.gathers)
+    if (gathers.often == step::gathered::each_pass) add(step::prefetch(p, gathers));
+  auto const early = step::early_moves(p).made;
+  add(step::early_synchronization(early, 300));
+  add(step::prefetch(step::early_synchronization(early, 0).made, options.gathers[1]));
+  return all;
+}
+
+template <class Input, class Net, class Batch>
+void check_overlap(Net const& net, Batch const& batch, int vocabulary, int classes) {
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  auto const data = random_batch<Input>(batch, vocabulary, classes, 1, 4);
+  int compared = 0;
+  for (auto const& t : topologies(world_size())) {
+    if (t.axes() > 2) continue;
+    for (auto const on : {transport::messages, transport::shared_memory}) {
+      auto const m = mesh_on(on, t, bandwidth_bound);
+      plan_source const plans(problem, t, m.machine());
+      std::mt19937 random(5);
+      for (int i = 0; i < 3; ++i) {
+        auto const plan = plans.random(random);
+        CAPTURE(describe(problem, plan));
+        auto model = nn::place<double>(net, m, plan, 3);
+        auto const serial = model.program();
+        CHECK(!step::check(serial).found());
+        auto const expected = walk(model, serial, data);
+        for (auto const& p : variants(serial)) {
+          CHECK(!step::check(p).found());
+          auto const found = walk(model, p, data);
+          CHECK(found.loss == expected.loss);
+          CHECK(found.gradients == expected.gradients);
+          CHECK(found.records == expected.records);
+          ++compared;
+        }
+      }
+    }
+  }
+  if (world_size() > 1) CHECK(compared > 0);
+}
+
+}  // namespace
+
+TEST_CASE("a GPT under every pass") {
+  check_overlap<std::int32_t>(nn::chain(nn::embedding(9, 6),
+                                        nn::repeat(2, nn::gpt_block(6, 3, 0.2)), nn::layer_norm(6),
+                                        nn::linear(6, 9)),
+                              nn::token_batch{3, 4, 2}, 9, 9);
+}
+
+TEST_CASE("a perceptron with a residual under every pass") {
+  check_overlap<double>(nn::chain(nn::linear(5, 8), nn::gelu(),
+                                  nn::residual(nn::chain(nn::linear(8, 8), nn::gelu())),
+                                  nn::linear(8, 6)),
+                        nn::feature_batch{7, 5, 3}, 0, 6);
+}
+
+TEST_CASE("a trainer that overlaps and one that does not") {
+  auto const net = nn::chain(nn::linear(5, 8), nn::gelu(), nn::linear(8, 8), nn::linear(8, 6));
+  nn::feature_batch const batch{7, 5, 2};
+  // Work and transfers take about the same time, so that overlap pays.
+  constexpr ashlar::machine even{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
+  auto const problem = any_length(nn::describe<double>(net, batch));
+  int overlapped = 0;
+  for (auto const& t : topologies(world_size())) {
+    ashlar::mesh const m(MPI_COMM_WORLD, t, even);
+    plan_source const plans(problem, t, m.machine());
+    std::mt19937 random(3);
+    for (int i = 0; i < 3; ++i) {
+      auto const plan = plans.random(random);
+      CAPTURE(describe(problem, plan));
+      auto first = nn::place<double>(net, m, plan, 3), second = nn::place<double>(net, m, plan, 3);
+      train::trainer planned(first, train::adam_w{.lr = 0.01}, {.clip = 0.5});
+      train::trainer serial(second, train::adam_w{.lr = 0.01},
+                            {.clip = 0.5, .overlap = train::overlap::none});
+      CHECK(serial.program() == second.program());
+      overlapped += !(planned.program() == serial.program());
+      for (unsigned s = 0; s < 3; ++s) {
+        auto const data = random_batch<double>(batch, 0, 6, s);
+        auto const a = planned.step(data), b = serial.step(data);
+        CHECK(a.loss == b.loss);
+        CHECK(a.gradient_norm == b.gradient_norm);
+      }
+      CHECK(values_of(first) == values_of(second));
+    }
+  }
+  if (world_size() > 1) CHECK(overlapped > 0);
+}
+
+}  // namespace ashlar_test

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What build and the passes make is right, of many nets, meshes and plans.
+
+#include <doctest/doctest.h>
+
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/check_order.hpp>
+
+#include "step_programs.hpp"
+
+namespace ashlar_test {
+namespace {
+
+TEST_CASE("check accepts what build and the passes make of any plan") {
+  random_cases draw(7);
+  int applied = 0;
+  for (int n = 0; n < 300; ++n) {
+    CAPTURE(n);
+    programmed const c(draw);
+    auto const found = check(c.serial);
+    CHECK_MESSAGE(!found.found(), to_string(found, c.serial));
+    for (auto const& made : c.passed()) {
+      auto const wrong = check(made);
+      CHECK_MESSAGE(!wrong.found(), to_string(wrong, made));
+      applied += !(made == c.serial);
+      search::program const both[] = {made, made};
+      CHECK(!check_order(both).found());
+    }
+  }
+  CHECK(applied > 500);
+}
+
+}  // namespace
+}  // namespace ashlar_test

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A model that runs programs on two ranks, each at its own pace, through all interleavings. It knows nothing of
+// the rules of check.hpp: it computes with symbols and sees what comes of it.
+//
+//   computation   its values become symbols of what it reads; what is there already must not be made
+//   adds          append to the symbol, so that number and order of addends count
+//   begin_move    hands its source to the transfer, which from now on nobody may release or change, and takes
+//                 a ticket of its group for every step that communicates
+//   a step ends   any time after both ranks have its ticket, the tickets before it in its group have
+//                 ended, and the steps before it
+//   end_move      waits for the last step, then the target is the symbol of what both ranks sent
+//
+// Wrong is a run in which a value is read that is not there, made or released twice, changed or released while a
+// transfer has it, tickets of different moves meet, nothing can go on, or at the end something is left
+// alive or a parameter, sum or gradient is another symbol than in the program as it was. Every axis of the
+// mesh counts as one that both ranks share.
+
+#include <cstdint>
+#include <set>
+#include <vector>
+
+#include "step_programs.hpp"
+
+namespace ashlar_test {
+
+class explorer {
+ public:
+  /// The runs of `programs` on two ranks; both are orders of the actions of `reference`.
+  explorer(search::program const& reference, search::program const& first,
+           search::program const& second)
+      : reference_(reference), programs_{&first, &second} {
+    for (int r = 0; r < 2; ++r) {
+      tickets_[r].resize(groups);
+      for (auto const& a : programs_[r]->actions)
+        if (a.kind == search::action_kind::begin_move) {
+          auto const& steps = reference_.path_of(reference_.move_of(a)).steps;
+          for (int k = 0; k < steps.size(); ++k)
+            if (communicates(steps[k].kind)) tickets_[r][group_of(steps[k])].push_back({a.move, k});
+        }
+    }
+  }
+
+  /// What goes wrong in some run, or an empty text.
+  std::string explore(std::vector<std::uint64_t> const& right) {
+    std::vector<state> open{initial()};
+    seen_.insert(key_of(open[0]));
+    while (!open.empty() && wrong_.empty()) {
+      state const s = open.back();
+      open.pop_back();
+      bool goes_on = false;
+      auto const next = [&](state const& t) {
+        goes_on = true;
+        if (wrong_.empty() && seen_.insert(key_of(t)).second) open.push_back(t);
+      };
+      for (int r = 0; r < 2; ++r)
+        if (can_act(s, r)) {
+          state t = s;
+          act(t, r);
+          next(t);
+        }
+      for (unsigned g = 0; g < groups && wrong_.empty(); ++g)
+        if (can_end(s, g)) {
+          state t = s;
+          for (int r = 0; r < 2; ++r) {
+            auto const& over = tickets_[r][g][static_cast<std::size_t>(s.ended[g])];
+            t.rank[r].steps[static_cast<std::size_t>(over.move)] = over.step + 1;
+          }
+          ++t.ended[g];
+          next(t);
+        }
+      if (!goes_on && wrong_.empty()) finish(s, right);
+    }
+    return wrong_;
+  }
+
+  /// The symbols at the end of the reference, run on both ranks.
+  static std::vector<std::uint64_t> symbols(search::program const& p) {
+    explorer self(p, p, p);
+    self.keep_ = true;
+    if (auto const wrong = self.explore({}); !wrong.empty()) return {};
+    return self.kept_;
+  }
+
+ private:
+  static constexpr unsigned groups = 8;  // sets of three axes
+  struct ticket {
+    int move, step;
+  };
+  struct cell {
+    bool alive = false;
+    int held = 0;  // by transfers
+    std::uint64_t symbol = 0;
+  };
+  struct rank_state {
+    std::size_t at = 0;
+    std::vector<cell> values;
+    std::vector<int> steps;          // of each move that are over
+    std::vector<signed char> moves;  // 0, begun, ended
+    std::vector<std::uint64_t> sent;
+    int taken[groups]{};
+  };
+  struct state {
+    rank_state rank[2];
+    int ended[groups]{};
+  };
+
+  static unsigned group_of(ashlar::redistribution_step const& s) {
+    unsigned set = 0;
+    for (auto const a : s.axes) set |= 1u << a;
+    return set;
+  }
+  static std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+    return (a ^ (b + 0x9e3779b97f4a7c15ull + (a << 6) + (a >> 2))) * 1099511628211ull;
+  }
+  void say(bool wrong, char const* what) {
+    if (wrong && wrong_.empty()) wrong_ = what;
+  }
+
+  state initial() const {
+    state s;
+    for (auto& rank : s.rank) {
+      rank.values.resize(reference_.values.size());
+      for (std::size_t v = 0; v < rank.values.size(); ++v)
+        if (reference_.values[v].lasts()) rank.values[v] = {true, 0, mixed(17, v)};
+      rank.steps.resize(reference_.moves.size());
+      rank.moves.resize(reference_.moves.size());
+      rank.sent.resize(reference_.moves.size());
+    }
+    return s;
+  }
+  /// All else follows from where the ranks are and which transfers are over.
+  static std::vector<int> key_of(state const& s) {
+    std::vector<int> key{static_cast<int>(s.rank[0].at), static_cast<int>(s.rank[1].at)};
+    key.insert(key.end(), s.ended, s.ended + groups);
+    return key;
+  }
+
+  int next_step(int move, int step) const {
+    auto const& steps = reference_.path_of(reference_.moves[static_cast<std::size_t>(move)]).steps;
+    while (step < steps.size() && !communicates(steps[step].kind)) ++step;
+    return step;
+  }
+  bool can_act(state const& s, int r) const {
+    auto const& own = s.rank[r];
+    if (own.at == programs_[r]->actions.size()) return false;
+    auto const& a = programs_[r]->actions[own.at];
+    if (a.kind != search::action_kind::end_move) return true;
+    auto const k = static_cast<std::size_t>(a.move);
+    auto const& steps = reference_.path_of(reference_.moves[k]).steps;
+    return own.moves[k] != 0 && next_step(a.move, own.steps[k]) == steps.size();
+  }
+  bool can_end(state const& s, unsigned g) {
+    auto const n = static_cast<std::size_t>(s.ended[g]);
+    for (auto const& rank : s.rank)
+      if (rank.taken[g] <= s.ended[g]) return false;
+    auto const &a = tickets_[0][g][n], &b = tickets_[1][g][n];
+    say(a.move != b.move || a.step != b.step, "tickets of different moves meet");
+    for (int r = 0; r < 2; ++r) {
+      auto const& t = tickets_[r][g][n];
+      if (next_step(t.move, s.rank[r].steps[static_cast<std::size_t>(t.move)]) != t.step)
+        return false;
+    }
+    return true;
+  }
+
+  void act(state& s, int r) {
+    auto& own = s.rank[r];
+    auto const& a = programs_[r]->actions[own.at++];
+    auto const at = [&](int v) -> cell& { return own.values[static_cast<std::size_t>(v)]; };
+    auto const k = static_cast<std::size_t>(a.move < 0 ? 0 : a.move);
+    for (int const v : a.reads) say(!at(v).alive, "a value that is not there");
+    std::uint64_t symbol = mixed(static_cast<std::uint64_t>(a.kind == search::action_kind::recompute
+                                                                ? search::action_kind::forward
+                                                                : a.kind),
+                                 static_cast<std::uint64_t>(a.element * 8 + a.part));
+    for (int const v : a.reads) symbol = mixed(symbol, at(v).symbol);
+    switch (a.kind) {
+      case search::action_kind::release:
+        for (int const v : a.reads) {
+          say(at(v).held > 0, "a value released while a transfer has it");
+          say(!at(v).alive, "a value that is not there");
+          at(v).alive = false;
+        }
+        return;
+      case search::action_kind::begin_move:
+        say(own.moves[k] != 0, "a move that begins twice");
+        own.moves[k] = 1;
+        own.sent[k] = at(a.reads[0]).symbol;
+        ++at(a.reads[0]).held;
+        for (auto const& step : reference_.path_of(reference_.move_of(a)).steps)
+          if (communicates(step.kind)) ++own.taken[group_of(step)];
+        return;
+      case search::action_kind::end_move: {
+        say(own.moves[k] != 1, "a move that ends twice");
+        own.moves[k] = 2;
+        --at(reference_.move_of(a).from).held;
+        bool const local = reference_.path_of(reference_.move_of(a)).is_local();
+        symbol = mixed(mixed(own.sent[k], local ? own.sent[k] : s.rank[1 - r].sent[k]),
+                       static_cast<std::uint64_t>(reference_.move_of(a).path));
+        break;
+      }
+      default: break;
+    }
+    for (int const v : a.adds) {
+      say(at(v).held > 0, "a value changed while a transfer has it");
+      at(v).symbol = mixed(at(v).symbol, symbol);
+    }
+    for (int const v : a.makes) {
+      say(at(v).alive, "a value made twice");
+      at(v) = {true, 0, mixed(symbol, static_cast<std::uint64_t>(reference_.value_of(v).kind))};
+    }
+  }
+
+  void finish(state const& s, std::vector<std::uint64_t> const& right) {
+    std::vector<std::uint64_t> found;
+    for (int r = 0; r < 2; ++r) {
+      say(s.rank[r].at != programs_[r]->actions.size(), "nothing can go on");
+      for (auto const m : s.rank[r].moves) say(m == 1, "a move that does not end");
+      for (std::size_t v = 0; v < s.rank[r].values.size(); ++v) {
+        auto const& c = s.rank[r].values[v];
+        if (is_released(reference_.values[v])) say(c.alive, "a value left alive");
+        else found.push_back(c.symbol);
+      }
+    }
+    if (keep_) kept_ = found;
+    else say(found != right, "another result");
+  }
+
+  search::program const& reference_;
+  search::program const* programs_[2];
+  std::vector<std::vector<ticket>> tickets_[2];
+  std::set<std::vector<int>> seen_;
+  std::string wrong_;
+  bool keep_ = false;
+  std::vector<std::uint64_t> kept_;
+};
+
+}  // namespace ashlar_test

@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// check and check_order refuse exactly those mutants of small programs with which a run on two ranks goes wrong
+// (step_explorer.hpp), or that break a rule of order which has no such consequence in the model:
+//
+//   a recomputation comes after the forward pass of its element
+//   moves of one bucket begin one right after another
+//   a parameter is not read behind its update, not even for a result that nobody needs
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/check_order.hpp>
+
+#include "step_explorer.hpp"
+#include "step_programs.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using search::action_kind;
+
+bool breaks_stated_order(search::program const& p) {
+  auto const& list = p.actions;
+  int last_bucket = -1;
+  std::vector<int> closed, updated;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i].kind == action_kind::release) continue;
+    for (int const v : list[i].reads)
+      if (std::find(updated.begin(), updated.end(), v) != updated.end()) return true;
+    if (list[i].kind == action_kind::update) updated.push_back(list[i].adds[0]);
+    if (list[i].kind == action_kind::recompute &&
+        std::any_of(list.begin() + static_cast<std::ptrdiff_t>(i), list.end(), [&](auto const& a) {
+          return a.kind == action_kind::forward && a.element == list[i].element &&
+                 a.micro_batch == list[i].micro_batch;
+        }))
+      return true;
+    int const bucket = list[i].kind == action_kind::begin_move ? p.move_of(list[i]).bucket : -1;
+    if (bucket != last_bucket && last_bucket >= 0) closed.push_back(last_bucket);
+    if (bucket >= 0 && std::find(closed.begin(), closed.end(), bucket) != closed.end()) return true;
+    last_bucket = bucket;
+  }
+  return false;
+}
+
+/// Calls f(mutant) for each dropped, doubled, moved and swapped action and each value released at another place.
+template <class F>
+void for_each_mutant(search::program const& p, F f) {
+  auto const n = static_cast<std::ptrdiff_t>(p.actions.size());
+  search::program mutant = p;
+  auto& list = mutant.actions;
+  auto const& was = p.actions;
+  auto const begin = [&] { return list.begin(); };
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    list = was;
+    list.erase(begin() + i);
+    auto const without = list;
+    f(mutant, "dropped");
+    for (std::ptrdiff_t j = 0; j < n; ++j) {
+      list = without;
+      list.insert(begin() + j, was[static_cast<std::size_t>(i)]);
+      if (j != i) f(mutant, "moved");
+      list = was;
+      list.insert(begin() + j, was[static_cast<std::size_t>(i)]);
+      f(mutant, "doubled");
+      if (j <= i + 1) continue;
+      list = was;
+      std::iter_swap(begin() + i, begin() + j);
+      f(mutant, "swapped");
+    }
+    action_kind const kind = was[static_cast<std::size_t>(i)].kind;
+    if (kind != action_kind::release || was[static_cast<std::size_t>(i)].reads.size() < 2) continue;
+    for (int const v : was[static_cast<std::size_t>(i)].reads)
+      for (std::ptrdiff_t j = 0; j <= n; ++j) {
+        list = was;
+        auto& reads = list[static_cast<std::size_t>(i)].reads;
+        search::value_list left;
+        for (int const w : reads)
+          if (w != v) left.push_back(w);
+        reads = left;
+        auto own = list[static_cast<std::size_t>(i)];
+        own.reads = {v};
+        list.insert(begin() + j, own);
+        f(mutant, "released elsewhere");
+      }
+  }
+}
+
+struct tally {
+  int mutants = 0, refused = 0, by_order = 0;
+};
+
+void hold_against_explorer(search::program const& p, tally& count) {
+  auto const right = explorer::symbols(p);
+  REQUIRE(!right.empty());
+  for_each_mutant(p, [&](search::program const& mutant, char const* how) {
+    bool const alone = check(mutant).found();
+    bool const order = breaks_stated_order(mutant);
+    for (bool const both : {true, false}) {
+      ++count.mutants;
+      auto const wrong = explorer(p, both ? mutant : p, mutant).explore(right);
+      search::program const pair[] = {both ? mutant : p, mutant};
+      bool const refused = alone || check_order(pair).found();
+      count.refused += refused;
+      count.by_order += refused && wrong.empty();
+      if (refused == (!wrong.empty() || order)) continue;
+      CAPTURE(how);
+      CAPTURE(both);
+      CAPTURE(wrong);
+      std::string const what = to_string(check(mutant), mutant);
+      CAPTURE(what);
+      CHECK(refused == !wrong.empty());
+    }
+  });
+}
+
+TEST_CASE("check refuses exactly the mutants that go wrong") {
+  random_cases draw(21);
+  tally count;
+  int programs = 0;
+  for (int n = 0; programs < 5 && n < 4000; ++n) {
+    CAPTURE(n);
+    programmed const c(draw);
+    auto const communicating = std::count_if(
+        c.serial.moves.begin(), c.serial.moves.end(),
+        [&](auto const& m) { return !c.serial.path_of(m).is_local(); });
+    if (c.serial.actions.size() > 34 || communicating < 3) continue;
+    auto const made = c.passed();
+    hold_against_explorer(
+        programs % 3 == 0 ? c.serial : made[static_cast<std::size_t>(n) % made.size()], count);
+    ++programs;
+  }
+  CHECK(programs == 5);
+  MESSAGE(count.mutants, " mutants, ", count.refused, " refused, ", count.by_order,
+          " for their order");
+  CHECK(count.refused < count.mutants);
+}
+
+}  // namespace
+}  // namespace ashlar_test

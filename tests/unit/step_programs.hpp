@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Programs to test on: random nets with any legal plan, and what the passes make of them.
+
+#include <support/naive_placement.hpp>
+
+#include <ashlar/search/choices.hpp>
+#include <ashlar/search/cost.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/overlapped.hpp>
+
+#include "search_nets.hpp"
+
+namespace ashlar_test {
+
+/// Makes segments of some runs of layers and whole residuals, and of some layers others forms of backward
+/// passes.
+inline void vary(search::problem& net, random_cases& draw) {
+  for (auto& spec : net.layers) {
+    spec.workspace_values = draw.below(2) ? 0 : draw.below(50);
+    if (spec.parameters.size() == 0 || draw.below(3) == 0) continue;
+    spec.backward = draw.below(2) ? search::backward_form::halves
+                                  : search::backward_form::separable;
+    spec.gradient_flops = spec.backward_flops / 2;
+    spec.gradient_values = spec.backward_values / 2;
+  }
+  for (int i = 0; i < net.size(); ++i) {  // as nn::residual counts them
+    if (net[i].kind == search::element_kind::layer) continue;
+    bool const begin = net[i].kind == search::element_kind::residual_begin;
+    auto spec = net.spec(i);
+    spec.saved_values = begin ? count(spec.x) : 0;
+    spec.forward_values = begin ? 0 : 3.0 * count(spec.x);
+    spec.backward_values = begin ? 3.0 * count(spec.x) : 0;
+    net.layers.push_back(spec);
+    net[i].layer = static_cast<int>(net.layers.size()) - 1;
+  }
+  int depth = 0;
+  for (int i = 0; i < net.size(); ++i) {
+    depth += net[i].kind == search::element_kind::residual_begin;
+    bool const inside = depth > 0;
+    depth -= net[i].kind == search::element_kind::residual_end;
+    if (inside && net[i].kind != search::element_kind::residual_begin) {
+      net[i].segment = net[i - 1].segment;
+      if (net[i].segment >= 0) continue;
+    } else if (draw.below(3) > 0 && depth == (inside ? 1 : 0)) {
+      net[i].segment = i > 0 && net[i - 1].segment >= 0 && draw.below(2) ? net[i - 1].segment
+                                                                         : net.segments++;
+    }
+  }
+  if (net.size() > 0 && draw.below(2) && net.spec(0).parameters.size() > 0 &&
+      net[0].kind == search::element_kind::layer) {
+    auto first = net.spec(0);
+    first.backward = search::backward_form::separable;
+    net.layers.push_back(without_dx(first));
+    net[0].layer = static_cast<int>(net.layers.size()) - 1;
+  }
+}
+
+/// A plan in which each element takes any legal choice, now and then with parameters stored otherwise.
+inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
+                             ashlar::machine const& m, random_cases& draw) {
+  search::plan plan;
+  plan.mesh = t;
+  plan.recomputed = draw.below(net.segments + 1);
+  std::vector<std::vector<search::layer_choice>> choices;
+  for (auto const& spec : net.layers)
+    choices.push_back(search::layer_choices(spec, t, search::trivial_axes::all_rows));
+  for (int i = 0; i < net.size(); ++i) {
+    if (net[i].kind == search::element_kind::residual_end) {
+      plan.choices.push_back(search::layer_choice(plan[net[i].partner]));
+      continue;
+    }
+    auto const& list = choices[static_cast<std::size_t>(net[i].layer)];
+    auto choice = list[static_cast<std::size_t>(draw.below(static_cast<int>(list.size())))];
+    if (draw.below(3) == 0)
+      for (int k = 0; k < choice.parameters.size(); ++k) {
+        auto const all = all_placements(net.spec(i).parameters[k].extents.rank(), t.axes(), {});
+        choice.parameters[k].store =
+            all[static_cast<std::size_t>(draw.below(static_cast<int>(all.size())))];
+      }
+    plan.choices.push_back(choice);
+  }
+  search::predict(plan, net, m);
+  return plan;
+}
+
+/// A net with a plan and its program.
+struct programmed {
+  ashlar::topology mesh;
+  ashlar::machine machine;
+  search::problem net;
+  search::plan plan;
+  search::program serial;
+
+  explicit programmed(random_cases& draw)
+      : mesh(draw.mesh()), machine(draw.machine()), net(draw.net()) {
+    vary(net, draw);
+    plan = any_plan(net, mesh, machine, draw);
+    serial = build(net, plan, machine);
+  }
+
+  /// What each pass, and all of them, make of it.
+  std::vector<search::program> passed() const {
+    std::vector<search::program> list{early_moves(serial).made};
+    for (std::int64_t const bytes : {0, 100, 1 << 20})
+      list.push_back(early_synchronization(list[0], bytes).made);
+    for (auto const often : {search::gathered::each_pass, search::gathered::once_a_micro_batch,
+                             search::gathered::once_a_step})
+      for (int const ahead : {1, 3}) {
+        list.push_back(prefetch(serial, {ahead, often}).made);
+        list.push_back(prefetch(list[3], {ahead, often}).made);
+      }
+    list.push_back(early_moves(list.back()).made);
+    list.push_back(overlapped(serial, machine).made);
+    return list;
+  }
+};
+
+}  // namespace ashlar_test

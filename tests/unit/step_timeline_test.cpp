@@ -1,0 +1,220 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Timelines of small programs, computed by hand: one element of a tensor takes one second on a link, and a
+// forward pass 100 on the busiest rank.
+
+#include <algorithm>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/step/check.hpp>
+#include <ashlar/step/text.hpp>
+
+#include "step_programs.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using ashlar::parse_placement, ashlar::parse_topology;
+using search::action_kind;
+
+/// A linear layer from 8 to 8 features of 4 rows: forward 100 s, backward 200 s if x is split in two.
+search::layer_spec timed_linear() {
+  auto spec = linear_spec({4, 8}, 8);
+  spec.forward_flops = 200;
+  spec.backward_flops = 400;
+  spec.gradient_flops = 200;
+  return spec;
+}
+
+ashlar::machine one_second_an_element() {
+  ashlar::machine m;
+  m.intra = m.inter = {0, 0.25};
+  m.flops = 1;
+  return m;
+}
+
+/// Two linear layers whose activations are split by rows.
+struct two_layers {
+  ashlar::machine m = one_second_an_element();
+  search::problem net;
+  search::plan plan;
+
+  explicit two_layers(char const* mesh) {
+    net.add(timed_linear());
+    net.add(timed_linear());
+    plan.mesh = parse_topology(mesh);
+    auto const rows = parse_placement(plan.mesh.axes() == 1 ? "S(0)" : "B,S(0)");
+    auto const whole = ashlar::placement::all_broadcast(plan.mesh.axes());
+    for (int i = 0; i < 2; ++i)
+      plan.choices.push_back(
+          {rows, rows, rows, rows, {{whole, whole, whole}, {whole, whole, whole}}, {}});
+  }
+  search::program build() {
+    predict(plan, net, m);
+    return search::build(net, plan, m);
+  }
+};
+
+/// The first action of a kind of an element.
+search::time_span when(search::program const& p, search::timeline const& t, action_kind kind,
+                       int element) {
+  for (std::size_t i = 0; i < p.actions.size(); ++i)
+    if (p.actions[i].kind == kind && p.actions[i].element == element) return t.actions[i];
+  return {-1, -1};
+}
+
+TEST_CASE("gradients travel under the backward pass, alone and in buckets") {
+  two_layers c("gpu=2");
+  auto const whole = parse_placement("B"), partial = parse_placement("P");
+  for (auto& own : c.plan.choices)
+    for (auto& p : own.parameters) p = {whole, partial, whole};
+  auto const serial = c.build();
+  // Forward 100 + 100, backward 200 + 200, all-reduces of 64 and 8 elements twice.
+  CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(744));
+
+  // Each as soon as it is there: element 1's from 400 on, element 0's from 600 on.
+  auto const alone = early_synchronization(serial, 0).made;
+  auto const t = timeline_of(alone, c.m);
+  CHECK(t.seconds == doctest::Approx(672));
+  CHECK(t.exposed == doctest::Approx(72));
+  CHECK(t.elements[1].hidden() == doctest::Approx(72));
+  CHECK(t.elements[0].exposed == doctest::Approx(72));
+  CHECK(when(alone, t, action_kind::begin_move, 1).start == doctest::Approx(400));
+  double arrivals = 0;
+  for (auto const& m : t.moves)
+    if (m.busy > 0) arrivals = std::max(arrivals, m.arrival);
+  CHECK(arrivals == doctest::Approx(672));
+
+  // 256 bytes fill a bucket: weight 1; bias 1 with weight 0, from 600 to 672; bias 0 after them.
+  auto const filled = early_synchronization(serial, 256).made;
+  CHECK(timeline_of(filled, c.m).seconds == doctest::Approx(680));
+  CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
+                      [](auto const& m) { return m.bucket == 0; }) == 2);
+
+  // All in one bucket: nothing is hidden; but a latency of 50 is paid once in place of four times.
+  auto const one = early_synchronization(serial, 1 << 20).made;
+  CHECK(timeline_of(one, c.m).seconds == doctest::Approx(744));
+  c.m.intra.alpha = 50;
+  CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
+  CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
+  CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
+  // Alone: 400 .. 514, .. 572; 600 .. 714, .. 772.
+  CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
+}
+
+TEST_CASE("a gradient that has to travel is made first") {
+  two_layers c("gpu=2");
+  c.net.layers.push_back(timed_linear());
+  c.net.layers[1].backward = search::backward_form::halves;
+  c.net.elements[1].layer = 1;
+  c.plan.choices[1].dx = parse_placement("S(1)");  // -> S(0): 8 of 16 elements come
+  auto const serial = c.build();
+  auto const before = timeline_of(serial, c.m);
+  CHECK(before.seconds == doctest::Approx(608));
+  CHECK(before.elements[0].exposed == doctest::Approx(8));
+  auto const early = early_moves(serial).made;
+  auto const t = timeline_of(early, c.m);
+  CHECK(when(early, t, action_kind::input_gradient, 1).start == doctest::Approx(200));
+  CHECK(when(early, t, action_kind::weight_gradient, 1).start == doctest::Approx(300));
+  CHECK(when(early, t, action_kind::backward, 0).start == doctest::Approx(400));
+  CHECK(t.seconds == doctest::Approx(600));
+  CHECK(t.exposed == 0);
+  CHECK(t.hidden() == doctest::Approx(8));
+}
+
+TEST_CASE("stored weights are gathered one element ahead, or once and kept") {
+  two_layers c("gpu=2");
+  auto const rows = parse_placement("S(0)"), whole = parse_placement("B");
+  for (auto& own : c.plan.choices) own.parameters[0] = {whole, rows, rows};
+  auto const serial = c.build();
+  CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 32 + 600));
+
+  auto const ahead = prefetch(serial).made;
+  auto const t = timeline_of(ahead, c.m);
+  CHECK(t.seconds == doctest::Approx(632));
+  CHECK(t.exposed == doctest::Approx(32));
+  CHECK(t.hidden() == doctest::Approx(96));
+  CHECK(when(ahead, t, action_kind::forward, 0).start == doctest::Approx(32));
+  CHECK(when(ahead, t, action_kind::begin_move, 1).start == doctest::Approx(32));
+  CHECK(when(ahead, t, action_kind::end_move, 1).start == doctest::Approx(132));
+
+  auto const kept = prefetch(serial, {1, search::gathered::once_a_step}).made;
+  CHECK(kept.moves.size() == 3);  // and the slice of the data
+  CHECK(timeline_of(kept, c.m).seconds == doctest::Approx(632));
+  CHECK(timeline_of(kept, c.m).communication == doctest::Approx(64));
+}
+
+TEST_CASE("two links work at a time, one carries one transfer after another") {
+  two_layers c("node=2,gpu=2");
+  auto const whole = parse_placement("B,B");
+  auto const between = parse_placement("S(0),B"), inside = parse_placement("B,S(0)");
+  for (auto& own : c.plan.choices)
+    own.parameters = {{whole, between, between}, {whole, inside, inside}};
+  c.net.layers[0].parameters[1].in_backward = true;
+  auto const serial = c.build();
+  // A node's two ranks share its link: 32 elements take 64; 4 inside the node take 4.
+  CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
+  auto const ahead = prefetch(serial).made;
+  auto const t = timeline_of(ahead, c.m);
+  // In front of the first element nothing hides: 64, and then its bias, 4, which the serial order begins
+  // after that. Element 1's are on both links from 68 on.
+  CHECK(t.seconds == doctest::Approx(668));
+  CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
+  CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));
+  std::vector<double> arrivals;
+  for (std::size_t k = 0; k < t.moves.size(); ++k)
+    if (ahead.moves[k].element == 1 && ahead.moves[k].phase == search::phase::forward)
+      arrivals.push_back(t.moves[k].arrival);
+  CHECK(arrivals == std::vector<double>{132, 72});
+}
+
+TEST_CASE("only what pays is kept, and a report says so") {
+  two_layers c("gpu=2");
+  auto const whole = parse_placement("B"), partial = parse_placement("P");
+  for (auto& own : c.plan.choices)
+    for (auto& p : own.parameters) p = {whole, partial, whole};
+  auto const best = overlapped(c.build(), c.m);
+  CHECK(best.pays());
+  CHECK(best.serial == doctest::Approx(744));
+  CHECK(best.seconds == doctest::Approx(672));
+  REQUIRE(best.passes.size() == 3);
+  CHECK(std::string(best.passes[0].reason) == "there is nothing to change");
+  CHECK(best.passes[1].kept);
+  CHECK(best.passes[1].bucket_bytes == 0);
+  CHECK(best.passes[1].after == doctest::Approx(672));
+  CHECK_FALSE(best.passes[2].kept);
+
+  c.m.intra.beta = 0;  // free: nothing can be gained
+  auto const serial = c.build();
+  auto const none = overlapped(serial, c.m);
+  CHECK_FALSE(none.pays());
+  CHECK(none.made == serial);
+  CHECK(std::string(none.passes[1].reason) == "it would not be faster");
+}
+
+TEST_CASE("a program prints as a table") {
+  two_layers c("gpu=2");
+  auto const rows = parse_placement("S(0)"), whole = parse_placement("B");
+  for (auto& own : c.plan.choices) own.parameters[0] = {whole, rows, rows};
+  auto const p = prefetch(c.build()).made;
+  auto const text = print(c.net, p, c.m).text;
+  CHECK(text.rfind("program for gpu=2 (2 ranks): ", 0) == 0);
+  CHECK(text.find("in serial order 728.00 s; 128.00 s of communication, 96.00 s of it hidden") !=
+        std::string::npos);
+  CHECK(text.find("begin weight") != std::string::npos);
+  CHECK(text.find("[S(0)] -> [B]: all-gather along gpu") != std::string::npos);
+  CHECK(text.find("update bias") != std::string::npos);
+  CHECK(text.find("release") == std::string::npos);
+  std::size_t at = 0, widest = 0;
+  for (std::size_t end; (end = text.find('\n', at)) != std::string::npos; at = end + 1)
+    widest = std::max(widest, end - at);
+  CHECK(widest <= 100);
+  auto const cut = print(c.net, p, c.m, {.most_actions = 6, .releases = true}).text;
+  CHECK(cut.find("actions more\n") != std::string::npos);
+  CHECK(std::count(cut.begin(), cut.end(), '\n') < std::count(text.begin(), text.end(), '\n'));
+}
+
+}  // namespace
+}  // namespace ashlar_test
