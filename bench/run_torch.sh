@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Training steps of ashlar beside those of PyTorch's DistributedDataParallel (gloo), on the CPU, one thread a
+# rank: a GPT and a small VGG, from the same weights on the same batches, in turns in one run.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bench/run_torch.sh --python PATH [options]
+About fifteen minutes; leave the machine alone meanwhile. PATH is a Python with torch and numpy, say of
+  python3 -m venv FOLDER && FOLDER/bin/pip install torch numpy
+  --rounds N       rounds of each, in turns; default 9
+  --steps N        steps of a round that are measured, after one that is not; default 3
+  --nets LIST      default "gpt vgg"
+  --ranks LIST     default "1 2"
+  --layout NAME    auto (what the search finds) or data; default auto
+  --program PATH   a program bench/torch_train_step that is there; default: it is built
+Losses are compared over 20 steps, which must agree to 1e-4. Exit: 0 they do, 1 they do not, 77 no torch.
+TEXT
+}
+
+python='' rounds=9 steps=3 nets="gpt vgg" ranks="1 2" layout=auto program=''
+while [ $# -gt 0 ]; do
+  case "$1" in
+    -h | --help) usage; exit 0 ;;
+    --python | --rounds | --steps | --nets | --ranks | --layout | --program)
+      [ $# -ge 2 ] || { usage >&2; exit 2; }
+      case "$1" in
+        --python) python="$(command -v -- "$2" || true)" ;;
+        --rounds) rounds="$2" ;;
+        --steps) steps="$2" ;;
+        --nets) nets="$2" ;;
+        --ranks) ranks="$2" ;;
+        --layout) layout="$2" ;;
+        --program) program="$(realpath -- "$2")" ;;
+      esac
+      shift 2
+      ;;
+    *) printf 'bench/run_torch.sh: unknown option %s\n' "$1" >&2; usage >&2; exit 2 ;;
+  esac
+done
+if [ -z "$python" ] || ! "$python" -c 'import torch, numpy' 2>/dev/null; then
+  echo "bench/run_torch.sh: --python must be a Python with torch and numpy" >&2
+  exit 77
+fi
+case "$python" in /*) ;; *) python="$PWD/$python" ;; esac
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+if [ -z "$program" ]; then
+  cmake --preset default >/dev/null
+  cmake --build --preset default --target bench_torch_train_step
+  program="$PWD/build/default/bench/torch_train_step"
+fi
+folder="$(mktemp -d)"
+trap 'rm -rf "$folder"' EXIT
+
+# One thread a rank. Ranks that wait yield, as gloo's do.
+export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 \
+  OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none \
+  OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+# ashlar <net> <ranks> <steps> <learning rate> [option]...
+ashlar() {
+  mpirun -n "$2" "$program" "$1" --steps "$3" --layout "$layout" --lr "$4" "${@:5}"
+}
+# torch <net> <ranks> <steps> <learning rate>
+torch() {
+  rm -f "$folder/meet"
+  mpirun -n "$2" "$python" bench/torch_train_step.py "$1" "$folder/$1" --steps "$3" --lr "$4" \
+    --meet "$folder/meet"
+}
+# column <word>: of the line that begins with it.
+column() { awk -v word="$1" '$1 == word { print $2 }'; }
+median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+
+status=0
+printf 'torch %s, layout %s, %s rounds of %s steps, load %s\n' \
+  "$("$python" -c 'import torch; print(torch.__version__)')" "$layout" "$rounds" "$steps" \
+  "$(cut -d' ' -f1 /proc/loadavg 2>/dev/null || echo unknown)"
+printf '%-5s %5s %10s %10s %7s %12s %12s %7s %12s\n' net ranks 'ashlar ms' 'torch ms' ratio \
+  'ashlar cpu' 'torch cpu' ratio 'loss apart'
+for net in $nets; do
+  # Relu and maximum pooling turn the rounding of one library into jumps of a gradient, which AdamW
+  # makes as large as any other: only small steps keep the losses of a VGG together.
+  rate=1e-4
+  if [ "$net" = vgg ]; then rate=3e-6; fi
+  mkdir -p "$folder/$net"
+  for n in $ranks; do
+    ashlar "$net" "$n" 20 "$rate" --write "$folder/$net" >"$folder/a.txt"
+    torch "$net" "$n" 20 "$rate" >"$folder/t.txt"
+    apart="$(grep -h '^losses' "$folder/a.txt" "$folder/t.txt" | awk '
+      NR == 1 { n = NF; for (i = 2; i <= NF; ++i) a[i] = $i }
+      NR == 2 { m = NF; for (i = 2; i <= NF; ++i) { d = $i - a[i]; if (d < 0) d = -d; if (d > worst) worst = d } }
+      END { printf "%.2g", NR == 2 && n == m && n == 21 ? worst : 1e9 }')"
+    awk -v d="$apart" 'BEGIN { exit !(d <= 1e-4) }' || status=1
+    : >"$folder/ashlar.txt"
+    : >"$folder/torch.txt"
+    for ((i = 0; i < rounds; ++i)); do
+      ashlar "$net" "$n" $((steps + 1)) "$rate" >>"$folder/ashlar.txt"
+      torch "$net" "$n" $((steps + 1)) "$rate" >>"$folder/torch.txt"
+    done
+    row=()
+    for kind in ms cpu_ms; do
+      ours="$(column "$kind" <"$folder/ashlar.txt" | median)"
+      theirs="$(column "$kind" <"$folder/torch.txt" | median)"
+      row+=("$ours" "$theirs" "$(awk -v a="$ours" -v t="$theirs" 'BEGIN { printf "%.3f", a / t }')")
+    done
+    printf '%-5s %5s %10s %10s %7s %12s %12s %7s %12s\n' "$net" "$n" "${row[@]}" "$apart"
+  done
+done
+exit "$status"
