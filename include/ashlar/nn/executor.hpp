@@ -9,7 +9,8 @@
 //
 //   forward, recompute, backward, its halves    the element's node computes
 //   begin_move, end_move                        a redistribution; one that ends right where it begins is done
-//                                               at once, any other goes on meanwhile
+//                                               at once, any other goes on meanwhile, the moves of a bucket
+//                                               as one transfer
 //   release                                     the slot is emptied
 //   update                                      left to the trainer, whose optimizer knows how
 //
@@ -25,6 +26,7 @@
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/step/timeline.hpp>
+#include <ashlar/tensor/bucket_run.hpp>
 #include <ashlar/tensor/redistribute_async.hpp>
 
 namespace ashlar::nn {
@@ -144,28 +146,55 @@ class executor {
     return 0;
   }
 
+  /// What a move reads and the plan that it runs.
+  any_tensor<Processor> const& source_of(step::program_move const& m) const {
+    return on_.tensor(m.from);
+  }
+  auto plan_of(step::program_move const& m) const {
+    auto const& path = program_->path_of(m);
+    return mesh_.prepared(path.extents, path.element_size, path.from, path.to);
+  }
+
   int begin(int i, step::action const& a, step_input<Processor> const& input) {
     load(a, input);
     auto const& move = program_->move_of(a);
-    auto const& path = program_->path_of(move);
-    auto const& source = on_.tensor(move.from);
-    auto const& plan = mesh_.prepared(path.extents, path.element_size, path.from, path.to);
+    if (Processor::is_host && move.bucket >= 0) return begin_bucket(i);
     auto const& all = program_->actions;
     auto const next = static_cast<std::size_t>(i) + 1;
     if (next < all.size() && all[next].kind == step::action_kind::end_move &&
         all[next].move == a.move) {
-      on_.set(move.to, ashlar::detail::run_plan(source, *plan));
+      on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    moving_[static_cast<std::size_t>(a.move)] =
-        std::make_unique<ashlar::detail::plan_run<Processor>>(source, plan);
+    moving_[static_cast<std::size_t>(a.move)].alone =
+        std::make_unique<ashlar::detail::plan_run<Processor>>(source_of(move), plan_of(move));
     return 0;
+  }
+  /// Begins the moves of a bucket, whose begin_moves follow each other, together.
+  int begin_bucket(int i) {
+    auto const d = step::departure::at(*program_, i);
+    std::vector<any_tensor<Processor>> tensors;
+    std::vector<std::shared_ptr<prepared_plan const>> plans;
+    d.for_each_move(*program_, [&](int k) {
+      auto const& m = program_->moves[static_cast<std::size_t>(k)];
+      tensors.push_back(source_of(m));
+      plans.push_back(plan_of(m));
+    });
+    auto const run = std::make_shared<ashlar::detail::bucket_run<Processor>>(std::move(tensors),
+                                                                             std::move(plans));
+    std::size_t place = 0;
+    d.for_each_move(*program_, [&](int k) {
+      moving_[static_cast<std::size_t>(k)] = {nullptr, run, place++};
+    });
+    return d.end - d.first - 1;
   }
   void end(step::action const& a) {
     auto& run = moving_[static_cast<std::size_t>(a.move)];
-    mesh_.wait(*run);
-    on_.set(program_->move_of(a).to, run->result());
-    run.reset();
+    if (run.bucket != nullptr) mesh_.wait(*run.bucket);
+    else mesh_.wait(*run.alone);
+    on_.set(program_->move_of(a).to,
+            run.bucket != nullptr ? run.bucket->result(run.place) : run.alone->result());
+    run = {};
   }
 
   void compute(step::action const& a, step_input<Processor> const& input) {
@@ -191,7 +220,7 @@ class executor {
 
   /// Empties the slots of all values that do not last.
   void forget() {
-    for (auto& run : moving_) run.reset();
+    for (auto& run : moving_) run = {};
     on_.batch.targets = {};
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
       if (auto const kind = program_->values[v].kind;
@@ -219,8 +248,13 @@ class executor {
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
-  std::vector<std::unique_ptr<ashlar::detail::plan_run<Processor>>>
-      moving_;  // by number of the move
+  /// A move that is under way: alone, or as one of a bucket.
+  struct move_run {
+    std::unique_ptr<ashlar::detail::plan_run<Processor>> alone;
+    std::shared_ptr<ashlar::detail::bucket_run<Processor>> bucket;
+    std::size_t place = 0;
+  };
+  std::vector<move_run> moving_;  // by number of the move
   std::vector<std::array<std::string, 2>> names_;
   std::vector<step::time_span> times_;
   std::chrono::steady_clock::time_point begun_;

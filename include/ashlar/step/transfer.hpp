@@ -16,13 +16,22 @@
 
 namespace ashlar::search::inline step {
 
+/// Whether steps of this kind can travel together: each member has one part of each tensor in them, and
+/// several tensors' parts make one (tensor/bucket_run.hpp).
+constexpr bool travels_in_buckets(collective kind) {
+  return kind == collective::all_reduce || kind == collective::reduce_scatter ||
+         kind == collective::all_gather || !communicates(kind);
+}
+
 /// Whether moves along two paths may form one bucket: their steps are the same collectives on the same
-/// axes, and at least one of them communicates.
+/// axes, of kinds that travel together, and at least one of them communicates.
 constexpr bool travel_together(redistribution_plan const& a, redistribution_plan const& b) {
   if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local())
     return false;
   for (int k = 0; k < a.steps.size(); ++k)
-    if (a.steps[k].kind != b.steps[k].kind || !(a.steps[k].axes == b.steps[k].axes)) return false;
+    if (a.steps[k].kind != b.steps[k].kind || !(a.steps[k].axes == b.steps[k].axes) ||
+        !travels_in_buckets(a.steps[k].kind))
+      return false;
   return true;
 }
 
