@@ -25,6 +25,7 @@
 #include <ashlar/search/best_topology.hpp>
 #include <ashlar/search/factored.hpp>
 #include <ashlar/search/pipeline.hpp>
+#include <ashlar/step/schedule.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
 namespace {

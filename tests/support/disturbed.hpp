@@ -17,6 +17,7 @@
 #include <ashlar/plan/redistribution_step.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/explorer.hpp>
+#include <ashlar/step/schedule.hpp>
 
 namespace ashlar_test {
 

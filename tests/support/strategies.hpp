@@ -14,9 +14,9 @@
 #include <vector>
 
 #include <ashlar/search/assignment.hpp>
+#include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/chain_solver.hpp>
 #include <ashlar/search/explorer.hpp>
-#include <ashlar/search/chain_model.hpp>
 
 namespace ashlar_test {
 

@@ -44,7 +44,7 @@ struct options {
   std::int64_t evaluations = 0;  ///< at most so many; 0: no limit
   double seconds = 0;            ///< at most about so long, at least 63 evaluations; 0: no limit
   double lower_bound = 0;        ///< if the caller has one; 0: it is computed
-  bool whole_space = false;      ///< also choices that another one makes needless (dominance.hpp)
+  bool whole_space = false;  ///< also choices that another one makes needless (choice_class.hpp)
   std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
   std::function<void(progress const&)> on_progress{};  ///< at every better plan and at the end, and
                                                        ///< after every 65,536 evaluations

@@ -23,6 +23,8 @@
 
 namespace ashlar::search {
 
+/// optimal() behind the interface of all algorithms. An evaluation is one run over the chain. The result is
+/// its own certificate; options.seed and options.whole_space change nothing.
 /// The optimum, or the best plan that a budget permits. Throws ashlar::error as optimal() does, and
 /// if it was cancelled before the first plan.
 template <int N>

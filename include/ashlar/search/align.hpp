@@ -3,17 +3,17 @@
 
 #pragma once
 
-// From compositions to placements: which of the alike axes take which row, element by element, so that
-// the plan costs what the model of compositions says. Best first over partial plans:
+// From compositions to placements: which of the interchangeable axes take which row, element by element, so
+// that the plan costs what the model of compositions says. A best-first search (A*) over partial plans:
 //
 //   a partial plan   the first elements of the chain with their placements
-//   its promise      what they cost, and the optimum of the model for what follows (A*: never too much)
-//   equal ones       those that exchanging alike axes makes of one another, as seen by what follows: the
-//                    last placement, and those of the residuals around it. One of them is enough
+//   its promise      their cost plus the optimum of the model for the rest of the chain, a lower bound
+//   equal ones       partial plans that are equal up to an exchange of interchangeable axes in what the
+//                    rest sees: the last placement, and those of the residuals around it. One is kept
 //
-// What one element more can be placed in: ways_to_place.hpp. At first only partial plans are kept that
-// promise the optimum of the model; if none of them can be finished, all. After `effort` partial plans
-// the best one is completed as it comes.
+// ways_to_place.hpp says how the next element can be placed. At first only partial plans that promise the
+// optimum of the model are kept; if none of them can be finished, all are. After `effort` partial plans
+// the best one is completed with the first placements that are found.
 
 #include <algorithm>
 #include <map>
@@ -108,8 +108,8 @@ class align {
     }
   }
 
-  /// Adds partial plans of one element more: all, or up to the first one that promises as much; the
-  /// others when it is asked again.
+  /// Adds the partial plans with one more element than l, up to the first one that promises as much as l;
+  /// the next call goes on from there.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -134,7 +134,7 @@ class align {
     if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
   }
 
-  /// Of element i after partial plan l.
+  /// The ways to place element i behind partial plan l.
   std::vector<way_to_place> ways_after(int l, int i, layer_choice const& before, int outer) {
     placed_before last;
     if (l >= 0) last = {before, outer < 0 ? before : placed(outer), at(l).order};

@@ -34,7 +34,7 @@ namespace detail {
 /// For each axis of a coarse mesh the axes of the fine one that it consists of, outermost first.
 using refinement = std::vector<std::vector<int>>;
 
-/// The same roles on the finer mesh.
+/// A placement with the same roles on the finer mesh.
 inline placement refined(placement const& p, refinement const& parts, int axes) {
   placement fine = placement::all_broadcast(axes);
   for (int a = 0; a < p.axes(); ++a)
@@ -103,8 +103,8 @@ inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   return meshes;
 }
 
-/// Of the plans assemble(r), alike but for the number r of recomputed segments, that with the fewest, found
-/// by halving, that fits; if none does, with all of them. `memory` in bytes per rank, 0: any fits.
+/// The plan assemble(r) with the fewest recomputed segments r that fits, found by bisection; the plan with
+/// all of them if none fits. `memory` in bytes per rank, 0: every plan fits.
 template <int N, class Assemble>
 basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t memory,
                                       Assemble const& assemble) {

@@ -73,8 +73,8 @@ struct boundary_matrix {
 
 class boundary_matrices {
  public:
-  /// The one of these classes; `make()` gives its weights if it is not known. Others are elsewhere after
-  /// the next call; their weights stay where they are.
+  /// The matrix of two classes; `make()` computes its weights if it is not known. A call invalidates
+  /// references that were returned earlier; pointers to their weights stay valid.
   template <class Make>
   constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
                                   shape const& extents, Make const& make) {
@@ -85,7 +85,7 @@ class boundary_matrices {
     return known_.back();
   }
 
-  /// The choices of a class have changed.
+  /// Drops the matrices of a class, whose choices have changed.
   constexpr void forget(int k) {
     std::erase_if(known_, [k](auto const& it) { return it.left == k || it.right == k; });
   }

@@ -7,10 +7,10 @@
 //
 //   U        the cost of a plan that is known, or of the best one in which residuals take one of few
 //            choices
-//   F, B     no less is what comes before an element of the outer level, and after it, by choice;
-//            the way from one residual to the next is taken to cost nothing
-//   D        no residual costs less if a choice is taken at its ends, or inside of it; its two ends
-//            need not be alike
+//   F, B     lower bounds of the cost before and behind an element of the outer level, per choice; the
+//            move from one residual to the next is counted as free
+//   D        a lower bound of the cost of a residual, per choice at its ends or inside of it; the two
+//            ends need not choose alike
 //
 // A choice is dropped if F + D + B > U, F and B being those of the choice or (inside of a residual)
 // the least. What remains contains every optimum, and more: the exact solver goes on from there.
@@ -67,7 +67,7 @@ class bounded_choices {
     scratch<scratch<double>> through;  ///< per element from the begin on; empty: not known
   };
 
-  /// Of each residual of the outer level; `exact`: with the exact cost of all its ends.
+  /// Finds the bounds of each residual of the outer level; `exact`: with the exact cost of all its ends.
   constexpr void find_bounds(bool exact) {
     chain_solver<N, Paths> solver(model_);
     for (int i = 0; i < model_.size(); ++i) {

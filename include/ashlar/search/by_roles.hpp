@@ -39,7 +39,7 @@ class ordered_choices {
         if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
   }
 
-  /// Those of element i, each once; the mesh's own order first.
+  /// The choices of element i, each once; those in the mesh's own order come first.
   constexpr std::vector<layer_choice> const& choices(int i) const {
     return of_class_.data()[model_.class_index(i)];
   }

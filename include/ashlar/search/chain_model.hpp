@@ -90,7 +90,7 @@ class chain_model {
     }
   }
 
-  /// The same with only the classes that elements have now.
+  /// This model with only the classes that elements have now.
   constexpr chain_model in_use() const { return chain_model(*this, 0); }
 
   constexpr basic_problem<N> const& net() const { return net_; }
@@ -131,7 +131,7 @@ class chain_model {
   /// The weights of the boundary between elements i and i + 1: [choice of i][choice of i + 1].
   constexpr double const* boundary(int i) { return matrix(i).weight.data(); }
 
-  /// The same, transposed: [choice of i + 1][choice of i].
+  /// That matrix transposed: [choice of i + 1][choice of i].
   constexpr double const* boundary_from_right(int i) {
     return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
   }

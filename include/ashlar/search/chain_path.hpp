@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The choices that attain the optimum of a chain: traced back by values, from the end, solving again
-// only the insides of residuals that it goes through, each once for all that are alike.
+// The choices that attain the optimum of a chain. They are traced back from the end by the values of
+// chain_solver; only the insides of the residuals on the way are solved again, each once for all equal
+// ones.
 
 #include <vector>
 
+#include <ashlar/plan/step_prices.hpp>
 #include <ashlar/step/problem.hpp>
 #include <ashlar/support/scratch.hpp>
 
 namespace ashlar::search {
-
-/// More than any weight: where no choice leads.
 
 /// `Solver`: a chain_solver.
 template <class Solver>
@@ -65,7 +65,8 @@ class chain_path {
     }
   }
 
-  /// The same inside of a residual in choice r; as inside of one alike, if that was done.
+  /// Writes the optimal choices inside of a residual in choice r; copies them if an equal residual in that
+  /// choice was traced before.
   constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
     int const end = model_.partner(begin);
     for (traced const& it : traced_) {

@@ -169,7 +169,7 @@ class chain_solver {
     return product(value, model_.boundary(i), model_.choices(i + 1).size());
   }
 
-  /// The same from element i + 1 to i.
+  /// The step of the recurrence from element i + 1 back to i.
   constexpr scratch<double> retreat(int i, scratch<double> const& value) {
     return product(value, model_.boundary_from_right(i), model_.choices(i).size());
   }

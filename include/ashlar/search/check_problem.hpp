@@ -12,7 +12,7 @@
 //   bytes      of all tensors with gradients and optimizer states below 2^63, and every tensor's
 //              below 2^63 on all ranks together
 //
-// More ranks than a dim has indices are no fault (notes.hpp).
+// More ranks than a dim has indices are no fault (explain.hpp notes it).
 
 #include <ashlar/step/problem.hpp>
 #include <ashlar/support/checked.hpp>

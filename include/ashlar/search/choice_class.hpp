@@ -87,7 +87,7 @@ struct choice_class {
     return true;
   }
 
-  /// The same of the numbers alone.
+  /// Leaves the choices themselves as they are, and only drops their numbers.
   constexpr void keep_numbers(scratch<char> const& keep) {
     std::size_t n = 0;
     for (char const kept : keep) n += kept != 0;

@@ -61,7 +61,7 @@ class enumeration {
 
 }  // namespace detail
 
-/// The same plan cost as `optimal`, by enumeration. Arguments and errors as there.
+/// A plan that costs as much as that of `optimal`, found by enumeration. Arguments and errors as there.
 template <int N, class Filter = any_choice>
 requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
@@ -75,7 +75,7 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   return make_plan(model, all.best());
 }
 
-/// The same under a budget. Throws ashlar::error if no plan fits, or if none was found in time.
+/// The best plan that enumeration finds within a budget. Throws ashlar::error if no plan fits, or if none was found in time.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {

@@ -46,7 +46,7 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
   return parts;
 }
 
-/// The same for all stages; memory of the fullest.
+/// What recomputing does to all stages together; memory is that of the fullest stage.
 template <int N>
 recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -142,7 +142,7 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
   return pieces;
 }
 
-/// The same as one text, "; " between the pieces; empty if nothing is recomputed.
+/// These pieces as one text with "; " between them; empty if nothing is recomputed.
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   std::string text;

@@ -65,7 +65,7 @@ class memory_search {
 
   /// No plan that fits weighs less, unless `known` does.
   constexpr double bound() const { return bound_; }
-  /// Of the best plan, here or known from elsewhere.
+  /// The weight of the best plan, found here or known from elsewhere.
   constexpr double weight() const { return known_; }
   /// The best plan, if one is better than what was known; else empty.
   constexpr scratch<int> const& best() const { return best_; }

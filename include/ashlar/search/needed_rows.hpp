@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The problem without the rows that no optimum needs, as long as the order of shards does not count. A row
-// of a layer is not needed if it is another row of the layer but for dims d that it splits in place of
-// dims d', of each tensor at most one d and one d', where
+// The problem without the rows that no optimum needs, as long as the order of shards does not count. Row r of
+// a layer is redundant if another row differs from it only by splitting dim d' where r splits dim d, with
+// at most one such pair of dims per tensor, and if
 //
 //   neighbours   never split d of what they pass to the layer or get from it
 //   d'           is divisible by all ranks together: however much of it is split already, d' is split
 //                evenly, so that no shard is larger, and no step moves more, than with d
 //   products     have d and d' in the same one of their dims (gemm_dims)
 //
-// Such a row may be replaced by the other one in every plan: a step from a split of d to one of d' is
-// none any more, every other step stays. An activation function on images splits height and width
+// Such a row can be replaced by the other one in every plan: a step from a split of d to a split of d'
+// vanishes, every other step stays. An activation function on images splits height and width
 // like images, while a convolution does not: without these rows there are 64 states on three axes in
 // place of 216.
 //
@@ -36,7 +36,7 @@ struct dim_exchange {
     return with.dim == (row.dim == from ? to : row.dim);
   }
 
-  /// The same of two roles of one tensor.
+  /// Whether that holds for both roles of one tensor.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);

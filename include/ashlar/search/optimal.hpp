@@ -15,7 +15,7 @@
 // In the compiler alone, with fewer headers: in_compiler.hpp.
 //
 // Five and six axes, as factors of two are, are searched without a filter and within memory only
-// (exact_axes.hpp).
+// (search_on_mesh.hpp).
 
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>

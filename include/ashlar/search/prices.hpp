@@ -12,7 +12,7 @@
 //
 // An algorithm minimizes the weight: seconds + tie * collectives. Of plans that take equally long it
 // then finds one with the fewest collectives. `tie` has to be so small that it hides no real
-// difference (tie_weight in chain_model.hpp).
+// difference (tie_weight in choice_class.hpp).
 
 #include <concepts>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A choice of a layer with its shards nested in another order, and its roles on other axes. Rows stay
-// rows, storage included: it is a choice of choices.hpp again, if the axes are alike.
+// A choice of a layer with its shards nested in another order, and its roles on other axes. Rows stay rows,
+// storage included, so that it is one of the choices of choices.hpp if the axes are interchangeable.
 
 #include <ashlar/search/choices.hpp>
 
@@ -29,7 +29,7 @@ constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_o
   return c;
 }
 
-/// The same with every role where it is.
+/// The choice with its shards nested in another order and every role on its axis.
 constexpr layer_choice reordered(layer_choice const& c, axis_order const& order) {
   return reordered(c, order, all_axes(order.size()));
 }

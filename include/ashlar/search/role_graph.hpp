@@ -5,8 +5,8 @@
 
 // The ways between all placements of one tensor, the order of shards not counting (axis_roles):
 //
-//   state    a role per axis (role_states.hpp); where alike axes are not told apart (`exchange_alike`),
-//            states that exchanging them makes of one another are one: distances are the least of them
+//   state    a role per axis (role_states.hpp); with `exchange_alike`, states that are equal up to an
+//            exchange of interchangeable axes are merged, and distances are the least of such a class
 //   steps    any axes of one role to another one, not only the innermost of a dim; slices and pads
 //            one axis at a time; two axes of one extent exchange their roles
 //   price    that of the step, which does not depend on the order (plan/step_prices.hpp)

@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Lower bounds of what redistributions cost, tabulated: tabulated_moves.hpp without the order of shards, on
-// the distances of role_graph.hpp. There are (rank + 2)^axes states: of rank 3 on four axes half of
+// Lower bounds of what redistributions cost, tabulated: as tabulated_moves.hpp, but without the order of
+// shards, by the distances of role_graph.hpp. There are (rank + 2)^axes states: of rank 3 on four axes half of
 // the placements.
 //
 // A dim that no choice splits adds no states where another dim can take its place: paths may split
 // any dim on the way, but gain nothing from one more if one that counts is divisible by all ranks.
 //
-// composition_moves does not tell alike axes apart either (role_graph.hpp): of ten axes of two in
+// composition_moves does not tell interchangeable axes apart either (role_graph.hpp): on ten axes of two in
 // two tiers a matrix product has 360 choices instead of 59,049.
 //
-// The interface is that of tabulated_moves; seconds and weight are one.
+// The seconds of a move are its weight.
 
 #include <array>
 #include <vector>
@@ -49,7 +49,7 @@ class basic_role_moves {
     used_.push_back({extents, dims, activation});
   }
 
-  /// The same for all tensors of a chain.
+  /// Tells so for all tensors of a chain.
   template <int N>
   constexpr void use(basic_problem<N> const& net) {
     auto const dims_of = [](layer_spec const& spec, auto const& roles_of_row) {

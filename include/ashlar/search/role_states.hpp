@@ -7,12 +7,12 @@
 //
 //   digit    per axis, its role: B, P, and the dims that count
 //   number   of all digits, the first axis' the least; place(a) is what one of axis a counts
-//   state    its rank among the numbers that count. All of them do, unless alike axes are not told apart
-//            (`exchange_alike`): then those whose digits ascend along alike axes, and every other number
-//            has the state of the one that sorting its digits makes of it
+//   state    its rank among the numbers that count: all of them, or with `exchange_alike` only those whose
+//            digits ascend along interchangeable axes. Every other number then has the state of the one
+//            that results from sorting its digits
 //
-// Where alike axes are told apart, exchanging them makes a state of another one (exchange_of) that
-// differs in nothing but its number.
+// Without `exchange_alike` an exchange of interchangeable axes turns a state into another one
+// (exchange_of), which differs from it only by its number.
 
 #include <vector>
 

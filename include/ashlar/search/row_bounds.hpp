@@ -9,7 +9,7 @@
 //   F(c)   the least weight of the elements up to the choice, B(c) of those after it
 //
 // within a residual with both ends in any choice. On the way to c and from there the choices that
-// dominance.hpp left are enough; c itself is any choice: one that others replace as long as order does
+// choice_class.hpp leaves are enough; c itself is any choice: one that others replace as long as order does
 // not count may be needed where it does.
 //
 // Of equal residuals at different places the least of both is taken, each relative to the least F of

@@ -36,6 +36,9 @@
 
 namespace ashlar::search {
 
+/// On so many axes every search finds the optimum, also with pins, a filter, recomputed segments or a memory
+/// limit. On more axes there is a plan with the gap that it states, without any of these: they list the
+/// choices of a layer, whose number is a power of the axes'.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }

@@ -146,7 +146,7 @@ constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> cons
   return net;
 }
 
-/// Of every stage, how many of its segments the chain says are recomputed.
+/// How many segments of every stage are recomputed, as the chain says.
 template <int N>
 constexpr std::vector<int> recomputed_in_stages(basic_problem<N> const& net,
                                                 std::vector<int> const& limits) {

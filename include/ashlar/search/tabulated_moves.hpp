@@ -19,6 +19,9 @@
 
 namespace ashlar::search {
 
+/// Which state of a placement graph a placement is, by direct look-up: each axis is a digit (B, P, or a
+/// split by dim and depth), the digits are a place in a table. The search asks this for every tensor of
+/// every choice; placement_graph::find, a hash table, takes ten times the evaluator steps.
 class state_index {
  public:
   constexpr state_index() = default;

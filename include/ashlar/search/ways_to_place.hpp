@@ -3,16 +3,16 @@
 
 #pragma once
 
-// In which ways a composition can be placed after other elements of the chain. It says how many of alike
-// axes have which row; a way says which of them, and how their shards nest:
+// In which ways a composition can be placed behind other elements of the chain. A composition says how many
+// interchangeable axes have which row; a way to place it says which axes, and how their shards nest:
 //
-//   from     axis a takes the roles of the alike axis from[a]; of axes with equal roles the first one
-//            those of the first. Of the first element of a chain: every axis its own, any will do
-//   order    first the axes that go on splitting the dim that they split before, as they nest already;
-//            inside of them the others in any order. Of neighbours that split no dim together the
-//            first comes first: other orders are the same placements
+//   from     a permutation of interchangeable axes: axis a gets the roles of axis from[a]. Axes with equal
+//            roles are not permuted. The first element of a chain uses the identity
+//   order    first the axes that go on splitting the dim that they split before, in the order in which
+//            they nest already; inside of them the other axes in any order. Axes that split no dim
+//            together ascend, since other orders are the same placements
 //
-// Whether a way is part of a good plan is not asked here (align.hpp).
+// Whether a way is part of a good plan is decided in align.hpp.
 
 #include <algorithm>
 #include <array>
@@ -45,8 +45,8 @@ class ways_to_place {
   /// `before`: null for the first element; has to outlive this.
   ways_to_place(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
 
-  /// Adds those of choice k, which is composition c, whose placements are `worthwhile(placements)` in the
-  /// mesh's own order.
+  /// Adds the ways to place choice k, which is composition c. Permutations whose placements, nested in the
+  /// mesh's own order, are not `worthwhile(placements)` are left out.
   template <class Worthwhile>
   void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
     axis_order const same = all_axes(mesh_.axes());
@@ -66,7 +66,7 @@ class ways_to_place {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// All that were added; those first that agree most with what is before and around.
+  /// All ways that were added; those that agree most with the neighbour and the residual come first.
   std::vector<way_to_place> best_first() && {
     std::stable_sort(list_.begin(), list_.end(), [](way_to_place const& a, way_to_place const& b) {
       return a.agreement > b.agreement;
@@ -101,7 +101,7 @@ class ways_to_place {
     return agreement;
   }
 
-  /// Whether an axis gets the roles of an alike one, and of those with equal roles the first the first.
+  /// Whether every axis gets the roles of an interchangeable one, and axes with equal roles keep theirs.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -126,7 +126,8 @@ class ways_to_place {
     return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
   }
 
-  /// Whether neighbours from `first` on that split no dim together ascend: other orders do the same.
+  /// Whether axes next to one another in the order, from `first` on, ascend if they split no dim together:
+  /// other orders are the same placements.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];
