@@ -35,7 +35,7 @@ class program_check {
  public:
   constexpr explicit program_check(program const& p)
       : p_(p), values_(p.values.size()), moves_(p.moves.size(), stage::none),
-        begun_(p.moves.size()),
+        begun_(p.moves.size(), 0),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
     for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].is_given();
   }
@@ -235,8 +235,8 @@ class program_check {
   program const& p_;
   std::vector<value_state> values_;
   std::vector<stage> moves_;
-  std::vector<bool> begun_;  // buckets
-  int last_begun_ = -1;      // move, if nothing but releases came after its beginning
+  std::vector<int> begun_;  // buckets
+  int last_begun_ = -1;     // move, if nothing but releases came after its beginning
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;
