@@ -124,6 +124,21 @@ TEST_CASE("a gradient that has to travel is made first") {
   CHECK(t.hidden() == doctest::Approx(8));
 }
 
+TEST_CASE("a gradient travels while the segment that waits for it is recomputed") {
+  two_layers c("gpu=2");
+  c.net.elements[0].segment = 0;
+  c.net.segments = 1;
+  c.plan.recomputed = 1;
+  c.plan.choices[1].dx = parse_placement("S(1)");
+  auto const serial = c.build();
+  CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(708));
+  auto const early = early_moves(serial).made;
+  auto const t = timeline_of(early, c.m);
+  CHECK(when(early, t, action_kind::recompute, 0).start == doctest::Approx(400));
+  CHECK(t.seconds == doctest::Approx(700));
+  CHECK(t.elements[0].hidden() == doctest::Approx(8));
+}
+
 TEST_CASE("stored weights are gathered one element ahead, or once and kept") {
   two_layers c("gpu=2");
   auto const rows = parse_placement("S(0)"), whole = parse_placement("B");

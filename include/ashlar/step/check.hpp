@@ -22,6 +22,7 @@
 
 #include <vector>
 
+#include <ashlar/step/computed.hpp>
 #include <ashlar/step/fault.hpp>
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/release.hpp>
@@ -35,7 +36,7 @@ class program_check {
  public:
   constexpr explicit program_check(program const& p)
       : p_(p), values_(p.values.size()), moves_(p.moves.size(), stage::none),
-        begun_(p.moves.size()),
+        begun_(p.moves.size(), 0),
         done_(static_cast<std::size_t>(p.elements) * static_cast<std::size_t>(p.micro_batches)) {
     for (std::size_t v = 0; v < values_.size(); ++v) values_[v].alive = p.values[v].is_given();
   }
@@ -54,13 +55,6 @@ class program_check {
     int addends = 0;
   };
   enum class stage : signed char { none, begun, ended };
-
-  /// What an element has done in a micro-batch.
-  struct computed {
-    int parts = 0, parts_again = 0;
-    bool forward = false, again = false, weights = false, input = false;
-    friend constexpr bool operator==(computed const&, computed const&) = default;
-  };
 
   constexpr void demand(bool right, char const* what, int value = -1, int move = -1) {
     if (!right && !found_.found()) found_ = {at_, what, value, move};
@@ -178,33 +172,9 @@ class program_check {
   }
 
   constexpr void compute(action const& a) {
-    computed& c = done(a.element, a.micro_batch);
     bool last = false;  // a forward pass makes y in its last part
     for (int const v : a.makes) last = last || p_.value_of(v).kind == value_kind::y;
-    switch (a.kind) {
-      case action_kind::forward:
-        demand(!c.forward && a.part >= c.parts, "does a part of a forward pass twice");
-        demand(a.part <= c.parts, "does a part of a forward pass before the one in front of it");
-        c.parts = a.part + 1;
-        c.forward = last;
-        break;
-      case action_kind::recompute:
-        demand(c.forward, "recomputes before the forward pass");
-        demand(!c.again && a.part >= c.parts_again, "does a part of a recomputation twice");
-        demand(a.part <= c.parts_again,
-               "does a part of a recomputation before the one in front of it");
-        c.parts_again = a.part + 1;
-        c.again = last;
-        break;
-      default: {
-        bool const weights = a.kind != action_kind::input_gradient;
-        bool const input = a.kind != action_kind::weight_gradient;
-        demand(!(weights && c.weights), "computes the gradients of parameters twice");
-        demand(!(input && c.input), "computes the gradient of the input twice");
-        c.weights = c.weights || weights;
-        c.input = c.input || input;
-      }
-    }
+    if (auto const* wrong = done(a.element, a.micro_batch).take(a, last)) demand(false, wrong);
   }
   constexpr computed& done(int element, int micro_batch) {
     return done_[static_cast<std::size_t>(micro_batch) * static_cast<std::size_t>(p_.elements) +
@@ -235,8 +205,8 @@ class program_check {
   program const& p_;
   std::vector<value_state> values_;
   std::vector<stage> moves_;
-  std::vector<bool> begun_;  // buckets
-  int last_begun_ = -1;      // move, if nothing but releases came after its beginning
+  std::vector<int> begun_;  // buckets
+  int last_begun_ = -1;     // move, if nothing but releases came after its beginning
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;

@@ -146,7 +146,7 @@ class order_run {
   std::vector<ticket_list> tickets_;
   std::vector<std::size_t> at_;          // action of each program
   std::vector<std::vector<int>> ended_;  // steps of each program's moves
-  std::vector<std::vector<bool>> begun_;
+  std::vector<std::vector<int>> begun_;
   std::vector<std::size_t> over_;  // transfers of each group
 };
 

@@ -24,9 +24,9 @@ namespace step_detail {
 class early_moves_pass {
  public:
   constexpr explicit early_moves_pass(program const& p)
-      : p_(p), actions_(unreleased(p)), begin_(p.moves.size(), -1), end_(p.moves.size(), -1),
-        travels_(p.moves.size()), is_read_(p.values.size()), move_to_(p.values.size(), -1),
-        moves_from_(p.values.size()) {
+      : p_(p), actions_(unreleased(p.actions)), begin_(p.moves.size(), -1),
+        end_(p.moves.size(), -1), travels_(p.moves.size(), 0), is_read_(p.values.size(), 0),
+        move_to_(p.values.size(), -1), moves_from_(p.values.size()) {
     for (std::size_t i = 0; i < actions_.size(); ++i) {
       action const& a = actions_[i];
       if (a.kind == action_kind::begin_move)
@@ -83,7 +83,7 @@ class early_moves_pass {
                      static_cast<std::size_t>(a.element)];
     };
     std::vector<int> behind(actions_.size(), -1);
-    std::vector<bool> later(actions_.size());
+    std::vector<int> later(actions_.size(), 0);
     for (int i = 0; i < static_cast<int>(actions_.size()); ++i) {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
@@ -116,7 +116,7 @@ class early_moves_pass {
   std::vector<action> actions_, made_;
   std::vector<int> order_;
   std::vector<int> begin_, end_;  // actions of each move
-  std::vector<bool> travels_, is_read_;
+  std::vector<int> travels_, is_read_;
   std::vector<int> move_to_;                  // the move that makes a value, until it has ended
   std::vector<std::vector<int>> moves_from_;  // those that read it
 };

@@ -35,7 +35,7 @@ class early_synchronization_pass {
   }
 
   constexpr program run() {
-    auto const actions = unreleased(p_);
+    auto const actions = unreleased(p_.actions);
     for (auto const& a : actions)
       if (a.kind == action_kind::begin_move) begin_[static_cast<std::size_t>(a.move)] = a;
     for (auto const& a : actions) {

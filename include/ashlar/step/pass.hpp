@@ -26,12 +26,9 @@ struct pass_result {
 
 namespace step_detail {
 
-/// The actions of a program but for releases.
-constexpr std::vector<action> unreleased(program const& p) {
-  std::vector<action> actions;
-  actions.reserve(p.actions.size());
-  for (auto const& a : p.actions)
-    if (a.kind != action_kind::release) actions.push_back(a);
+/// Actions but for releases.
+constexpr std::vector<action> unreleased(std::vector<action> actions) {
+  std::erase_if(actions, [](action const& a) { return a.kind == action_kind::release; });
   return actions;
 }
 

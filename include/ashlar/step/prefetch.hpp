@@ -35,12 +35,12 @@ constexpr bool is_gather(program const& p, program_move const& m) {
 
 /// How many parameters a program gathers in some action.
 constexpr int gathered_parameters(program const& p) {
-  std::vector<bool> found(static_cast<std::size_t>(p.elements * max_parameters));
+  std::vector<int> found(static_cast<std::size_t>(p.elements * max_parameters), 0);
   int count = 0;
   for (auto const& m : p.moves) {
     auto const at = static_cast<std::size_t>(m.element * max_parameters + m.index);
     if (!is_gather(p, m) || found[at]) continue;
-    found[at] = true;
+    found[at] = 1;
     ++count;
   }
   return count;
@@ -52,20 +52,20 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
     int number = -1, micro_batch = -1, value = -1;
   };
   std::vector<own> kept(static_cast<std::size_t>(p.elements * max_parameters));
-  std::vector<int> stands_for(p.values.size());
+  std::vector<int> stands_for(p.values.size(), 0);
   for (std::size_t v = 0; v < stands_for.size(); ++v) stands_for[v] = static_cast<int>(v);
-  std::vector<bool> dropped(p.moves.size());
+  std::vector<int> dropped(p.moves.size(), 0);
   int count = 0;
   program made = p;
   made.actions.clear();
-  for (auto a : unreleased(p)) {
+  for (auto a : unreleased(p.actions)) {
     if (a.kind == action_kind::begin_move && is_gather(p, p.move_of(a))) {
       auto const& m = p.move_of(a);
       own& k = kept[static_cast<std::size_t>(m.element * max_parameters + m.index)];
       if (k.number < 0) k.number = count++;
       bool const same = often == gathered::once_a_step || k.micro_batch == m.micro_batch;
       if (k.number < parameters && k.value >= 0 && same) {
-        dropped[static_cast<std::size_t>(a.move)] = true;
+        dropped[static_cast<std::size_t>(a.move)] = 1;
         stands_for[static_cast<std::size_t>(m.to)] = k.value;
       } else {
         k.value = m.to;
@@ -81,10 +81,10 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
 
 /// The program whose gathers begin some elements earlier.
 constexpr program early_gathers(program const& p, int ahead) {
-  auto const actions = unreleased(p);
+  auto const actions = unreleased(p.actions);
   std::vector<int> visits;  // where each element's computations of a phase begin
   std::vector<std::vector<int>> begins(actions.size());
-  std::vector<bool> taken(actions.size());
+  std::vector<int> taken(actions.size(), 0);
   action const* last = nullptr;
   for (std::size_t i = 0; i < actions.size(); ++i) {
     action const& a = actions[i];
@@ -102,7 +102,7 @@ constexpr program early_gathers(program const& p, int ahead) {
     int const to = static_cast<int>(visits.size()) - ahead - (own ? 1 : 0);
     begins[static_cast<std::size_t>(visits[static_cast<std::size_t>(to < 0 ? 0 : to)])].push_back(
         static_cast<int>(i));
-    taken[i] = true;
+    taken[i] = 1;
   }
   program made = p;
   made.actions.clear();
@@ -120,7 +120,8 @@ constexpr program early_gathers(program const& p, int ahead) {
 constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
                                std::int64_t limit = 0) {
   auto const keeping = [&](int parameters) {
-    auto const kept = parameters > 0 ? step_detail::kept_gathers(p, options.often, parameters) : p;
+    program kept = p;
+    if (parameters > 0) kept = step_detail::kept_gathers(p, options.often, parameters);
     return step_detail::finish_pass(p, step_detail::early_gathers(kept, options.ahead), limit);
   };
   int const all = options.often == gathered::each_pass ? 0 : step_detail::gathered_parameters(p);

@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What an element has computed in a micro-batch, and whether an action may come next:
+//
+//   forward      its parts once, in order
+//   recompute    the same, after the forward pass is over
+//   backward     once; or one or both of its halves once, in any order
+
+#include <ashlar/step/action.hpp>
+
+namespace ashlar::search::inline step::step_detail {
+
+struct computed {
+  struct passed {
+    int parts = 0;
+    bool over = false;
+    friend constexpr bool operator==(passed const&, passed const&) = default;
+  };
+  passed forward, again;
+  bool weights = false, input = false;
+
+  friend constexpr bool operator==(computed const&, computed const&) = default;
+
+  /// Takes an action that computes, of a forward pass its last part if so. What is wrong with it, or null.
+  constexpr char const* take(action const& a, bool last) {
+    if (a.kind == action_kind::forward || a.kind == action_kind::recompute) {
+      passed& own = a.kind == action_kind::forward ? forward : again;
+      if (a.kind == action_kind::recompute && !forward.over)
+        return "recomputes before the forward pass";
+      if (own.over || a.part < own.parts) return "does a part of a forward pass twice";
+      if (a.part > own.parts) return "does a part of a forward pass before the one in front of it";
+      own = {a.part + 1, last};
+      return nullptr;
+    }
+    bool const makes_weights = a.kind != action_kind::input_gradient;
+    bool const makes_input = a.kind != action_kind::weight_gradient;
+    if (makes_weights && weights) return "computes the gradients of parameters twice";
+    if (makes_input && input) return "computes the gradient of the input twice";
+    weights = weights || makes_weights;
+    input = input || makes_input;
+    return nullptr;
+  }
+};
+
+}  // namespace ashlar::search::inline step::step_detail
