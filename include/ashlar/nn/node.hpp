@@ -27,12 +27,6 @@ struct stream_counter {
 
 namespace detail {
 
-template <class Layer>
-constexpr auto parameter_ranks() {
-  if constexpr (requires { typename Layer::parameters; })
-    return std::type_identity<typename Layer::parameters>();
-  else return std::type_identity<ranks<>>();
-}
 template <class Layer, int XRank>
 constexpr auto statistic_ranks() {
   if constexpr (requires { typename Layer::template statistics<XRank>; })
@@ -157,7 +151,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
   Layer const& layer() const { return layer_; }
 
- private:
+  // Which passes the layer has.
   static constexpr bool has_backward() {
     return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
   }
@@ -168,6 +162,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     return requires(Layer const& layer, backward_type const& c) { layer.weight_gradient(c); };
   }
 
+ private:
   template <std::size_t... K>
   void make_parameters([[maybe_unused]] int element, stream_counter& streams,
                        std::index_sequence<K...>) {
@@ -176,6 +171,12 @@ class layer_node final : public element_node<typename At::processor_type> {
   template <std::size_t K>
   void make_parameter_at(int element, stream_counter& streams) {
     constexpr int k = static_cast<int>(K);
+    static_assert(
+        requires(Layer const& layer) {
+          { layer.initial(k) } -> std::convertible_to<initial_values>;
+        },
+        "nn: a layer with parameters says what they are before training: nn::initial_values "
+        "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
     if (k >= spec_.parameters.size()) return;
     auto const initial = layer_.initial(k);
     std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
