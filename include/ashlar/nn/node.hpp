@@ -70,18 +70,23 @@ class layer_node final : public element_node<typename At::processor_type> {
       "or write its passes with the processor's operations and say runs_on_devices "
       "(nn/layer.hpp).");
 
+  static constexpr bool has_forward() {
+    if constexpr (parts > 1) return requires(Layer const& layer, forward_type const& c) {
+        layer.template forward<parts - 1>(c);
+      };
+    else return requires(Layer const& layer, forward_type const& c) {
+        layer.forward(c);
+      };
+  }
   /// The last part of the forward pass, which makes y.
   static auto last_part(Layer const& layer, forward_type const& c) {
-    if constexpr (parts > 1) {
-      return detail::as_made(layer.template forward<parts - 1>(c));
-    } else {
-      static_assert(
-          requires { layer.forward(c); },
-          "nn: the passes of a layer are const functions of a call: forward(call) const and "
-          "backward(call) const, or its halves. What backward needs, forward returns as "
-          "nn::made(y, kept...): see nn/layer.hpp.");
-      return detail::as_made(layer.forward(c));
-    }
+    static_assert(
+        has_forward(),
+        "nn: the passes of a layer are const functions of a call: forward(call) const and "
+        "backward(call) const, or its halves. What backward needs, forward returns as "
+        "nn::made(y, kept...): see nn/layer.hpp.");
+    if constexpr (parts > 1) return detail::as_made(layer.template forward<parts - 1>(c));
+    else return detail::as_made(layer.forward(c));
   }
   using made_type = decltype(last_part(std::declval<Layer const&>(),
                                        std::declval<forward_type const&>()));
@@ -103,6 +108,10 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
   void compute(step::action const& a, execution<processor>& on) override {
+    static_assert(has_backward() || has_halves() || has_weight_gradient(),
+                  "nn: this layer has no backward pass that is a const function of a call: "
+                  "backward(call) const, or its halves input_gradient(call) const and "
+                  "weight_gradient(call) const (nn/layer.hpp).");
     switch (a.kind) {
       case step::action_kind::forward:
       case step::action_kind::recompute: return forward(a, on);

@@ -37,7 +37,7 @@ namespace detail {
 
 template <class Layer, class T, int XRank>
 class verification {
-  using trial = played_layer<Layer, T, XRank>;
+  using played_ranks = played_layer<Layer, T, XRank>;
 
  public:
   verification(Layer const& layer, shape const& x, verify_options const& options)
@@ -50,7 +50,8 @@ class verification {
     margin_ = static_cast<std::size_t>(most) * sizeof(double);
   }
 
-  int rows() const { return spec_.rows.size(); }
+  /// Each row, then each with its neighbours.
+  int trials() const { return 2 * rows(); }
 
   /// The passes in one process; of the differences this is share `part` of `parts`.
   void one_process(int part, int parts) {
@@ -62,7 +63,7 @@ class verification {
     lies.statistics.resize(spec_.statistics.size());
     for (auto& s : lies.statistics) s = {whole, whole};
     auto const where = name() + " on one process";
-    trial played(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
+    played_ranks played(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
     judge j{known_, where};
     played.give(data_);
     played.forward(j);
@@ -70,17 +71,22 @@ class verification {
     check_differences<T>(played, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
   }
 
-  /// Row i on one axis, and with itself and the next one on two.
-  void row(int i) {
-    if (is_halo(i)) return;
-    for (int const p : rank_counts(i)) run({{"rank", p}}, {i});
-    int next = (i + 1) % rows();
+  /// Row i on one axis; behind the last row, row i - rows with itself and the next one on two axes.
+  void trial(int i) {
+    int const row = i % rows();
+    if (is_halo(row)) return;
+    if (i < rows()) {
+      for (int const p : rank_counts(row)) run({{"rank", p}}, {row});
+      return;
+    }
+    int next = (row + 1) % rows();
     while (is_halo(next)) next = (next + 1) % rows();
-    run({{"first", 2}, {"second", 3}}, {i, i});
-    if (next != i) run({{"first", 2}, {"second", 3}}, {i, next});
+    run({{"first", 2}, {"second", 3}}, {row, row});
+    if (next != row) run({{"first", 2}, {"second", 3}}, {row, next});
   }
 
  private:
+  int rows() const { return spec_.rows.size(); }
   std::string name() const { return spec_.name.text; }
   bool is_halo(int i) const {
     return spec_.halo.dim >= 0 && spec_.rows[i].x.is_split_of(spec_.halo.dim);
@@ -99,7 +105,7 @@ class verification {
                               std::to_string(types::statistics) + ".");
     using form = step::backward_form;
     auto const demand = [&](step::action_kind kind, char const* pass, bool needed) {
-      if (needed && !trial::has(kind))
+      if (needed && !played_ranks::has(kind))
         throw error(name(),
                     std::string("its spec says in layer_spec::backward that it has the pass ") +
                         pass + ", and it has none.");
@@ -141,7 +147,7 @@ class verification {
     auto const lies = search::detail::assemble_choice(spec_, chosen, all_axes(t.axes()));
     if (!can_lie(lies)) return;
     where += " on " + to_string(t) + " ranks";
-    trial played(layer_, spec_, lies, ranks_of(t), where);
+    played_ranks played(layer_, spec_, lies, ranks_of(t), where);
     judge j{known_, where};
     played.give(data_);
     played.forward(j);
@@ -187,7 +193,8 @@ inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   m.broadcast(std::span<std::int32_t>(letters), root);
   std::string text;
   for (auto const letter : letters) text += static_cast<char>(letter);
-  throw error("nn::verify", text);
+  auto const end = text.find(": ");  // of the operation
+  throw error(text.substr(0, end), text.substr(end + 2));
 }
 
 }  // namespace detail
@@ -200,10 +207,10 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
             verify_options const& options = {}) {
   detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
   v.one_process(0, 1);
-  for (int i = 0; i < v.rows(); ++i) v.row(i);
+  for (int i = 0; i < v.trials(); ++i) v.trial(i);
 }
 
-/// The same, each rank of `m` with its share of the rows. Throws on every rank. Communicates: two small
+/// The same, each rank of `m` with its share of the trials. Throws on every rank. Communicates: two small
 /// collectives over the mesh, and the sentence if there is one.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
@@ -213,9 +220,9 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
   try {
     detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
     v.one_process(m.rank(), m.ranks());
-    for (int i = m.rank(); i < v.rows(); i += m.ranks()) {
+    for (int i = m.rank(); i < v.trials(); i += m.ranks()) {
       piece = 1 + i;
-      v.row(i);
+      v.trial(i);
     }
   } catch (error const& e) {
     mine = e.what();
