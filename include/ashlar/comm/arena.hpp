@@ -16,16 +16,19 @@
 // Free blocks, and what rounding adds to those in use, are poisoned for the address sanitizer; those given
 // back to a retired arena are not, since messages may arrive there.
 // One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
+// For trials of code that may write beyond its shards it hands out guarded blocks (guarded_blocks.hpp).
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
+#include <memory>
 #include <new>
 #include <unordered_map>
 #include <vector>
 
+#include <ashlar/comm/guarded_blocks.hpp>
 #include <ashlar/comm/shared/pages.hpp>
 #include <ashlar/config.hpp>
 #include <ashlar/support/size_class.hpp>
@@ -50,6 +53,7 @@ class arena {
   /// A block of at least `bytes`, aligned to `alignment`, whose contents are whatever they were. Zero
   /// bytes are a block, too. Communicates nothing. Throws std::bad_alloc where heap and region are full.
   void* allocate(std::size_t bytes) {
+    if (guarded_) return guarded_->allocate(bytes);
     std::size_t const size = size_class(bytes);
     void* const block = find(size);
     in_use_ += size;
@@ -62,6 +66,7 @@ class arena {
   /// Takes back a block of allocate(bytes), for the same `bytes`: the count finds its list. Communicates
   /// nothing; nobody may still read or write there.
   void release(void* block, std::size_t bytes) {
+    if (guarded_) return guarded_->release(block, bytes);
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
     auto& blocks = is_retired_ ? blocks_of_messages() : free_[size];
@@ -73,6 +78,11 @@ class arena {
   /// again or freed.
   void retire() { is_retired_ = true; }
   bool is_retired() const { return is_retired_; }
+
+  /// From now on every block has margins of so many bytes. Expects: no block is in use.
+  void guard(std::size_t margin) { guarded_ = std::make_unique<guarded_blocks>(margin); }
+  /// The guarded blocks, or null.
+  guarded_blocks const* guarded() const { return guarded_.get(); }
 
   /// Where `p` lies in the shared region, or -1.
   std::int64_t offset_in_region(void const* p) const {
@@ -199,6 +209,7 @@ class arena {
   std::size_t most_ = 0;  // ever in use
   std::size_t peak_ = 0;
   bool is_retired_ = false;
+  std::unique_ptr<guarded_blocks> guarded_;
 };
 
 }  // namespace ashlar

@@ -179,7 +179,6 @@ class basic_mesh {
   auto capture(Work const& work) const { return state_->back.capture(state_, work); }
 
   double communication_seconds() const { return state_->seconds; }
-
   /// The plan of a redistribution, from the cache.
   redistribution_plan plan(shape const& extents, int element_size, placement const& from,
                            placement const& to) const {
@@ -202,6 +201,7 @@ class basic_mesh {
  private:
   friend class communication_log;
   friend class no_communication;
+  friend class played_rank;
 
   /// The transport, which uses what the backend holds, goes first.
   struct state_with_backend {

@@ -35,6 +35,7 @@
 
 #include <ashlar/nn/call.hpp>
 #include <ashlar/nn/loss.hpp>
+#include <ashlar/step/check_rows.hpp>
 #include <ashlar/step/problem.hpp>
 
 namespace ashlar::nn {
@@ -91,12 +92,48 @@ constexpr int input_rank() {
   else return 2;
 }
 
+namespace detail {
+
+template <class Layer>
+constexpr auto parameter_ranks() {
+  if constexpr (requires { typename Layer::parameters; })
+    return std::type_identity<typename Layer::parameters>();
+  else return std::type_identity<ranks<>>();
+}
+
+/// Throws ashlar::error where a layer's spec for an input of extents `x` cannot be right: its rows, and
+/// what the layer's type says of parameters.
+template <class Layer>
+constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
+  using declared = typename decltype(parameter_ranks<Layer>())::type;
+  if (!(spec.x == x))
+    throw error(spec.name.text, "the spec says that its input is " + to_string(spec.x) +
+                                    ", but it was asked for one of " + to_string(x) + ".");
+  int const n = spec.parameters.size();
+  if (n > declared::count)
+    throw error(spec.name.text,
+                "the spec has " + std::to_string(n) +
+                    " parameters, but the layer's type declares " +
+                    std::to_string(declared::count) +
+                    ". Write using parameters = nn::ranks<...>, with the number of dims of each.");
+  for (int k = 0; k < n; ++k)
+    if (int const rank = spec.parameters[k].extents.rank(); rank != declared::of[k])
+      throw error(spec.name.text,
+                  std::string("parameter ") + spec.parameters[k].name.text + " is " +
+                      to_string(spec.parameters[k].extents) + ", but the layer's type declares " +
+                      std::to_string(declared::of[k]) + " dims for it in `parameters`.");
+  step::check_rows(spec);
+}
+
+}  // namespace detail
+
 /// Appends the part's elements to a problem; returns the extents of its output. What a problem begins
 /// with has data for x.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {
     auto const spec = layer.spec(x);
+    detail::check_spec<Layer>(spec, x);
     problem.add(problem.size() == 0 ? without_dx(spec) : spec);
     return spec.y;
   } else {

@@ -27,12 +27,6 @@ struct stream_counter {
 
 namespace detail {
 
-template <class Layer>
-constexpr auto parameter_ranks() {
-  if constexpr (requires { typename Layer::parameters; })
-    return std::type_identity<typename Layer::parameters>();
-  else return std::type_identity<ranks<>>();
-}
 template <class Layer, int XRank>
 constexpr auto statistic_ranks() {
   if constexpr (requires { typename Layer::template statistics<XRank>; })
@@ -76,18 +70,23 @@ class layer_node final : public element_node<typename At::processor_type> {
       "or write its passes with the processor's operations and say runs_on_devices "
       "(nn/layer.hpp).");
 
+  static constexpr bool has_forward() {
+    if constexpr (parts > 1) return requires(Layer const& layer, forward_type const& c) {
+        layer.template forward<parts - 1>(c);
+      };
+    else return requires(Layer const& layer, forward_type const& c) {
+        layer.forward(c);
+      };
+  }
   /// The last part of the forward pass, which makes y.
   static auto last_part(Layer const& layer, forward_type const& c) {
-    if constexpr (parts > 1) {
-      return detail::as_made(layer.template forward<parts - 1>(c));
-    } else {
-      static_assert(
-          requires { layer.forward(c); },
-          "nn: the passes of a layer are const functions of a call: forward(call) const and "
-          "backward(call) const, or its halves. What backward needs, forward returns as "
-          "nn::made(y, kept...): see nn/layer.hpp.");
-      return detail::as_made(layer.forward(c));
-    }
+    static_assert(
+        has_forward(),
+        "nn: the passes of a layer are const functions of a call: forward(call) const and "
+        "backward(call) const, or its halves. What backward needs, forward returns as "
+        "nn::made(y, kept...): see nn/layer.hpp.");
+    if constexpr (parts > 1) return detail::as_made(layer.template forward<parts - 1>(c));
+    else return detail::as_made(layer.forward(c));
   }
   using made_type = decltype(last_part(std::declval<Layer const&>(),
                                        std::declval<forward_type const&>()));
@@ -109,6 +108,10 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
 
   void compute(step::action const& a, execution<processor>& on) override {
+    static_assert(has_backward() || has_halves() || has_weight_gradient(),
+                  "nn: this layer has no backward pass that is a const function of a call: "
+                  "backward(call) const, or its halves input_gradient(call) const and "
+                  "weight_gradient(call) const (nn/layer.hpp).");
     switch (a.kind) {
       case step::action_kind::forward:
       case step::action_kind::recompute: return forward(a, on);
@@ -157,7 +160,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   }
   Layer const& layer() const { return layer_; }
 
- private:
+  // Which passes the layer has.
   static constexpr bool has_backward() {
     return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
   }
@@ -168,6 +171,7 @@ class layer_node final : public element_node<typename At::processor_type> {
     return requires(Layer const& layer, backward_type const& c) { layer.weight_gradient(c); };
   }
 
+ private:
   template <std::size_t... K>
   void make_parameters([[maybe_unused]] int element, stream_counter& streams,
                        std::index_sequence<K...>) {
@@ -176,6 +180,12 @@ class layer_node final : public element_node<typename At::processor_type> {
   template <std::size_t K>
   void make_parameter_at(int element, stream_counter& streams) {
     constexpr int k = static_cast<int>(K);
+    static_assert(
+        requires(Layer const& layer) {
+          { layer.initial(k) } -> std::convertible_to<initial_values>;
+        },
+        "nn: a layer with parameters says what they are before training: nn::initial_values "
+        "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
     if (k >= spec_.parameters.size()) return;
     auto const initial = layer_.initial(k);
     std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Memory in which code that reads or writes beyond its shards shows itself instead of spoiling what lies
+// beside them. Each block lies between two margins. Margins and new blocks are full of bytes 0xff: as
+// float or double that is not a number, as an integer it is -1. So a result that was made of what is
+// behind a shard, or that was never written, is not a number, and a margin that has changed was written.
+//
+// For trials (nn/verify.hpp); it is slow, and nothing is kept for the next allocation.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <map>
+#include <new>
+
+namespace ashlar {
+
+class guarded_blocks {
+ public:
+  static constexpr std::size_t alignment = 64;
+
+  /// Margins of at least `margin` bytes.
+  explicit guarded_blocks(std::size_t margin)
+      : margin_((margin + alignment - 1) / alignment * alignment) {}
+  guarded_blocks(guarded_blocks const&) = delete;
+  guarded_blocks& operator=(guarded_blocks const&) = delete;
+  ~guarded_blocks() {
+    for (auto const& [block, bytes] : blocks_) free(block);
+  }
+
+  void* allocate(std::size_t bytes) {
+    auto* const begin = static_cast<std::byte*>(
+        ::operator new (bytes + 2 * margin_, std::align_val_t{alignment}));
+    std::memset(begin, 0xff, bytes + 2 * margin_);
+    blocks_.emplace(begin + margin_, bytes);
+    return begin + margin_;
+  }
+  /// Takes back a block. One that is not from here stays where it is.
+  void release(void* block, std::size_t) {
+    auto const at = blocks_.find(static_cast<std::byte*>(block));
+    if (at == blocks_.end()) return;
+    intact_ = intact_ && is_intact(at->first, at->second);
+    free(at->first);
+    blocks_.erase(at);
+  }
+
+  /// Whether nobody has written beside a block that there is or was.
+  bool are_intact() const {
+    return intact_ && std::all_of(blocks_.begin(), blocks_.end(),
+                                  [this](auto const& b) { return is_intact(b.first, b.second); });
+  }
+
+ private:
+  bool is_intact(std::byte const* block, std::size_t bytes) const {
+    return is_full(block - margin_) && is_full(block + bytes);
+  }
+  bool is_full(std::byte const* margin) const {
+    return std::all_of(margin, margin + margin_, [](std::byte b) { return b == std::byte(0xff); });
+  }
+  void free(std::byte* block) const {
+    ::operator delete (block - margin_, std::align_val_t{alignment});
+  }
+
+  std::size_t margin_;
+  std::map<std::byte*, std::size_t> blocks_;
+  bool intact_ = true;
+};
+
+}  // namespace ashlar

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The gradients that the backward pass of a layer makes in one process, against differences of its forward
+// pass, for nn::verify. What is differentiated is the sum of y · dy, or the summed loss. Five points, h apart:
+// the error is about h^4 + ε / h.
+
+#include <ashlar/nn/judge.hpp>
+#include <ashlar/nn/played_layer.hpp>
+
+namespace ashlar::nn::detail {
+
+/// Takes what a forward pass makes, and judges nothing.
+struct objective {
+  whole_values const& dy;
+  double value = 0;
+  whole_values last{};
+
+  whole_values const& operator()(std::string const&, std::string const& what,
+                                 std::vector<host_tensor> const& shards, placement const&) {
+    last = {shards[0].extents(), shard_values(shards[0])};
+    if (what == "y")
+      for (std::size_t i = 0; i < last.values.size(); ++i) value += last.values[i] * dy.values[i];
+    return last;
+  }
+  void total(double sum) { value = sum; }
+};
+
+/// Compares dx and every parameter's gradient, as far as passes made them; of the elements this is
+/// share `part` of `parts`.
+template <class T, class Trial>
+void check_differences(Trial& played, step::layer_spec const& spec, trial_data data, truth& known,
+                       std::string const& where, int part, int parts, bool is_loss) {
+  constexpr bool exact = std::is_same_v<T, double>;
+  double const h = exact ? 1e-4 : 1e-2, tolerance = exact ? 1e-6 : 2e-2;
+  int turn = 0;
+  auto const compare_with = [&](std::string const& what, whole_values& moved) {
+    auto const found = known.known().find(what);
+    if (found == known.known().end()) return;
+    auto const& gradient = found->second;
+    double const scale = scale_of(gradient);
+    for (std::size_t i = 0; i < moved.values.size(); ++i) {
+      if (turn++ % parts != part) continue;
+      double const before = moved.values[i];
+      auto const at = [&](double offset) {
+        moved.values[i] = before + offset;
+        played.give(data);
+        objective o{data.dy};
+        played.forward(o);
+        return o.value;
+      };
+      double const slope = (at(-2 * h) - 8 * at(-h) + 8 * at(h) - at(2 * h)) / (12 * h);
+      moved.values[i] = before;
+      double const made = gradient.values[i];
+      if (is_near(made, slope, tolerance, scale)) continue;
+      std::string text = where + ": " + what + " is wrong: " + what +
+                         index_text(gradient.extents, static_cast<std::int64_t>(i)) + " is " +
+                         number_text(made) + ", differences of the forward pass say " +
+                         number_text(slope) + ".";
+      if (what != "dx" && is_near(made + held_before, slope, tolerance, scale))
+        text += " The pass must add to the gradient, not replace what the sum held.";
+      if (is_loss) text += " A loss has the gradient of its sum times call.scale().";
+      throw error("nn::verify", text);
+    }
+  };
+  compare_with("dx", data.x);
+  for (int k = 0; k < spec.parameters.size(); ++k)
+    compare_with(Trial::gradient_name(spec, k), data.parameters[static_cast<std::size_t>(k)]);
+}
+
+}  // namespace ashlar::nn::detail

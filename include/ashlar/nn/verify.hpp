@@ -1,0 +1,233 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Whether the rows of a layer's rule table say what its passes do, and whether its backward pass is that of
+// its forward pass:
+//
+//   nn::verify(my_layer(5), {4, 5});          in any program with an MPI environment, on one process
+//   nn::verify(my_layer(5), {4, 5}, mesh);    the ranks of a mesh share the work
+//
+// It throws one sentence that names the first row that is wrong, the tensor and what is wrong with it. What
+// it does, on small made-up values:
+//
+//   1  the spec alone            as nn::describe (step/check_rows.hpp), and the passes that it promises
+//   2  one process               the passes without any split; the gradients against five-point differences
+//                                of the forward pass; halves of a backward pass against the whole one
+//   3  every row, one axis       on 2 and 3 ranks, on as many as make every split uneven, and on more than a
+//                                split dim has elements: the passes on each rank's shards, and what they make
+//                                put together as the row says (trial_values.hpp) against step 2
+//   4  pairs of rows, two axes   on 2x3 ranks: each row with itself and with the next
+//
+// All ranks are played in this process (comm/played_rank.hpp): nothing travels. Rows of a halo, which do
+// not run yet, are left out. It is for tests: it takes milliseconds to seconds. Host only.
+
+#include <array>
+#include <cstdlib>
+
+#include <ashlar/nn/finite_differences.hpp>
+#include <ashlar/nn/judge.hpp>
+#include <ashlar/nn/trial_data.hpp>
+#include <ashlar/search/choices.hpp>
+
+namespace ashlar::nn {
+
+namespace detail {
+
+template <class Layer, class T, int XRank>
+class verification {
+  using played_ranks = played_layer<Layer, T, XRank>;
+
+ public:
+  verification(Layer const& layer, shape const& x, verify_options const& options)
+      : layer_(layer), spec_(layer.spec(x)), known_(std::is_same_v<T, double> ? 1e-9 : 1e-4) {
+    check_spec<Layer>(spec_, x);
+    check_type();
+    data_ = make_trial_data<Layer, T, XRank>(layer_, spec_, options);
+    std::int64_t most = spec_.x.elements() + spec_.y.elements();
+    for (auto const& p : spec_.parameters) most += p.extents.elements();
+    margin_ = static_cast<std::size_t>(most) * sizeof(double);
+  }
+
+  /// Each row, then each with its neighbours.
+  int trials() const { return 2 * rows(); }
+
+  /// The passes in one process; of the differences this is share `part` of `parts`.
+  void one_process(int part, int parts) {
+    step::layer_choice lies;
+    auto const whole = placement::all_broadcast(1);
+    lies.x = lies.y = lies.dy = lies.dx = whole;
+    lies.parameters.resize(spec_.parameters.size());
+    for (auto& p : lies.parameters) p = {whole, whole, whole};
+    lies.statistics.resize(spec_.statistics.size());
+    for (auto& s : lies.statistics) s = {whole, whole};
+    auto const where = name() + " on one process";
+    played_ranks played(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
+    judge j{known_, where};
+    played.give(data_);
+    played.forward(j);
+    played.backward(j);
+    check_differences<T>(played, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
+  }
+
+  /// Row i on one axis; behind the last row, row i - rows with itself and the next one on two axes.
+  void trial(int i) {
+    int const row = i % rows();
+    if (is_halo(row)) return;
+    if (i < rows()) {
+      for (int const p : rank_counts(row)) run({{"rank", p}}, {row});
+      return;
+    }
+    int next = (row + 1) % rows();
+    while (is_halo(next)) next = (next + 1) % rows();
+    run({{"first", 2}, {"second", 3}}, {row, row});
+    if (next != row) run({{"first", 2}, {"second", 3}}, {row, next});
+  }
+
+ private:
+  int rows() const { return spec_.rows.size(); }
+  std::string name() const { return spec_.name.text; }
+  bool is_halo(int i) const {
+    return spec_.halo.dim >= 0 && spec_.rows[i].x.is_split_of(spec_.halo.dim);
+  }
+
+  /// What the layer's type says must fit its spec.
+  void check_type() const {
+    using types = types_of<Layer, T, XRank, run_time_choice<>>;
+    if (types::y_rank != spec_.y.rank() && !loss_layer<Layer>)
+      throw error(name(), "its output has " + std::to_string(spec_.y.rank()) +
+                              " dims, but its type says " + std::to_string(types::y_rank) +
+                              " in y_rank.");
+    if (types::statistics != spec_.statistics.size())
+      throw error(name(), "the spec has " + std::to_string(spec_.statistics.size()) +
+                              " statistics, but the layer's type says " +
+                              std::to_string(types::statistics) + ".");
+    using form = step::backward_form;
+    auto const demand = [&](step::action_kind kind, char const* pass, bool needed) {
+      if (needed && !played_ranks::has(kind))
+        throw error(name(),
+                    std::string("its spec says in layer_spec::backward that it has the pass ") +
+                        pass + ", and it has none.");
+    };
+    auto const b = spec_.backward;
+    demand(step::action_kind::backward, "backward", b == form::whole || b == form::separable);
+    demand(step::action_kind::weight_gradient, "weight_gradient", b != form::whole);
+    demand(step::action_kind::input_gradient, "input_gradient", b == form::halves);
+  }
+
+  /// 2, 3, so many that every dim that the row splits is uneven, and so many that one has an empty shard.
+  std::vector<int> rank_counts(int i) const {
+    std::vector<int> counts{2, 3};
+    std::int64_t least = 0;
+    auto const look_at = [&](axis_placement const& role, shape const& extents) {
+      if (!role.is_split()) return;
+      std::int64_t const n = extents[role.dim];
+      int uneven = 2;
+      while (n % uneven == 0 && uneven < 8) ++uneven;
+      counts.push_back(uneven);
+      least = least == 0 ? n : std::min(least, n);
+    };
+    auto const& row = spec_.rows[i];
+    look_at(row.x, spec_.x);
+    look_at(row.y, spec_.y);
+    for (int k = 0; k < row.use.size(); ++k) look_at(row.use[k], spec_.parameters[k].extents);
+    if (least > 0 && least < 8) counts.push_back(static_cast<int>(least) + 1);
+    std::sort(counts.begin(), counts.end());
+    counts.erase(std::unique(counts.begin(), counts.end()), counts.end());
+    return counts;
+  }
+
+  void run(topology const& t, std::vector<int> const& rows) {
+    search::detail::axis_rows chosen;
+    std::string where = name() + ", " + step::row_text(spec_, rows[0]);
+    for (int const i : rows) chosen.push_back(i);
+    if (rows.size() > 1)
+      where += " along one axis and " + step::row_text(spec_, rows[1]) + " along another";
+    auto const lies = search::detail::assemble_choice(spec_, chosen, all_axes(t.axes()));
+    if (!can_lie(lies)) return;
+    where += " on " + to_string(t) + " ranks";
+    played_ranks played(layer_, spec_, lies, ranks_of(t), where);
+    judge j{known_, where};
+    played.give(data_);
+    played.forward(j);
+    played.backward(j);
+  }
+
+  /// Whether no tensor would be summed along one axis and maximized along another.
+  bool can_lie(step::layer_choice const& c) const {
+    auto const valid = [](placement const& p) { return check(p, max_rank, p.axes()) == nullptr; };
+    bool all = valid(c.x) && valid(c.y) && valid(c.dy) && valid(c.dx);
+    for (auto const& p : c.parameters) all = all && valid(p.use) && valid(p.grad);
+    for (auto const& s : c.statistics) all = all && valid(s.from) && valid(s.to);
+    return all;
+  }
+
+  std::vector<mesh> const& ranks_of(topology const& t) {
+    auto& ranks = meshes_[to_string(t)];
+    for (int r = static_cast<int>(ranks.size()); r < t.ranks(); ++r)
+      ranks.push_back(played_rank::make(MPI_COMM_SELF, t, r, margin_));
+    return ranks;
+  }
+
+  Layer layer_;
+  step::layer_spec spec_;
+  truth known_;
+  trial_data data_;
+  std::size_t margin_ = 0;
+  std::map<std::string, std::vector<mesh>> meshes_;
+};
+
+/// Throws on every rank of the mesh what the first piece of work threw on any, in the order of their
+/// numbers. `mine` is empty if nothing was thrown here. Collective over the mesh.
+inline void throw_first(mesh const& m, int piece, std::string const& mine) {
+  constexpr std::int64_t none = std::int64_t(1) << 60;
+  std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();
+  m.all_reduce(std::span<std::int64_t>(&first, 1), reduction::min);
+  if (first == none) return;
+  int const root = static_cast<int>(first % m.ranks());
+  std::int64_t length = static_cast<std::int64_t>(mine.size());
+  m.broadcast(std::span<std::int64_t>(&length, 1), root);
+  std::vector<std::int32_t> letters(mine.begin(), mine.end());
+  letters.resize(static_cast<std::size_t>(length));
+  m.broadcast(std::span<std::int32_t>(letters), root);
+  std::string text;
+  for (auto const letter : letters) text += static_cast<char>(letter);
+  auto const end = text.find(": ");  // of the operation
+  throw error(text.substr(0, end), text.substr(end + 2));
+}
+
+}  // namespace detail
+
+/// Tries every row of a layer's rules on an input of these extents (small ones, so that splits are
+/// uneven and it is quick), in elements of type T (double or float).
+/// Communicates nothing. Throws ashlar::error at the first row or pass that is wrong.
+template <class T = double, class Layer, int XRank>
+void verify(Layer const& layer, std::int64_t const (&x)[XRank],
+            verify_options const& options = {}) {
+  detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
+  v.one_process(0, 1);
+  for (int i = 0; i < v.trials(); ++i) v.trial(i);
+}
+
+/// The same, each rank of `m` with its share of the trials. Throws on every rank. Communicates: two small
+/// collectives over the mesh, and the sentence if there is one.
+template <class T = double, class Layer, int XRank>
+void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
+            verify_options const& options = {}) {
+  int piece = 0;
+  std::string mine;
+  try {
+    detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
+    v.one_process(m.rank(), m.ranks());
+    for (int i = m.rank(); i < v.trials(); i += m.ranks()) {
+      piece = 1 + i;
+      v.trial(i);
+    }
+  } catch (error const& e) {
+    mine = e.what();
+  }
+  detail::throw_first(m, piece, mine);
+}
+
+}  // namespace ashlar::nn

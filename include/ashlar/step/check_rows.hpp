@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Refuses the rows of a layer's rule table that cannot be right, as far as the spec alone shows it:
+//
+//   no row at all
+//   a split of a dim that the tensor does not have
+//   a number of uses or gradients that is not the number of parameters, or likewise of statistics
+//
+// Whether the arithmetic does what a row says only running it shows: nn::verify (nn/verify.hpp).
+
+#include <string>
+
+#include <ashlar/placement/text.hpp>
+#include <ashlar/step/layer_spec.hpp>
+
+namespace ashlar::search::inline step {
+
+/// "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B, its gradient P)", by the position in the table.
+inline std::string row_text(layer_spec const& spec, int number) {
+  auto const& row = spec.rows[number];
+  std::string text = "rows[" + std::to_string(number) + "] (x " + to_string(row.x) + ", y " +
+                     to_string(row.y) + ", dy " + to_string(row.dy) + ", dx " + to_string(row.dx);
+  for (int k = 0; k < row.use.size() && k < spec.parameters.size(); ++k)
+    text += std::string(", ") + spec.parameters[k].name.text + " " + to_string(row.use[k]);
+  for (int k = 0; k < row.grad.size() && k < spec.parameters.size(); ++k)
+    text += std::string(", gradient of ") + spec.parameters[k].name.text + " " +
+            to_string(row.grad[k]);
+  for (int k = 0; k < row.stat.size(); ++k)
+    text += ", statistic " + std::to_string(k) + " from " + to_string(row.stat[k].from) + " to " +
+            to_string(row.stat[k].to);
+  return text + ")";
+}
+
+namespace step_detail {
+
+inline error wrong_row(layer_spec const& spec, int number, std::string const& what) {
+  return error(spec.name.text, row_text(spec, number) + " " + what);
+}
+
+constexpr void check_role(layer_spec const& spec, int number, axis_placement const& role,
+                          char const* tensor, int index, int rank) {
+  if (role.is_split() && (role.dim < 0 || role.dim >= rank))
+    throw wrong_row(spec, number,
+                    "splits dim " + std::to_string(role.dim) + " of " + tensor +
+                        (index < 0 ? "" : " " + std::to_string(index)) + ", which has " +
+                        std::to_string(rank) + (rank == 1 ? " dim" : " dims") +
+                        ". Dims count from 0.");
+}
+
+constexpr void check_count(layer_spec const& spec, int number, int have, int want,
+                           char const* entries, char const* things) {
+  if (have != want)
+    throw wrong_row(spec, number,
+                    "has " + std::to_string(have) + " " + entries + " but the layer has " +
+                        std::to_string(want) + " " + things + ". A row has one entry for each.");
+}
+
+}  // namespace step_detail
+
+/// Throws ashlar::error, naming the layer and the row, at the first row that cannot be right.
+constexpr void check_rows(layer_spec const& spec) {
+  if (spec.rows.size() == 0)
+    throw error(spec.name.text,
+                "the spec has no rows, so no plan can place the layer. The least is "
+                "the row that is broadcast everywhere.");
+  int const parameters = spec.parameters.size(), statistics = spec.statistics.size();
+  for (int i = 0; i < spec.rows.size(); ++i) {
+    auto const& row = spec.rows[i];
+    auto const role = [&](axis_placement const& r, char const* tensor, int index, int rank) {
+      step_detail::check_role(spec, i, r, tensor, index, rank);
+    };
+    role(row.x, "x", -1, spec.x.rank());
+    role(row.dx, "dx", -1, spec.x.rank());
+    role(row.y, "y", -1, spec.y.rank());
+    role(row.dy, "dy", -1, spec.y.rank());
+    step_detail::check_count(spec, i, row.use.size(), parameters, "uses", "parameters");
+    step_detail::check_count(spec, i, row.grad.size(), parameters, "gradients", "parameters");
+    step_detail::check_count(spec, i, row.stat.size(), statistics, "moves", "statistics");
+    for (int k = 0; k < parameters; ++k) {
+      int const rank = spec.parameters[k].extents.rank();
+      role(row.use[k], "parameter", k, rank);
+      role(row.grad[k], "the gradient of parameter", k, rank);
+    }
+    for (int k = 0; k < statistics; ++k) {
+      role(row.stat[k].from, "statistic", k, spec.statistics[k].rank());
+      role(row.stat[k].to, "statistic", k, spec.statistics[k].rank());
+    }
+  }
+}
+
+}  // namespace ashlar::search::inline step

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Guarded blocks: what is read of them before it is written, or beside them, is not a number, and what is
+// written beside them is noticed while the block is there and after it has gone.
+
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/comm/arena.hpp>
+
+namespace ashlar_test {
+
+TEST_CASE("guarded blocks are full of what is no number, and so is what lies beside them") {
+  ashlar::arena memory;
+  memory.guard(100);
+  auto* const block = static_cast<double*>(memory.allocate(3 * sizeof(double)));
+  for (int i = -12; i < 3 + 12; ++i) CHECK(std::isnan(block[i]));
+  auto* const ids = static_cast<int*>(memory.allocate(0));
+  CHECK(ids[0] == -1);
+  memory.release(ids, 0);
+  for (int i = 0; i < 3; ++i) block[i] = 1;
+  CHECK(memory.guarded()->are_intact());
+  memory.release(block, 3 * sizeof(double));
+  CHECK(memory.guarded()->are_intact());
+}
+
+TEST_CASE("a write beside a guarded block is noticed, also when the block has gone") {
+  for (int const place : {-1, 5}) {
+    ashlar::arena memory;
+    memory.guard(64);
+    auto* const block = static_cast<float*>(memory.allocate(5 * sizeof(float)));
+    block[place] = 0;
+    CHECK_FALSE(memory.guarded()->are_intact());
+    memory.release(block, 5 * sizeof(float));
+    CHECK_FALSE(memory.guarded()->are_intact());
+  }
+}
+
+}  // namespace ashlar_test
