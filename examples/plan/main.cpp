@@ -18,9 +18,12 @@
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
-#include <ashlar/search/search_on_mesh.hpp>
 #include <ashlar/search/pareto.hpp>
 #include <ashlar/search/pinned.hpp>
+#include <ashlar/search/search_on_mesh.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/text.hpp>
 
 #include "models.hpp"
 #include "options.hpp"
@@ -110,6 +113,12 @@ void run(example::options const& o) {
   std::fflush(stdout);
   t.compare(found.plan);
   std::fflush(stdout);
+  if (o.program) {
+    auto few = t.problem;  // of many micro-batches the first two say it all
+    few.micro_batches = std::min(few.micro_batches, 2);
+    auto const serial = search::build(few, found.plan, t.machine);
+    std::cout << '\n' << search::print(few, search::overlapped(serial, t.machine).made, t.machine);
+  }
   if (!o.diff.empty())
     std::cout << "\na: the plan that was found; b: " << o.diff << "\n"
               << search::diff(t.problem, found.plan, t.other(), t.machine);

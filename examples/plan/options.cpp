@@ -110,6 +110,8 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
 
   char const* const what = "What comes out";
   app.add_flag("--explain", o.explain, "every placement and collective")->group(what);
+  app.add_flag("--program", o.program, "the actions of a step, in order, with their times")
+      ->group(what);
   app.add_option("--diff", o.diff, "compare with a plan file, or with data or tensor")->group(what);
   app.add_option("--pareto", o.pareto, "what memory buys: so many limits are searched")
       ->check(CLI::Range(2, 1000))

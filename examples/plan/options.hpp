@@ -31,7 +31,7 @@ struct options {
   std::vector<std::string> pins;
 
   std::string out, html, header, name = "plan", diff;
-  bool explain = false, quiet = false;
+  bool explain = false, program = false, quiet = false;
   int pareto = 0;
 };
 

@@ -5,7 +5,7 @@
 
 // A plan as one HTML page that needs nothing else: what explain says, drawn. The mesh with a colour
 // per rank; every layer with its tensors cut into shards in their owners' colours; the collectives
-// between and in the layers with their bytes and seconds; where a step's time goes; repeated blocks
+// between and in the layers with their bytes and seconds; a step as a time chart; repeated blocks
 // once. Given a time-memory front of more than one plan, that too.
 
 #include <string>
@@ -13,6 +13,7 @@
 #include <ashlar/io/page/front_svg.hpp>
 #include <ashlar/io/page/layers.hpp>
 #include <ashlar/io/page/mesh_svg.hpp>
+#include <ashlar/io/page/program_svg.hpp>
 #include <ashlar/support/whole_file.hpp>
 
 namespace ashlar::io {
@@ -104,6 +105,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
   if (front.plans.size() > 1)
     text += "<h2>What memory buys</h2>\n<div class='card two'>" + front_svg(front) +
             front_table(front) + "</div>\n";
+  text += program_section(net, chosen, m);
   return text + layers_section(net, chosen, parts, m) + "</body></html>\n";
 }
 

@@ -22,7 +22,8 @@
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/work.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 enum class action_kind : signed char {
   forward,
@@ -114,4 +115,5 @@ struct action {
   friend constexpr bool operator==(action const&, action const&) = default;
 };
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -24,7 +24,8 @@
 #include <ashlar/step/release.hpp>
 #include <ashlar/step/visit.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 namespace step_detail {
 
@@ -314,4 +315,5 @@ constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen
   return step_detail::program_builder<N>(net, chosen, m).build();
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -28,7 +28,8 @@
 #include <ashlar/step/release.hpp>
 #include <ashlar/step/transfer.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 namespace step_detail {
 
@@ -230,4 +231,5 @@ inline void require_right(program const& p, std::int64_t limit = 0) {
     throw std::logic_error("program: " + to_string(found, p));
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

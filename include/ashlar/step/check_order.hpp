@@ -19,7 +19,8 @@
 
 #include <ashlar/step/check.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// The first wrong action among some programs, and whose it is.
 struct order_fault {
@@ -176,4 +177,5 @@ constexpr order_fault check_order(std::span<program const> programs) {
   return step_detail::order_run(programs).run();
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

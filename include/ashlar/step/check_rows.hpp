@@ -16,7 +16,8 @@
 #include <ashlar/placement/text.hpp>
 #include <ashlar/step/layer_spec.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B, its gradient P)", by the position in the table.
 inline std::string row_text(layer_spec const& spec, int number) {
@@ -91,4 +92,5 @@ constexpr void check_rows(layer_spec const& spec) {
   }
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

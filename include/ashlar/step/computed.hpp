@@ -11,7 +11,9 @@
 
 #include <ashlar/step/action.hpp>
 
-namespace ashlar::search::inline step::step_detail {
+namespace ashlar::search {
+inline namespace step {
+namespace step_detail {
 
 struct computed {
   struct passed {
@@ -45,4 +47,6 @@ struct computed {
   }
 };
 
-}  // namespace ashlar::search::inline step::step_detail
+}  // namespace step_detail
+}  // namespace step
+}  // namespace ashlar::search

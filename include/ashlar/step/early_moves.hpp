@@ -17,7 +17,8 @@
 
 #include <ashlar/step/pass.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 namespace step_detail {
 
@@ -128,4 +129,5 @@ constexpr pass_result early_moves(program const& p, std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_moves_pass(p).run(), limit);
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

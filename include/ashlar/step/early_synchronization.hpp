@@ -16,7 +16,8 @@
 
 #include <ashlar/step/pass.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 namespace step_detail {
 
@@ -107,4 +108,5 @@ constexpr pass_result early_synchronization(program const& p, std::int64_t bucke
                                   limit);
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

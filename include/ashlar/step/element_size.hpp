@@ -16,7 +16,8 @@
 
 #include <ashlar/step/problem.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
@@ -37,4 +38,5 @@ constexpr int stored_size(basic_problem<N> const& net) {
   return (2 + net.optimizer_states) * net.accumulation_size + copy;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

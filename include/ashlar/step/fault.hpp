@@ -10,7 +10,8 @@
 
 #include <ashlar/step/program.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// The first wrong action of a program. `action` is the number of actions if something is missing at
 /// the end of the step, and -1 if nothing is wrong.
@@ -43,4 +44,5 @@ inline std::string to_string(fault const& f, program const& p) {
   return text;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -24,7 +24,8 @@
 #include <ashlar/machine/link.hpp>
 #include <ashlar/step/work.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// What the busiest rank receives per micro-batch.
 struct halo_traffic {
@@ -148,4 +149,5 @@ constexpr halo_cost halo_seconds(layer_spec const& spec, layer_choice const& c, 
           seconds(between, load.backward, element_size)};
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

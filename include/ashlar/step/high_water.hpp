@@ -22,7 +22,8 @@
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/program.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// What a slice of a program does to the memory, in bytes.
 struct memory_change {
@@ -101,4 +102,5 @@ constexpr high_water_mark high_water(program const& p) {
   return mark;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

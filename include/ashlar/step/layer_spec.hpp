@@ -13,7 +13,8 @@
 #include <ashlar/signature/training_row.hpp>
 #include <ashlar/step/names.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// A short name that is a value in constant expressions.
 struct label {
@@ -90,4 +91,5 @@ constexpr layer_spec without_dx(layer_spec spec) {
   return spec;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

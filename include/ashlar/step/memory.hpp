@@ -35,7 +35,8 @@
 #include <ashlar/step/halo.hpp>
 #include <ashlar/step/work.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 struct element_memory {
   std::int64_t kept = 0;      ///< bytes, for the whole step
@@ -203,4 +204,5 @@ constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N
   return kept + gathered;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

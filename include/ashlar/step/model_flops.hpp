@@ -17,7 +17,8 @@
 
 #include <ashlar/step/problem.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// Of one step, all micro-batches and all ranks together.
 template <int N>
@@ -31,4 +32,5 @@ constexpr double model_flops(basic_problem<N> const& net) {
   return flops * net.micro_batches;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

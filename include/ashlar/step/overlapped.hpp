@@ -20,7 +20,8 @@
 #include <ashlar/step/prefetch.hpp>
 #include <ashlar/step/timeline.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 struct overlap_options {
   std::int64_t limit = 0;  ///< bytes of a rank, 0 for none
@@ -126,4 +127,5 @@ constexpr overlap_result overlapped(program const& p, machine const& m,
   return result;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

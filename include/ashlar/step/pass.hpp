@@ -15,7 +15,8 @@
 #include <ashlar/step/release.hpp>
 #include <ashlar/step/transfer.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// What a pass made. `applied`: whether the program is another one; else `reason` says why not.
 struct pass_result {
@@ -75,4 +76,5 @@ constexpr pass_result finish_pass(program const& before, program changed, std::i
 
 }  // namespace step_detail
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

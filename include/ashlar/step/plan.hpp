@@ -10,7 +10,8 @@
 
 #include <ashlar/step/problem.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 struct placement_move {
   placement from;
@@ -101,4 +102,5 @@ constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   return h;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

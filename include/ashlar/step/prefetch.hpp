@@ -17,7 +17,8 @@
 
 #include <ashlar/step/pass.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 enum class gathered : signed char { each_pass, once_a_micro_batch, once_a_step };
 
@@ -141,4 +142,5 @@ constexpr pass_result prefetch(program const& p, prefetch_options const& options
   return most;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -31,7 +31,8 @@
 #include <ashlar/step/layer_spec.hpp>
 #include <ashlar/step/sequence.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 enum class element_kind : signed char { layer, residual_begin, residual_end };
 
@@ -153,4 +154,5 @@ problem any_length(basic_problem<N> const& fixed) {
   return net;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

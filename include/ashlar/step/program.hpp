@@ -14,7 +14,8 @@
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/step/action.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// One redistribution of a program, between its begin_move and its end_move.
 struct program_move {
@@ -52,4 +53,5 @@ struct program {
   friend constexpr bool operator==(program const&, program const&) = default;
 };
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

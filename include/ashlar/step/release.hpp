@@ -13,7 +13,8 @@
 
 #include <ashlar/step/program.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// Whether a program releases such a value.
 constexpr bool is_released(value const& v) { return !v.lasts() && v.kind != value_kind::gradient; }
@@ -54,4 +55,5 @@ constexpr program with_releases(program const& from) {
   return made;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -26,7 +26,8 @@
 #include <ashlar/step/plan.hpp>
 #include <ashlar/step/visit.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
 struct scheduled_move {
@@ -106,4 +107,5 @@ constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
   return moves;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

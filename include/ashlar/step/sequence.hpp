@@ -12,7 +12,8 @@
 #include <ashlar/step/names.hpp>
 #include <ashlar/support/inplace_vector.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 inline constexpr int dynamic_size = -1;
 
@@ -25,4 +26,5 @@ constexpr int length(Sequence const& s) {
   return static_cast<int>(s.size());
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -13,7 +13,8 @@
 
 #include <ashlar/step/transfer.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 struct serial_time {
   double work = 0;           ///< seconds
@@ -40,4 +41,5 @@ constexpr serial_time serial_seconds(program const& p, machine const& m) {
   return time;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

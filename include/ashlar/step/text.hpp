@@ -28,7 +28,8 @@
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/timeline.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 struct print_options {
   int most_actions = 200;  ///< the others, in the middle, are left out; 0: none are
@@ -186,4 +187,5 @@ program_text print(basic_problem<N> const& net, program const& p, machine const&
   return {text};
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

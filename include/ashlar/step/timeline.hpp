@@ -23,7 +23,8 @@
 
 #include <ashlar/step/serial_seconds.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 struct time_span {
   double start = 0, end = 0;  ///< seconds from the beginning of the step
@@ -177,4 +178,5 @@ constexpr timeline timeline_of(program const& p, machine const& m) {
   return step_detail::timeline_fold(p, m).run();
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

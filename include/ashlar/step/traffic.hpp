@@ -9,7 +9,8 @@
 
 #include <ashlar/step/transfer.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// The transfers of a step by kind.
 struct collective_totals {
@@ -92,4 +93,5 @@ constexpr std::vector<element_totals> element_table(program const& p) {
   return table;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -14,7 +14,8 @@
 
 #include <ashlar/step/program.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 /// Whether steps of this kind can travel together: each member has one part of each tensor in them, and
 /// several tensors' parts make one (tensor/bucket_run.hpp).
@@ -91,4 +92,5 @@ constexpr double transfer_seconds(program const& p, departure const& d, int k, m
   return seconds(m, p.mesh, s.axes, s.kind, load, path->element_size);
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

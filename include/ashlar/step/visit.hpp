@@ -25,7 +25,8 @@
 #include <ashlar/step/plan.hpp>
 #include <ashlar/step/work.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 namespace step_detail {
 
@@ -150,4 +151,5 @@ constexpr void for_each_crossing(forward_runs runs, F f) {
   f(phase::backward);
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

@@ -19,7 +19,8 @@
 #include <ashlar/machine/gemm.hpp>
 #include <ashlar/step/plan.hpp>
 
-namespace ashlar::search::inline step {
+namespace ashlar::search {
+inline namespace step {
 
 namespace step_detail {
 
@@ -122,4 +123,5 @@ constexpr double work_seconds(work_amount const& work, machine const& m, int ele
          by.fraction;
 }
 
-}  // namespace ashlar::search::inline step
+}  // namespace step
+}  // namespace ashlar::search

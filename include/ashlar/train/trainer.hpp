@@ -17,6 +17,7 @@
 // The sums are made where the tensors are and read once a step: the one time that the host waits for a
 // device. What a step leaves there to be done, its updates, is in the next one's seconds.
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <functional>
@@ -67,10 +68,7 @@ class trainer {
  public:
   trainer(Model& model, Optimizer const& optimizer, trainer_options options = {})
       : model_(&model), state_(optimizer), options_(std::move(options)),
-        program_(std::make_unique<step::program>(
-            options_.overlap == overlap::none
-                ? model.program()
-                : step::overlapped(model.program(), model.mesh().machine()).made)),
+        program_(std::make_unique<step::program>(program_of(model, options_.overlap))),
         walker_(model.make_executor(*program_)) {
     std::int64_t parameters = 0;
     model.for_each_parameter([&](auto&) { ++parameters; });
@@ -156,6 +154,18 @@ class trainer {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
+  /// The program of a step. What overlaps holds no more memory than the machine has, or than the serial
+  /// program holds.
+  static step::program program_of(Model const& model, train::overlap wanted) {
+    auto serial = model.program();
+    if (wanted == overlap::none) return serial;
+    auto const& m = model.mesh().machine();
+    step::overlap_options how;
+    if (m.memory > 0)
+      how.limit = std::max(static_cast<std::int64_t>(m.memory), step::high_water(serial).peak);
+    return step::overlapped(serial, m, how).made;
+  }
+
   /// Gradients and totals of a step.
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
