@@ -296,6 +296,10 @@ TEST_CASE("what the spec alone shows, both describe and verify refuse") {
       "gain: rows[2] (x S(1), y S(1), dy S(1), dx S(1), gain S(0), gradient of gain S(0), "
       "statistic 0 from P(max) to S(-1)) splits dim -1 of statistic 0, which has 1 dim. Dims count "
       "from 0.");
+  both(
+      [](auto& s) { s.rows[0].dx = partial(ashlar::reduction::max); },
+      "gain: rows[0] (x B, y B, dy B, dx P(max), gain B, gradient of gain B, statistic 0 from B to "
+      "B) has dx as P(max), but gradients add up: write partial(), split(dim, 0) or broadcast().");
   both([](auto& s) { s.rows = {}; },
        "gain: the spec has no rows, so no plan can place the layer. The least is the row that is "
        "broadcast everywhere.");

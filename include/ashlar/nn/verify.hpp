@@ -17,7 +17,7 @@
 //                                of the forward pass; halves of a backward pass against the whole one
 //   3  every row, one axis       on 2 and 3 ranks, on as many as make every split uneven, and on more than a
 //                                split dim has elements: the passes on each rank's shards, and what they make
-//                                put together as the row says (trial_values.hpp) against step 2
+//                                put together as the row says (trial/values.hpp) against step 2
 //   4  pairs of rows, two axes   on 2x3 ranks: each row with itself and with the next
 //
 // All ranks are played in this process (comm/played_rank.hpp): nothing travels. Rows of a halo, which do
@@ -26,9 +26,9 @@
 #include <array>
 #include <cstdlib>
 
-#include <ashlar/nn/finite_differences.hpp>
-#include <ashlar/nn/judge.hpp>
-#include <ashlar/nn/trial_data.hpp>
+#include <ashlar/nn/trial/data.hpp>
+#include <ashlar/nn/trial/finite_differences.hpp>
+#include <ashlar/nn/trial/judge.hpp>
 #include <ashlar/search/choices.hpp>
 
 namespace ashlar::nn {

@@ -7,6 +7,8 @@
 //
 //   no row at all
 //   a split of a dim that the tensor does not have
+//   a gradient that is a maximum or minimum over the ranks: gradients add up, and sums of maxima do not
+//   commute
 //   a number of uses or gradients that is not the number of parameters, or likewise of statistics
 //
 // Whether the arithmetic does what a row says only running it shows: nn::verify (nn/verify.hpp).
@@ -51,6 +53,14 @@ constexpr void check_role(layer_spec const& spec, int number, axis_placement con
                         ". Dims count from 0.");
 }
 
+constexpr void check_gradient(layer_spec const& spec, int number, axis_placement const& role,
+                              char const* tensor) {
+  if (role.is_partial() && role.op != reduction::sum)
+    throw wrong_row(spec, number,
+                    std::string("has ") + tensor + " as " + to_string(role) +
+                        ", but gradients add up: write partial(), split(dim, 0) or broadcast().");
+}
+
 constexpr void check_count(layer_spec const& spec, int number, int have, int want,
                            char const* entries, char const* things) {
   if (have != want)
@@ -77,6 +87,8 @@ constexpr void check_rows(layer_spec const& spec) {
     role(row.dx, "dx", -1, spec.x.rank());
     role(row.y, "y", -1, spec.y.rank());
     role(row.dy, "dy", -1, spec.y.rank());
+    step_detail::check_gradient(spec, i, row.dy, "dy");
+    step_detail::check_gradient(spec, i, row.dx, "dx");
     step_detail::check_count(spec, i, row.use.size(), parameters, "uses", "parameters");
     step_detail::check_count(spec, i, row.grad.size(), parameters, "gradients", "parameters");
     step_detail::check_count(spec, i, row.stat.size(), statistics, "moves", "statistics");
@@ -84,6 +96,7 @@ constexpr void check_rows(layer_spec const& spec) {
       int const rank = spec.parameters[k].extents.rank();
       role(row.use[k], "parameter", k, rank);
       role(row.grad[k], "the gradient of parameter", k, rank);
+      step_detail::check_gradient(spec, i, row.grad[k], "the gradient of a parameter");
     }
     for (int k = 0; k < statistics; ++k) {
       role(row.stat[k].from, "statistic", k, spec.statistics[k].rank());

@@ -7,8 +7,8 @@
 // pass, for nn::verify. What is differentiated is the sum of y · dy, or the summed loss. Five points, h apart:
 // the error is about h^4 + ε / h.
 
-#include <ashlar/nn/judge.hpp>
-#include <ashlar/nn/played_layer.hpp>
+#include <ashlar/nn/trial/judge.hpp>
+#include <ashlar/nn/trial/played_layer.hpp>
 
 namespace ashlar::nn::detail {
 

@@ -9,7 +9,7 @@
 
 #include <sstream>
 
-#include <ashlar/nn/trial_values.hpp>
+#include <ashlar/nn/trial/values.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/support/error.hpp>
 

@@ -19,7 +19,7 @@
 
 #include <ashlar/comm/played_rank.hpp>
 #include <ashlar/nn/node.hpp>
-#include <ashlar/nn/trial_values.hpp>
+#include <ashlar/nn/trial/values.hpp>
 
 namespace ashlar::nn::detail {
 
