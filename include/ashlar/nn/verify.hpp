@@ -35,6 +35,14 @@ namespace ashlar::nn {
 
 namespace detail {
 
+template <class Layer>
+constexpr void require_layer() {
+  static_assert(
+      blueprint<Layer>,
+      "nn::verify: this is no single layer, which has spec(shape) const. Verify the layers of "
+      "a chain, repeat or residual one by one.");
+}
+
 template <class Layer, class T, int XRank>
 class verification {
   using played_ranks = played_layer<Layer, T, XRank>;
@@ -205,6 +213,7 @@ inline void throw_first(mesh const& m, int piece, std::string const& mine) {
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank],
             verify_options const& options = {}) {
+  detail::require_layer<Layer>();
   detail::verification<Layer, T, XRank> v(layer, ashlar::detail::shape_of(x), options);
   v.one_process(0, 1);
   for (int i = 0; i < v.trials(); ++i) v.trial(i);
@@ -215,6 +224,7 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {
+  detail::require_layer<Layer>();
   int piece = 0;
   std::string mine;
   try {
