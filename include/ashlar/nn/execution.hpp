@@ -6,9 +6,11 @@
 // What an executor and the elements of a placed net say to each other.
 //
 //   slot             where one value of the program is while it is alive
-//   execution        the slots, and what the actions of a run are told besides
+//   execution        the slots, and what an action is told besides
+//   step_input       where the data of micro-batches come from
 //   element_node     an element: computes its actions on the slots, owns its parameters
 
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -42,6 +44,15 @@ struct execution {
   void set(int value, any_tensor<Processor> made) {
     slots[static_cast<std::size_t>(value)].tensor = std::move(made);
   }
+};
+
+/// Where the data of micro-batches come from, and what its passes are told.
+template <class Processor>
+struct step_input {
+  std::function<any_tensor<Processor>(int micro_batch)> data, targets;
+  std::function<nn::pass(int micro_batch)> pass;
+  double scale = 1;         ///< of the gradients
+  double* total = nullptr;  ///< where this rank's share of the summed loss is added
 };
 
 /// An element of a plan, placed.

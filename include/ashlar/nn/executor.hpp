@@ -31,15 +31,6 @@
 
 namespace ashlar::nn {
 
-/// Where the data of micro-batches come from, and what its passes are told.
-template <class Processor>
-struct step_input {
-  std::function<any_tensor<Processor>(int micro_batch)> data, targets;
-  std::function<nn::pass(int micro_batch)> pass;
-  double scale = 1;         ///< of the gradients
-  double* total = nullptr;  ///< where this rank's share of the summed loss is added
-};
-
 template <class Processor>
 class executor {
   using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
