@@ -6,15 +6,11 @@
 // A layer as an element of a placed net: hands the values of the program's slots to the passes of the layer
 // and puts what they make back. It owns the layer's parameters. Two elements of the same layer, ranks and
 // choice have one type, so that a repeat is compiled once.
-//
-//   layer_node       a layer
-//   branch_node      an end of a residual: the sum of both branches, or of their gradients
 
 #include <string>
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/layer.hpp>
-#include <ashlar/tensor/elementwise.hpp>
 
 namespace ashlar::nn {
 
@@ -269,30 +265,6 @@ class layer_node final : public element_node<typename At::processor_type> {
   At at_;
   std::uint64_t stream_ = 0;
   mutable typename types::parameter_tuple parameters_;
-};
-
-/// An end of a residual: y = skipped + x forward at its end, dx = skipped + dy backward at its begin.
-template <class T, int Rank, class At>
-class branch_node final : public element_node<typename At::processor_type> {
-  using processor = typename At::processor_type;
-  using activation = tensor_for<T, Rank, decltype(std::declval<At>().x()), processor>;
-  using gradient = tensor_for<T, Rank, decltype(std::declval<At>().dy()), processor>;
-
- public:
-  void compute(step::action const& a, execution<processor>& on) override {
-    if (a.kind == step::action_kind::forward || a.kind == step::action_kind::recompute)
-      add<activation>(a, on);
-    else add<gradient>(a, on);
-  }
-  char const* name() const override { return "residual"; }
-
- private:
-  template <class Tensor>
-  static void add(step::action const& a, execution<processor>& on) {
-    auto const inner = on.tensor(a.reads[0]).template as<Tensor>();
-    auto const skipped = on.tensor(a.reads[1]).template as<Tensor>();
-    on.set(a.makes[0], skipped + inner);
-  }
 };
 
 }  // namespace ashlar::nn

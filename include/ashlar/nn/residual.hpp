@@ -6,6 +6,7 @@
 // y = x + f(x). Both addends, and the gradients of both, must lie alike: the plan has one choice for
 // the pair of elements around f (step/problem.hpp). The skipped branch itself moves nothing.
 
+#include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/place_part.hpp>
 
 namespace ashlar::nn {
