@@ -25,6 +25,8 @@ namespace ashlar::nn {
 /// x [batch, n, d] -> [batch, 1 + n, d], for the search only.
 class bottom_mlp {
  public:
+  using parameters = ranks<2, 2, 2, 2>;
+  static_assert(parameters::count == max_parameters);
   template <int XRank>
   static constexpr int y_rank = XRank;
 
