@@ -12,7 +12,7 @@
 
 #include <utility>
 
-#include <ashlar/tensor/run_transfer.hpp>
+#include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
 namespace ashlar {
@@ -104,13 +104,30 @@ decltype(auto) with_element_type(element_type type, F f) {
   return f(float{});
 }
 
-/// A step that stays on its rank, of elements of any type.
+/// Copies a block of elements of any type. The host's kernel is that of the transports, which is compiled
+/// anyway.
+template <class Processor>
+void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
+                void* target) {
+  if constexpr (Processor::is_host) {
+    if (b.elements > 0) kernels_of(type).copy(b, source, target);
+  } else {
+    with_element_type(type, [&]<class T>(T) {
+      copy(on, b, static_cast<T const*>(source), static_cast<T*>(target));
+    });
+  }
+}
+
+/// A step that stays on its rank: a slice copies the part that the rank keeps, a zero_pad copies the shard
+/// into a larger one full of the reduction's identity.
 template <class Processor>
 void run_local(Processor const& on, transfer const& what, element_type type, void const* source,
                void* target) {
-  with_element_type(type, [&]<class T>(T) {
-    ashlar::run_local(on, what, static_cast<T const*>(source), static_cast<T*>(target));
-  });
+  if (what.pads)
+    with_element_type(type, [&]<class T>(T) {
+      fill(on, identity_of<T>(what.op), what.to.elements(), static_cast<T*>(target));
+    });
+  for (auto const& block : what.receives) copy_block(on, block, type, source, target);
 }
 
 }  // namespace detail

@@ -200,9 +200,7 @@ class bucket_run final : public progressing {
     ++at_;
   }
   void copy_piece(strided_block const& b, void const* source, void* target) const {
-    with_element_type(x_.front().type(), [&]<class T>(T) {
-      copy(mesh_.processor(), b, static_cast<T const*>(source), static_cast<T*>(target));
-    });
+    copy_block(mesh_.processor(), b, x_.front().type(), source, target);
   }
 
   basic_mesh<Processor> mesh_;
