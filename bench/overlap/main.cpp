@@ -7,18 +7,19 @@
 //
 // held back   every transfer is held back by α and β without using the core (support/held_back.hpp), chosen
 //             so that communication is 0.5, 1 and 2 times the work. In turns: the program in serial order, whose
-//             computations are timed, and the program with overlap. The seconds of each computation, medians of
-//             the slowest rank, go into both programs; the timeline is theirs on that machine
+//             computations are timed, and the program with overlap. The seconds of each computation go into
+//             both programs; the timelines are theirs on that machine
 // plain       tokens per second of a trainer that overlaps over those of one that does not, without anything
 //             held back: with the passes that pay on a workstation, and with those of a slow network
 //
 //   step      the walk of the program from its first action to its last move, of the slowest rank; norm
 //             and updates are not in it
-//   exposed   the waits at the ends of moves, of the slowest rank
+//   exposed   the waits at the ends of moves, of the rank that computed longest
 //
 // Figures are medians. Buckets: each move travels by itself, since the executor carries no buckets yet.
 
 #include <cstdio>
+#include <numeric>
 
 #include <CLI/CLI.hpp>
 #include <support/nets.hpp>
@@ -57,7 +58,8 @@ char const* const heading = "ranks,net,plan,ratio,serial_s,serial_timeline_s,ste
 /// What a walk of a program took.
 struct walk_times {
   double seconds = 0;  ///< of the slowest rank
-  double exposed = 0;  ///< of the rank that waited longest
+  double work = 0;     ///< in computations, of the rank that computed longest
+  double exposed = 0;  ///< in waits at the ends of moves, of the same rank
   std::vector<double> actions;
 };
 
@@ -87,9 +89,15 @@ class walked_program {
       made.actions.push_back(works ? span.end - span.start : 0);
       if (actions[i].kind == step::action_kind::end_move) made.exposed += span.end - span.start;
     }
-    auto const most = most_of_ranks(world_, {made.seconds, made.exposed});
-    made.seconds = most[0];
-    made.exposed = most[1];
+    made.work = std::accumulate(made.actions.begin(), made.actions.end(), 0.0);
+    struct {
+      double work;
+      int rank;
+    } busiest{made.work, model_->mesh().rank()};
+    MPI_Allreduce(MPI_IN_PLACE, &busiest, 1, MPI_DOUBLE_INT, MPI_MAXLOC, world_);
+    MPI_Bcast(&made.exposed, 1, MPI_DOUBLE, busiest.rank, world_);
+    made.work = busiest.work;
+    made.seconds = most_of_ranks(world_, {made.seconds})[0];
     return made;
   }
 
@@ -104,7 +112,15 @@ class walked_program {
   MPI_Comm world_;
 };
 
-/// The median seconds of each action over some walks, of the rank on which they are longest.
+double median_of_walks(std::vector<walk_times> const& walks, double walk_times::*what) {
+  std::vector<double> all;
+  for (auto const& w : walks) all.push_back(w.*what);
+  return median_of(all);
+}
+
+/// The median seconds of each action over some walks, of the rank on which they are longest, scaled so that
+/// their sum is the median of the walks' work: what else the machine does falls on few actions of each
+/// walk, and the medians of the actions would not see it.
 std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world) {
   std::vector<double> work;
   for (std::size_t i = 0; i < walks.front().actions.size(); ++i) {
@@ -112,7 +128,10 @@ std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world
     for (auto const& w : walks) all.push_back(w.actions[i]);
     work.push_back(median_of(all));
   }
-  return most_of_ranks(world, work);
+  work = most_of_ranks(world, work);
+  double const sum = std::accumulate(work.begin(), work.end(), 0.0);
+  for (double& w : work) w *= median_of_walks(walks, &walk_times::work) / sum;
+  return work;
 }
 
 /// The program of a model whose computations take `work`.
@@ -144,12 +163,6 @@ ashlar::machine network_for(step::program const& p, ashlar::machine m, double al
   alpha = std::min(alpha, 0.1 * seconds / messages);
   m.intra = m.inter = {alpha, (seconds - alpha * messages) / bytes};
   return m;
-}
-
-double median_of_walks(std::vector<walk_times> const& walks, double walk_times::*what) {
-  std::vector<double> all;
-  for (auto const& w : walks) all.push_back(w.*what);
-  return median_of(all);
 }
 
 /// Actions beside what the timeline says: for finding out where a step loses time.

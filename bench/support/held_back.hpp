@@ -33,8 +33,14 @@ class held_back_communicator final : public ashlar::communicator {
   void open(ashlar::axis_list const& axes) override { inner_->open(axes); }
   void run(ashlar::shipment const& s) override {
     double until = 0;
-    while (!leaves_link(s, until)) nap();
-    while (now() < until) nap(until);
+    while (!leaves_link(s, until)) {
+      order_.poll();
+      nap();
+    }
+    while (now() < until) {
+      order_.poll();
+      nap(until);
+    }
     inner_->run(s);
   }
   std::unique_ptr<ashlar::progressing> start(ashlar::shipment const& s) override {
@@ -50,7 +56,10 @@ class held_back_communicator final : public ashlar::communicator {
     held_transfer(held_back_communicator& owner, ashlar::shipment const& s)
         : owner_(owner), shipment_(s) {}
     ~held_transfer() override {
-      while (!watch_.is_passing() && real_ == nullptr && !advance()) owner_.nap();
+      while (!watch_.is_passing() && real_ == nullptr && !advance()) {
+        owner_.order_.poll();
+        nap();
+      }
     }
 
     bool advance() override {
@@ -62,7 +71,7 @@ class held_back_communicator final : public ashlar::communicator {
     }
     bool join() override {
       if (advance()) return true;
-      if (real_ == nullptr) owner_.nap(on_link_ ? until_ : now() + longest_nap);
+      if (real_ == nullptr) nap(on_link_ ? until_ : 1e300);
       return false;
     }
 
@@ -98,11 +107,10 @@ class held_back_communicator final : public ashlar::communicator {
     return true;
   }
 
-  /// Sleeps a little, not beyond `until`, then lets other transfers go on.
-  void nap(double until = 1e300) const {
+  /// Sleeps a little, not beyond `until`. Lets nothing go on, which whoever waits does.
+  static void nap(double until = 1e300) {
     double const seconds = std::clamp(until - now(), 0.0, longest_nap);
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    order_.poll();
   }
 
   std::shared_ptr<ashlar::communicator> inner_;
