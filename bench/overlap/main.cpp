@@ -50,10 +50,13 @@ struct options : measuring_options {
   int width = 512, rows = 4096, context = 128, layers = 3;
   double alpha = 20e-6;
   bool details = false;
+  std::string plain;
 };
 
 char const* const heading = "ranks,net,plan,ratio,serial_s,serial_timeline_s,step_s,timeline_s,"
                             "exposed_s,timeline_exposed_s,communication_s,others";
+
+char const* const plain_heading = "ranks,net,plan,as_planned,is_same,forced,others";
 
 /// What a walk of a program took.
 struct walk_times {
@@ -233,7 +236,7 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
 template <class Net, class Data>
 void measure_plain(std::string const& net, Net const& layers, search::plan const& plan,
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,
-                   options const& o) {
+                   MPI_Comm world, options const& o, csv_file& csv) {
   auto const usual = m.machine();
   // On a network where communication takes as long as the work all passes pay.
   auto first = nn::place<float>(layers, m, plan, 7);
@@ -246,6 +249,7 @@ void measure_plain(std::string const& net, Net const& layers, search::plan const
   train::trainer forced(third, train::adam_w{.lr = 1e-4});
   m.set_machine(usual);
   std::vector<double> rates[3];
+  others_share const others(world);
   for (int round = 0; round <= 2 * o.how.least_rounds; ++round) {
     double const measured[] = {planned.step(data).tokens_per_second,
                                none.step(data).tokens_per_second,
@@ -253,19 +257,22 @@ void measure_plain(std::string const& net, Net const& layers, search::plan const
     if (round == 0) continue;
     for (int k = 0; k < 3; ++k) rates[k].push_back(measured[k]);
   }
+  double const busy = others.percent();
   if (m.rank() != 0) return;
-  std::printf(
-      "%-4s %-7s rows/s with overlap over without: as planned %.3f (%s), forced %.3f (%s)\n",
-      net.c_str(), plan_name.c_str(), median_of(rates[0]) / median_of(rates[1]),
-      planned.program() == none.program() ? "the same program" : "overlaps",
-      median_of(rates[2]) / median_of(rates[1]),
-      forced.program() == none.program() ? "the same program" : "overlaps");
+  double const as_planned = median_of(rates[0]) / median_of(rates[1]);
+  double const is_forced = median_of(rates[2]) / median_of(rates[1]);
+  bool const same = planned.program() == none.program();
+  std::printf("%-4s %-7s rows/s with overlap over without: as planned %.3f%s, forced %.3f%s\n",
+              net.c_str(), plan_name.c_str(), as_planned, same ? " (the same program)" : "",
+              is_forced, forced.program() == none.program() ? " (the same program)" : "");
   std::fflush(stdout);
+  csv.row({std::to_string(m.ranks()), net, plan_name, number(as_planned), same ? "yes" : "no",
+           number(is_forced), number(busy, "%.0f")});
 }
 
 template <class Net, class Batch>
 void measure(std::string const& name, Net const& net, Batch const& batch, ashlar::mesh const& m,
-             MPI_Comm world, options const& o, csv_file& csv, bool plain) {
+             MPI_Comm world, options const& o, csv_file& csv, csv_file* plain) {
   using input = std::conditional_t<nn::takes_tokens<Net>(), std::int32_t, float>;
   auto const problem = search::any_length(nn::describe<float>(net, batch));
   auto const random = ashlar_test::random_batch<input>(batch, 64, 64, 1);
@@ -274,8 +281,8 @@ void measure(std::string const& name, Net const& net, Batch const& batch, ashlar
     auto const plan = plan_name == "data"
                           ? search::data_parallel(problem, m.topology(), m.machine())
                           : search::tensor_parallel(problem, m.topology(), m.machine());
-    if (plain) {
-      measure_plain(name, net, plan, plan_name, data, m, o);
+    if (plain != nullptr) {
+      measure_plain(name, net, plan, plan_name, data, m, world, o, *plain);
       continue;
     }
     auto model = nn::place<float>(net, m, plan, 7);
@@ -311,9 +318,11 @@ int main(int argc, char** argv) {
   app.add_option("--alpha", o.alpha, "seconds of a message")->check(CLI::PositiveNumber);
   app.add_flag("--details", o.details, "the last walk with overlap, action by action");
   app.add_option("--csv", o.csv, "append the table to this file");
+  app.add_option("--plain", o.plain, "append the figures without anything held back to this file");
   if (auto const ended = parse(app, o, argc, argv, env.rank())) return *ended;
   ashlar::mesh const m(env.world(), {{"gpu", env.size()}});
   csv_file csv(env.rank() == 0 ? o.csv : "", heading);
+  csv_file plain_csv(env.rank() == 0 ? o.plain : "", plain_heading);
   int const d = o.width;
   auto const mlp = nn::chain(nn::linear(d, 2 * d), nn::gelu(),
                              nn::repeat(o.layers, nn::chain(nn::linear(2 * d, 2 * d), nn::gelu())),
@@ -332,7 +341,8 @@ int main(int argc, char** argv) {
                           "                         /step\n",
                   env.size());
     for (auto const& net : o.nets)
-      if (net == "mlp") measure(net, mlp, features, m, env.world(), o, csv, plain);
-      else measure(net, gpt, tokens, m, env.world(), o, csv, plain);
+      if (net == "mlp")
+        measure(net, mlp, features, m, env.world(), o, csv, plain ? &plain_csv : nullptr);
+      else measure(net, gpt, tokens, m, env.world(), o, csv, plain ? &plain_csv : nullptr);
   }
 }
