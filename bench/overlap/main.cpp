@@ -12,6 +12,9 @@
 // plain       tokens per second of a trainer that overlaps over those of one that does not, without anything
 //             held back: with the passes that pay on a workstation, and with those of a slow network
 //
+// asleep      the first of them with computations that only sleep for as long as they took: what others do on
+//             the same cores then disturbs little, and what is lost is lost by the library
+//
 //   step      the walk of the program from its first action to its last move, of the slowest rank; norm
 //             and updates are not in it
 //   exposed   the waits at the ends of moves, of the rank that computed longest
@@ -23,6 +26,7 @@
 
 #include <CLI/CLI.hpp>
 #include <support/nets.hpp>
+#include <support/simulated_element.hpp>
 
 #include <ashlar/ashlar.hpp>
 #include <ashlar/nn/gpt.hpp>
@@ -49,7 +53,7 @@ struct options : measuring_options {
   std::vector<double> ratios{0.5, 1, 2};
   int width = 512, rows = 4096, context = 128, layers = 3;
   double alpha = 20e-6;
-  bool details = false;
+  bool details = false, asleep = false;
   std::string plain;
 };
 
@@ -69,22 +73,27 @@ struct walk_times {
 template <class Model, class Data>
 class walked_program {
  public:
-  walked_program(Model& model, step::program p, Data const& data, MPI_Comm world)
+  /// `asleep`: computations only sleep for the program's seconds, a millisecond a block.
+  walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),
-        walker_(model.make_executor(*program_)), data_(&data), world_(world) {
+        sleepers_(asleep ? make_sleepers() : elements()),
+        walker_(asleep ? walker(model.mesh(), sleepers_, *program_)
+                       : model.make_executor(*program_)),
+        data_(&data), world_(world) {
     walker_.record_times();
   }
 
   walk_times run() {
     double loss = 0;
     model_->clear_gradients();
-    auto const input = model_->input_of(data_->inputs, data_->targets, 0, &loss);
+    auto input = model_->input_of(data_->inputs, data_->targets, 0, &loss);
+    if (!sleepers_.empty()) input.data = [this](int) { return sleeping_data(); };
     model_->mesh().barrier();
     double const start = now();
     walker_.run(0, walker_.first_update(), input);
     walk_times made;
     made.seconds = now() - start;
-    walker_.hand_out_gradients();
+    if (sleepers_.empty()) walker_.hand_out_gradients();
     auto const& actions = program_->actions;
     for (std::size_t i = 0; i < actions.size(); ++i) {
       auto const& span = walker_.times()[i];
@@ -108,9 +117,29 @@ class walked_program {
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
+  using processor = ashlar::device::host::processor;
+  using walker = nn::executor<processor>;
+  using elements = std::vector<std::unique_ptr<nn::element_node<processor>>>;
+
+  elements make_sleepers() const {
+    elements made;
+    for (int i = 0; i < program_->elements; ++i)
+      made.push_back(
+          std::make_unique<ashlar_test::simulated_element>(model_->mesh(), *program_, i, 1e-3));
+    return made;
+  }
+  ashlar::any_tensor<processor> sleeping_data() const {
+    auto const& first = static_cast<ashlar_test::simulated_element const&>(*sleepers_.front());
+    for (std::size_t v = 0; v < program_->values.size(); ++v)
+      if (program_->values[v].kind == step::value_kind::data)
+        return first.made(static_cast<int>(v));
+    return {};
+  }
+
   Model* model_;
   std::unique_ptr<step::program> program_;
-  nn::executor<ashlar::device::host::processor> walker_;
+  elements sleepers_;  // none if the model computes
+  walker walker_;
   Data const* data_;
   MPI_Comm world_;
 };
@@ -198,7 +227,8 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   step::overlap_options how;
   how.bucket_bytes = {0};
   auto const passes = step::overlapped(guess, network, how);
-  walked_program serial(model, guess, data, world), overlapped(model, passes.made, data, world);
+  walked_program serial(model, guess, data, world, o.asleep),
+      overlapped(model, passes.made, data, world, o.asleep);
   others_share const others(world);
   std::vector<walk_times> in_order, together;
   {
@@ -282,11 +312,12 @@ void measure(std::string const& name, Net const& net, Batch const& batch, ashlar
                           ? search::data_parallel(problem, m.topology(), m.machine())
                           : search::tensor_parallel(problem, m.topology(), m.machine());
     if (plain != nullptr) {
+      if (o.asleep) continue;
       measure_plain(name, net, plan, plan_name, data, m, world, o, *plain);
       continue;
     }
     auto model = nn::place<float>(net, m, plan, 7);
-    walked_program once(model, model.program(), data, world);
+    walked_program once(model, model.program(), data, world, false);
     (void)once.run();
     std::vector<walk_times> walks;
     for (int i = 0; i < 3; ++i) walks.push_back(once.run());
@@ -316,6 +347,7 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(1, 64));
   app.add_option("--rounds", o.how.least_rounds, "alternating runs")->check(CLI::PositiveNumber);
   app.add_option("--alpha", o.alpha, "seconds of a message")->check(CLI::PositiveNumber);
+  app.add_flag("--asleep", o.asleep, "computations only sleep for as long, and nothing is trained");
   app.add_flag("--details", o.details, "the last walk with overlap, action by action");
   app.add_option("--csv", o.csv, "append the table to this file");
   app.add_option("--plain", o.plain, "append the figures without anything held back to this file");

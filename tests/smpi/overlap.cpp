@@ -19,8 +19,9 @@
 #include <sstream>
 
 #include <smpi/message_costs.hpp>
+#include <smpi/patient_transport.hpp>
 #include <smpi/simulated.hpp>
-#include <smpi/simulated_element.hpp>
+#include <support/simulated_element.hpp>
 #include <support/strategies.hpp>
 
 #include <ashlar/nn/gpt.hpp>

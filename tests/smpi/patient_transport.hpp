@@ -8,19 +8,12 @@
 
 #include <utility>
 
-#include <time.h>
+#include <support/simulated_element.hpp>
 #include <xbt/config.hpp>
 
 #include <ashlar/comm/decorated_transport.hpp>
 
 namespace ashlar_test {
-
-/// Lets simulated time pass.
-inline void sleep_for(double seconds) {
-  timespec wait{static_cast<time_t>(seconds), 0};
-  wait.tv_nsec = static_cast<long>((seconds - static_cast<double>(wait.tv_sec)) * 1e9);
-  nanosleep(&wait, nullptr);
-}
 
 class patient_communicator final : public ashlar::communicator {
  public:

@@ -8,13 +8,20 @@
 //   an action of s seconds   sleeps for s in blocks, between which the executor lets transfers go on
 //   a value                  a shard without initialized elements, if some move reads it; else nothing
 
-#include <smpi/patient_transport.hpp>
+#include <time.h>
 
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/executor.hpp>
 #include <ashlar/tensor/factory.hpp>
 
 namespace ashlar_test {
+
+/// Lets time pass, which need not be real.
+inline void sleep_for(double seconds) {
+  timespec wait{static_cast<time_t>(seconds), 0};
+  wait.tv_nsec = static_cast<long>((seconds - static_cast<double>(wait.tv_sec)) * 1e9);
+  nanosleep(&wait, nullptr);
+}
 
 class simulated_element final : public ashlar::nn::element_node<ashlar::device::host::processor> {
  public:
