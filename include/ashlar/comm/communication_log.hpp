@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <ashlar/comm/counting.hpp>
-#include <ashlar/comm/mesh.hpp>
+#include <ashlar/comm/decorated_transport.hpp>
 
 namespace ashlar {
 
@@ -23,12 +23,9 @@ class communication_log {
  public:
   template <class Processor>
   explicit communication_log(basic_mesh<Processor> const& m)
-      : mesh_(m.state_), counter_(std::make_shared<counting_communicator>(mesh_->transport)) {
-    mesh_->transport = counter_;
-  }
-  communication_log(communication_log const&) = delete;
-  communication_log& operator=(communication_log const&) = delete;
-  ~communication_log() { mesh_->transport = counter_->inner(); }
+      : decorated_(m, [this](std::shared_ptr<communicator> inner) {
+          return counter_ = std::make_shared<counting_communicator>(std::move(inner));
+        }) {}
 
   std::vector<collective_record> const& records() const { return counter_->records(); }
   void clear() { counter_->clear(); }
@@ -39,8 +36,8 @@ class communication_log {
   }
 
  private:
-  std::shared_ptr<mesh_core> mesh_;
   std::shared_ptr<counting_communicator> counter_;
+  decorated_transport decorated_;
 };
 
 }  // namespace ashlar

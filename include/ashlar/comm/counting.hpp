@@ -40,7 +40,6 @@ class counting_communicator final : public communicator {
 
   std::vector<collective_record> const& records() const { return records_; }
   void clear() { records_.clear(); }
-  std::shared_ptr<communicator> const& inner() const { return inner_; }
 
  private:
   void note(shipment const& s) {

@@ -199,7 +199,7 @@ class basic_mesh {
   friend bool operator==(basic_mesh const& a, basic_mesh const& b) { return a.state_ == b.state_; }
 
  private:
-  friend class communication_log;
+  friend class decorated_transport;
   friend class no_communication;
   friend class played_rank;
 

@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Makes the page bench/results/overlap.md anew: builds bench/overlap, runs it, writes the tables.
+set -euo pipefail
+
+usage() {
+  cat <<'TEXT'
+Usage: bench/run_overlap.sh [--quick] [--report] [-h]
+About five minutes of two cores; leave the machine alone meanwhile. Four ranks too where there are as many cores.
+  --quick    smaller nets and three runs, two minutes; into the build folder, not into the page
+  --report   only tables and page, from the figures that are there
+TEXT
+}
+
+quick=no report_only=no
+for option in "$@"; do
+  case "$option" in
+    --quick) quick=yes ;;
+    --report) report_only=yes ;;
+    -h | --help) usage; exit 0 ;;
+    *) printf 'bench/run_overlap.sh: unknown option %s\n' "$option" >&2; usage >&2; exit 2 ;;
+  esac
+done
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+build=build/default
+page=bench/results/overlap.md
+figures=bench/results/overlap
+# What the real transport does with the bytes comes on top of what is held back: many rows where gradients
+# travel, wide layers where activations do.
+# shellcheck disable=SC2034  # by name
+rounds=9 data=(--rows 2048 --width 256) tensor=(--rows 1024 --width 384)
+if [ "$quick" = yes ]; then
+  figures="$build/bench/overlap_figures" rounds=3
+  # shellcheck disable=SC2034
+  data=(--rows 1024 --width 128) tensor=(--rows 512 --width 192)
+fi
+mkdir -p "$figures"
+# shellcheck source=cmake/mpi_environment.sh
+. cmake/mpi_environment.sh
+# shellcheck source=bench/support/page.sh
+. bench/support/page.sh
+
+if [ "$report_only" = no ]; then
+  cmake --preset default -DASHLAR_PROGRAM_OPTIONS=
+  cmake --build --preset default --target bench_overlap
+  rm -f "$figures"/{held_back,plain}.csv
+  for ranks in 2 4; do
+    [ "$ranks" -le "$(nproc --all)" ] || continue
+    for plan in data tensor; do
+      declare -n sizes="$plan"
+      mpirun -n "$ranks" "$build/bench/overlap" --plans "$plan" "${sizes[@]}" --rounds "$rounds" \
+        --csv "$figures/held_back.csv" --plain "$figures/plain.csv"
+    done
+  done
+  printf '%s, %s cores of %s, %s; medians of %s alternating runs.\n' \
+    "$(LC_ALL=C date '+%d %B %Y')" "$(nproc --all)" \
+    "$(lscpu 2>/dev/null | sed -n 's/^Model name: *//p' | head -n 1)" \
+    "$(g++ --version | head -n 1)" "$rounds" >"$figures/machine.txt"
+fi
+
+table() {
+  case "$1" in
+    machine) cat "$figures/machine.txt" ;;
+    held_back)
+      awk -F, '
+        NR == 1 {
+          for (i = 1; i <= NF; ++i) c[$i] = i
+          print "| ranks, net, plan | comm. / work | serial, of the timeline | step, of the timeline | exposed ms | timeline ms | exposed, of the timeline | serial / step | others |"
+          print "| --- | --- | --- | --- | --- | --- | --- | --- | --- |"
+          next
+        }
+        {
+          work = $c["timeline_s"] - $c["timeline_exposed_s"]
+          printf "| %s %s %s | %.2f | %.3f | %.3f | %.1f | %.1f | %.2f | %.2f | %s %% |\n",
+            $c["ranks"], $c["net"], $c["plan"], $c["communication_s"] / work,
+            $c["serial_s"] / $c["serial_timeline_s"], $c["step_s"] / $c["timeline_s"],
+            1e3 * $c["exposed_s"], 1e3 * $c["timeline_exposed_s"],
+            $c["exposed_s"] / $c["timeline_exposed_s"], $c["serial_s"] / $c["step_s"], $c["others"]
+        }' "$figures/held_back.csv"
+      ;;
+    plain)
+      awk -F, '
+        NR == 1 {
+          print "| ranks, net, plan | as planned | forced | others |"
+          print "| --- | --- | --- | --- |"
+          next
+        }
+        {printf "| %s %s %s | %s%s | %s | %s %% |\n", $1, $2, $3, $4, $5 == "yes" ? " (the same program)" : "", $6, $7}
+      ' "$figures/plain.csv"
+      ;;
+  esac
+}
+
+if [ "$quick" = yes ]; then
+  table held_back
+  table plain
+else
+  write_page "$page" "$page.new"
+  mv "$page.new" "$page"
+fi

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// A transport that behaves as a slower network: it holds every transfer back until the seconds of a
+// machine's α and β (machine/link.hpp) have passed since the transfer could begin, then lets the real
+// transport carry it.
+//
+//   could begin   once it was given to this transport, and those that were given before it have left the
+//                 link of its tier; transfers of one group are given in the order of their tickets
+//   advance()     looks at the clock: holding back takes none of the core
+//   join(), run() the waiting ones: they sleep until then
+//
+// What the real transport takes for the same bytes comes on top of the seconds of the link.
+
+#include <algorithm>
+#include <thread>
+
+#include <ashlar/comm/decorated_transport.hpp>
+#include <ashlar/machine/link.hpp>
+#include <ashlar/support/exception_watch.hpp>
+
+#include "trials.hpp"
+
+namespace ashlar_bench {
+
+class held_back_communicator final : public ashlar::communicator {
+ public:
+  held_back_communicator(std::shared_ptr<ashlar::communicator> inner, ashlar::topology const& t,
+                         ashlar::machine const& m, ashlar::progress& order)
+      : inner_(std::move(inner)), topology_(t), machine_(m), order_(order) {}
+
+  void open(ashlar::axis_list const& axes) override { inner_->open(axes); }
+  void run(ashlar::shipment const& s) override {
+    double until = 0;
+    while (!leaves_link(s, until)) {
+      order_.poll();
+      nap();
+    }
+    while (now() < until) {
+      order_.poll();
+      nap(until);
+    }
+    inner_->run(s);
+  }
+  std::unique_ptr<ashlar::progressing> start(ashlar::shipment const& s) override {
+    auto held = std::make_unique<held_transfer>(*this, s);
+    held->advance();
+    return held;
+  }
+  void barrier() override { inner_->barrier(); }
+
+ private:
+  class held_transfer final : public ashlar::progressing {
+   public:
+    held_transfer(held_back_communicator& owner, ashlar::shipment const& s)
+        : owner_(owner), shipment_(s) {}
+    ~held_transfer() override {
+      while (!watch_.is_passing() && real_ == nullptr && !advance()) {
+        owner_.order_.poll();
+        nap();
+      }
+    }
+
+    bool advance() override {
+      if (real_ != nullptr) return real_->advance();
+      if (!on_link_ && !(on_link_ = owner_.leaves_link(shipment_, until_))) return false;
+      if (now() < until_) return false;
+      real_ = owner_.inner_->start(shipment_);
+      return real_->advance();
+    }
+    bool join() override {
+      if (advance()) return true;
+      if (real_ == nullptr) nap(on_link_ ? until_ : 1e300);
+      return false;
+    }
+
+   private:
+    held_back_communicator& owner_;
+    ashlar::shipment shipment_;
+    bool on_link_ = false;
+    double until_ = 0;
+    std::unique_ptr<ashlar::progressing> real_;
+    ashlar::exception_watch watch_;
+  };
+
+  static constexpr double longest_nap = 1e-4;
+
+  /// Puts a transfer on its link and says when it leaves; false if an earlier one of its group, by ticket,
+  /// was not given yet.
+  bool leaves_link(ashlar::shipment const& s, double& until) {
+    auto const& x = *s.what;
+    std::uint64_t& last = last_of_group_[ashlar::progress::group_of(x.axes)];
+    if (last + 1 != s.ticket && !order_.is_turn_of(x.axes, s.ticket)) return false;
+    last = s.ticket;
+    ashlar::traffic load = ashlar::collective_traffic(x.kind, x.members, x.from.elements(),
+                                                      x.to.elements(), 0, x.index);
+    load.elements = x.received_elements();
+    bool between = false;
+    for (auto const a : x.axes)
+      between = between || (topology_.axis[a].tier == ashlar::link_tier::inter_node &&
+                            topology_.extent(a) > 1);
+    double& free = free_[between];
+    free = std::max(free, now()) + ashlar::seconds(machine_, topology_, x.axes, x.kind, load,
+                                                   static_cast<int>(size_of(s.type)));
+    until = free;
+    return true;
+  }
+
+  /// Sleeps a little, not beyond `until`. Lets nothing go on, which whoever waits does.
+  static void nap(double until = 1e300) {
+    double const seconds = std::clamp(until - now(), 0.0, longest_nap);
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  }
+
+  std::shared_ptr<ashlar::communicator> inner_;
+  ashlar::topology topology_;
+  ashlar::machine machine_;
+  ashlar::progress& order_;
+  double free_[2]{};  // when each link is free
+  std::uint64_t last_of_group_[1 << ashlar::max_axes]{};
+};
+
+/// Holds the transfers of a mesh back for as long as this lives, by its machine's α and β.
+inline ashlar::decorated_transport held_back(ashlar::mesh const& m) {
+  return {m, [&m](std::shared_ptr<ashlar::communicator> inner) {
+            return std::make_shared<held_back_communicator>(std::move(inner), m.topology(),
+                                                            m.machine(), m.order());
+          }};
+}
+
+}  // namespace ashlar_bench

@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Puts a decorator around a mesh's transport while it lives: one that counts (communication_log.hpp), or
+// one that behaves as another network would.
+//
+//   decorated_transport const slow(mesh, [](std::shared_ptr<communicator> inner) {
+//     return std::make_shared<my_communicator>(std::move(inner)); });
+//
+// Decorators nest, and end in the opposite order of their beginning, while nothing is under way.
+
+#include <memory>
+#include <utility>
+
+#include <ashlar/comm/mesh.hpp>
+
+namespace ashlar {
+
+class decorated_transport {
+ public:
+  /// `decorate`: from the transport that is there to the one that takes its place.
+  template <class Processor, class Decorate>
+  decorated_transport(basic_mesh<Processor> const& m, Decorate const& decorate)
+      : mesh_(m.state_), before_(mesh_->transport) {
+    mesh_->transport = decorate(before_);
+  }
+  decorated_transport(decorated_transport const&) = delete;
+  decorated_transport& operator=(decorated_transport const&) = delete;
+  ~decorated_transport() { mesh_->transport = std::move(before_); }
+
+ private:
+  std::shared_ptr<mesh_core> mesh_;
+  std::shared_ptr<communicator> before_;
+};
+
+}  // namespace ashlar

@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// An element of a net that only takes time: nn::executor walks any program with it, moves tensors of their real
+// extents by the real transports, and computes in simulated seconds.
+//
+//   an action of s seconds   sleeps for s in blocks, between which the executor lets transfers go on
+//   a value                  a shard without initialized elements, if some move reads it; else nothing
+
+#include <time.h>
+
+#include <ashlar/device/host/between_blocks.hpp>
+#include <ashlar/nn/executor.hpp>
+#include <ashlar/tensor/factory.hpp>
+
+namespace ashlar_test {
+
+/// Lets time pass, which need not be real.
+inline void sleep_for(double seconds) {
+  timespec wait{static_cast<time_t>(seconds), 0};
+  wait.tv_nsec = static_cast<long>((seconds - static_cast<double>(wait.tv_sec)) * 1e9);
+  nanosleep(&wait, nullptr);
+}
+
+class simulated_element final : public ashlar::nn::element_node<ashlar::device::host::processor> {
+ public:
+  using any = ashlar::any_tensor<ashlar::device::host::processor>;
+
+  /// `block`: seconds of a computation between two moments at which transfers go on. The program outlives
+  /// the element.
+  simulated_element(ashlar::mesh const& m, ashlar::step::program const& p, int element,
+                    double block)
+      : mesh_(m), program_(&p), element_(element), block_(block) {}
+
+  void compute(ashlar::step::action const& a,
+               ashlar::nn::execution<ashlar::device::host::processor>& on) override {
+    for (double rest = a.seconds; rest > 0; rest -= block_) {
+      sleep_for(rest < block_ ? rest : block_);
+      ashlar::device::host::between_blocks();
+    }
+    for (int const v : a.makes) on.set(v, made(v));
+  }
+  char const* name() const override { return "simulated"; }
+  any source(int k) const override { return lasting(ashlar::step::value_kind::stored, k); }
+  any sum(int k) const override { return lasting(ashlar::step::value_kind::sum, k); }
+
+  /// A shard as the first move that reads the value takes it; nothing if none does.
+  any made(int value) const {
+    for (auto const& move : program_->moves)
+      if (move.from == value) {
+        auto const& path = program_->path_of(move);
+        switch (path.extents.rank()) {
+          case 1: return shard<1>(path);
+          case 2: return shard<2>(path);
+          case 3: return shard<3>(path);
+          default: return shard<4>(path);
+        }
+      }
+    return {};
+  }
+
+ private:
+  template <int Rank>
+  any shard(ashlar::redistribution_plan const& path) const {
+    return ashlar::tensor<float, Rank>(mesh_, path.extents, path.from);
+  }
+  any lasting(ashlar::step::value_kind kind, int k) const {
+    for (std::size_t v = 0; v < program_->values.size(); ++v) {
+      auto const& value = program_->values[v];
+      if (value.kind == kind && value.element == element_ && value.index == k)
+        return made(static_cast<int>(v));
+    }
+    return {};
+  }
+
+  ashlar::mesh mesh_;
+  ashlar::step::program const* program_;
+  int element_;
+  double block_;
+};
+
+}  // namespace ashlar_test
