@@ -8,7 +8,7 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run_overlap.sh [--quick] [--report] [-h]
-About five minutes of two cores; leave the machine alone meanwhile. Four ranks too where there are as many cores.
+About ten minutes of two cores; leave the machine alone meanwhile. Four ranks too where there are as many cores.
   --quick    smaller nets and three runs, two minutes; into the build folder, not into the page
   --report   only tables and page, from the figures that are there
 TEXT
@@ -31,11 +31,11 @@ figures=bench/results/overlap
 # What the real transport does with the bytes comes on top of what is held back: many rows where gradients
 # travel, wide layers where activations do.
 # shellcheck disable=SC2034  # by name
-rounds=9 data=(--rows 2048 --width 256) tensor=(--rows 1024 --width 384)
+rounds=9 data=(--rows 2048 --width 256) tensor=(--rows 256 --width 1024)
 if [ "$quick" = yes ]; then
   figures="$build/bench/overlap_figures" rounds=3
   # shellcheck disable=SC2034
-  data=(--rows 1024 --width 128) tensor=(--rows 512 --width 192)
+  data=(--rows 1024 --width 128) tensor=(--rows 128 --width 512)
 fi
 mkdir -p "$figures"
 # shellcheck source=cmake/mpi_environment.sh
@@ -46,13 +46,15 @@ mkdir -p "$figures"
 if [ "$report_only" = no ]; then
   cmake --preset default -DASHLAR_PROGRAM_OPTIONS=
   cmake --build --preset default --target bench_overlap
-  rm -f "$figures"/{held_back,plain}.csv
+  rm -f "$figures"/{held_back,plain,asleep}.csv
   for ranks in 2 4; do
     [ "$ranks" -le "$(nproc --all)" ] || continue
     for plan in data tensor; do
       declare -n sizes="$plan"
       mpirun -n "$ranks" "$build/bench/overlap" --plans "$plan" "${sizes[@]}" --rounds "$rounds" \
         --csv "$figures/held_back.csv" --plain "$figures/plain.csv"
+      mpirun -n "$ranks" "$build/bench/overlap" --plans "$plan" "${sizes[@]}" --rounds "$rounds" \
+        --asleep --csv "$figures/asleep.csv"
     done
   done
   printf '%s, %s cores of %s, %s; medians of %s alternating runs.\n' \
@@ -64,7 +66,7 @@ fi
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;
-    held_back)
+    held_back | asleep)
       awk -F, '
         NR == 1 {
           for (i = 1; i <= NF; ++i) c[$i] = i
@@ -79,7 +81,7 @@ table() {
             $c["serial_s"] / $c["serial_timeline_s"], $c["step_s"] / $c["timeline_s"],
             1e3 * $c["exposed_s"], 1e3 * $c["timeline_exposed_s"],
             $c["exposed_s"] / $c["timeline_exposed_s"], $c["serial_s"] / $c["step_s"], $c["others"]
-        }' "$figures/held_back.csv"
+        }' "$figures/$1.csv"
       ;;
     plain)
       awk -F, '
@@ -96,6 +98,7 @@ table() {
 
 if [ "$quick" = yes ]; then
   table held_back
+  table asleep
   table plain
 else
   write_page "$page" "$page.new"
