@@ -65,18 +65,15 @@ class executor {
   /// Does the actions first .. last-1. Communicates: the moves among them.
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = std::chrono::steady_clock::now();
-    try {
-      on_.saves = true;
-      for (int i = first; i < last; ++i) i += do_timed(i, input);
-    } catch (...) {
-      forget();
-      throw;
-    }
+    cleaner const guard{*this};
+    on_.saves = true;
+    for (int i = first; i < last; ++i) i += do_timed(i, input);
   }
 
   /// The forward passes of micro-batch 0 up to, not including, those of element `end`, without keeping
   /// anything for a backward pass: the value that element reads, before it is moved there.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
+    cleaner const guard{*this};
     on_.saves = false;
     any_tensor<Processor> last;
     auto const& actions = program_->actions;
@@ -102,6 +99,16 @@ class executor {
   }
 
  private:
+  /// Empties the slots if an exception ends a run. Transfers that are under way are then given up while the
+  /// exception is passing, so that nobody waits for them here.
+  struct cleaner {
+    executor& of;
+    exception_watch watch{};
+    ~cleaner() {
+      if (watch.is_passing()) of.forget();
+    }
+  };
+
   template <class Condition>
   int first_of(Condition condition) const {
     auto const& all = program_->actions;
