@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, or give the layer a place() for any basic_mesh (nn/layer.hpp).
+// expect: nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, or write its passes with the processor's operations and say runs_on_devices (nn/layer.hpp).
 
 // Layers whose loops are the host's, on ranks with a device each.
 

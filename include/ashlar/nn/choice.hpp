@@ -90,12 +90,12 @@ template <class X, class Y, class DY, class DX, class Parameters, class Statisti
           class Processor = device::host::processor>
 struct compile_time_choice {
   using processor_type = Processor;
-  /// Of a parameter that the layer turns out not to have, placements of a mesh without axes.
+  /// Of a parameter or statistic that the plan does not have, placements of a mesh without axes.
   template <int K>
   using parameter =
       typename detail::element_or<K, Parameters, typed_parameter<sbp<>, sbp<>, sbp<>>>::type;
   template <int K>
-  using statistic = std::tuple_element_t<std::size_t(K), Statistics>;
+  using statistic = typename detail::element_or<K, Statistics, typed_statistic<sbp<>, sbp<>>>::type;
 
   static constexpr auto x() { return X{}; }
   static constexpr auto y() { return Y{}; }
