@@ -46,7 +46,10 @@ struct made {
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
-  static constexpr int of[] = {Rank..., 0};
+  static constexpr int of(int k) {
+    int const all[] = {Rank..., 0};
+    return all[k];
+  }
 };
 
 /// The types of a layer placed by a choice.
@@ -66,14 +69,14 @@ struct layer_types {
   static constexpr int statistics = StatisticRanks::count;
 
   template <int K>
-  using parameter = parameter_of<T, ParameterRanks::of[K], K, At>;
+  using parameter = parameter_of<T, ParameterRanks::of(K), K, At>;
   template <int K>
   using made_statistic =
-      tensor_for<accumulated, StatisticRanks::of[K],
+      tensor_for<accumulated, StatisticRanks::of(K),
                  decltype(std::declval<At>().template statistic_from<K>()), processor_type>;
   template <int K>
   using statistic =
-      tensor_for<accumulated, StatisticRanks::of[K],
+      tensor_for<accumulated, StatisticRanks::of(K),
                  decltype(std::declval<At>().template statistic_to<K>()), processor_type>;
   template <std::size_t... K>
   static auto parameters_of(std::index_sequence<K...>)

@@ -18,10 +18,10 @@
 // device moves them by itself. The data of a micro-batch are asked for when its first action reads them.
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
@@ -46,7 +46,7 @@ class executor {
       if (value.kind == step::value_kind::stored) on_.slots[v].tensor = node.source(value.index);
       if (value.kind == step::value_kind::sum) on_.slots[v].tensor = node.sum(value.index);
     }
-    if constexpr (!Processor::is_host) name_elements();
+    if constexpr (!Processor::is_host) name_actions();
   }
 
   /// The first action of the synchronization of gradients, and the first update: behind the last action if
@@ -68,6 +68,7 @@ class executor {
     cleaner const guard{*this};
     on_.saves = true;
     for (int i = first; i < last; ++i) i += do_timed(i, input);
+    pass_range_.reset();
   }
 
   /// The forward passes of micro-batch 0 up to, not including, those of element `end`, without keeping
@@ -205,6 +206,7 @@ class executor {
       on_.batch.targets = input.targets(b);
     auto const go_on = [this] { mesh_.progress(); };
     device::host::listening const transfers(go_on);
+    enter_pass(a);
     [[maybe_unused]] auto const scope = range(mesh_.processor(), name_of(a));
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
@@ -219,6 +221,7 @@ class executor {
   /// Empties the slots of all values that do not last.
   void forget() {
     for (auto& run : moving_) run = {};
+    pass_range_.reset();
     on_.batch.targets = {};
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
       if (auto const kind = program_->values[v].kind;
@@ -226,20 +229,29 @@ class executor {
         on_.slots[v] = {};
   }
 
-  void name_elements() {
-    names_.resize(static_cast<std::size_t>(program_->elements));
-    for (std::size_t i = 0; i < names_.size(); ++i) {
-      auto const& name = (*elements_)[i]->name();
-      for (int k = 0; k < 2; ++k)
-        names_[i][static_cast<std::size_t>(k)] = std::to_string(i) + '.' + name +
-                                                 (k == 0 ? " forward" : " backward");
-    }
+  /// What computations are called in a profile of a device: "12.linear forward".
+  void name_actions() {
+    names_.resize(program_->actions.size());
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (auto const& a = program_->actions[i]; computes(a.kind))
+        names_[i] = std::to_string(a.element) + '.' +
+                    (*elements_)[static_cast<std::size_t>(a.element)]->name() + ' ' +
+                    to_string(a.kind);
   }
   char const* name_of(step::action const& a) const {
     if constexpr (Processor::is_host) return "";
-    bool const back = a.kind != step::action_kind::forward &&
-                      a.kind != step::action_kind::recompute;
-    return names_[static_cast<std::size_t>(a.element)][back ? 1 : 0].c_str();
+    else return names_[static_cast<std::size_t>(&a - program_->actions.data())].c_str();
+  }
+  /// Opens the range of the pass that a computation belongs to, if it is another one than before.
+  void enter_pass(step::action const& a) {
+    if constexpr (!Processor::is_host) {
+      char const* const now = a.phase == step::phase::forward ? "forward" : "backward";
+      if (pass_range_ != nullptr && now == pass_name_ && a.micro_batch == on_pass_of_) return;
+      pass_range_.reset();
+      pass_range_.reset(new profile_range(range(mesh_.processor(), now)));
+      pass_name_ = now;
+      on_pass_of_ = a.micro_batch;
+    }
   }
 
   basic_mesh<Processor> mesh_;
@@ -253,7 +265,12 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;  // by number of the move
-  std::vector<std::array<std::string, 2>> names_;
+  using profile_range = decltype(range(std::declval<basic_mesh<Processor> const&>().processor(),
+                                       ""));
+  std::vector<std::string> names_;  // of actions
+  std::unique_ptr<profile_range> pass_range_;
+  std::string_view pass_name_;
+  int on_pass_of_ = 0;  // micro-batch
   std::vector<step::time_span> times_;
   std::chrono::steady_clock::time_point begun_;
 };

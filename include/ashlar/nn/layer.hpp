@@ -117,11 +117,11 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
                     std::to_string(declared::count) +
                     ". Write using parameters = nn::ranks<...>, with the number of dims of each.");
   for (int k = 0; k < n; ++k)
-    if (int const rank = spec.parameters[k].extents.rank(); rank != declared::of[k])
+    if (int const rank = spec.parameters[k].extents.rank(); rank != declared::of(k))
       throw error(spec.name.text,
                   std::string("parameter ") + spec.parameters[k].name.text + " is " +
                       to_string(spec.parameters[k].extents) + ", but the layer's type declares " +
-                      std::to_string(declared::of[k]) + " dims for it in `parameters`.");
+                      std::to_string(declared::of(k)) + " dims for it in `parameters`.");
   step::check_rows(spec);
 }
 
