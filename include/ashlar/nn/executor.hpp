@@ -246,9 +246,9 @@ class executor {
   void enter_pass(step::action const& a) {
     if constexpr (!Processor::is_host) {
       char const* const now = a.phase == step::phase::forward ? "forward" : "backward";
-      if (pass_range_ != nullptr && now == pass_name_ && a.micro_batch == on_pass_of_) return;
+      if (pass_range_ && now == pass_name_ && a.micro_batch == on_pass_of_) return;
       pass_range_.reset();
-      pass_range_.reset(new profile_range(range(mesh_.processor(), now)));
+      pass_range_.emplace(mesh_, now);
       pass_name_ = now;
       on_pass_of_ = a.micro_batch;
     }
@@ -265,10 +265,14 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;  // by number of the move
-  using profile_range = decltype(range(std::declval<basic_mesh<Processor> const&>().processor(),
-                                       ""));
+  /// A range of a profile that is open while this lives.
+  struct open_range {
+    decltype(range(std::declval<basic_mesh<Processor> const&>().processor(), "")) scope;
+    open_range(basic_mesh<Processor> const& m, char const* name)
+        : scope(range(m.processor(), name)) {}
+  };
   std::vector<std::string> names_;  // of actions
-  std::unique_ptr<profile_range> pass_range_;
+  std::optional<open_range> pass_range_;
   std::string_view pass_name_;
   int on_pass_of_ = 0;  // micro-batch
   std::vector<step::time_span> times_;
