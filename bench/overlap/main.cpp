@@ -19,7 +19,8 @@
 //             and updates are not in it
 //   exposed   the waits at the ends of moves, of the rank that computed longest
 //
-// Figures are medians. Buckets: each move travels by itself, since the executor carries no buckets yet.
+// Figures are medians. Gradients travel without buckets here, so that every transfer that is held back is one
+// move of the program.
 
 #include <cstdio>
 #include <numeric>
