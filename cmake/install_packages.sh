@@ -7,8 +7,10 @@
 # need is there: does nothing when it is, installs what is missing on Debian and Ubuntu as root or
 # with password-less sudo, else prints the package line and returns 1.
 
-# Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, a header (<…>) or a
-# package of pkg-config (in parentheses).
+# Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, a header (<…>), a
+# package of pkg-config (in parentheses), or a library that links (in braces, the first of several).
+# The BLAS is looked for by the names of the optimized ones: a cblas.h alone may belong to the
+# reference BLAS, which is some thirty times slower.
 ashlar_package_table='
 program|g++|g++|gcc-c++|gcc
 program|cmake|cmake|cmake|cmake
@@ -16,7 +18,7 @@ program|ninja|ninja-build|ninja-build|ninja
 program|pkg-config|pkgconf|pkgconf-pkg-config|pkgconf
 program|mpicxx|libopenmpi-dev|openmpi-devel|open-mpi
 program|mpirun|openmpi-bin|openmpi|open-mpi
-program|<cblas.h>|libopenblas-dev|openblas-devel|openblas
+program|{openblas blis mkl_rt}|libopenblas-dev|openblas-devel|openblas
 program|<nlohmann/json.hpp>|nlohmann-json3-dev|json-devel|nlohmann-json
 program|<CLI/CLI.hpp>|libcli11-dev|cli11-devel|cli11
 tests|<range/v3/version.hpp>|librange-v3-dev|range-v3-devel|range-v3
@@ -33,7 +35,7 @@ peers|(scalapack-openmpi)|libscalapack-openmpi-dev|scalapack-openmpi-devel|scala
 peers|gnuplot|gnuplot-nox|gnuplot-minimal|gnuplot
 '
 
-# ashlar_has <command|<header>|(package)>
+# ashlar_has <command|<header>|(package)|{library ...}>
 ashlar_has() {
   local flags=() prefix
   case "$1" in
@@ -49,6 +51,15 @@ ashlar_has() {
       command -v pkg-config >/dev/null 2>&1 || return 1
       prefix="${1#"("}"
       pkg-config --exists "${prefix%")"}"
+      ;;
+    "{"*)
+      command -v g++ >/dev/null 2>&1 || return 1
+      [ "$(uname -s)" != Darwin ] || return 0 # Accelerate is part of the system
+      local library
+      for library in $(printf '%s' "$1" | tr -d '{}'); do
+        echo 'int main() {}' | g++ -x c++ - -o /dev/null "-l$library" >/dev/null 2>&1 && return 0
+      done
+      return 1
       ;;
     *) command -v "$1" >/dev/null 2>&1 ;;
   esac
