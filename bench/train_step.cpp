@@ -12,10 +12,12 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <string>
 #include <vector>
 
 #include <ashlar/ashlar.hpp>
+#include <ashlar/device/host/blas_speed.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/optimal.hpp>
 
@@ -89,6 +91,7 @@ int main(int argc, char** argv) {
   }
   double const roof = 2.0 * double(order * order * order) / median(gemms) * env.size();
   double const step = median(steps), ideal = flops / roof;
+  if (mesh.rank() == 0) std::cerr << ashlar::device::host::slow_blas_warning();
   if (mesh.rank() == 0)
     std::printf(
         "ranks %d, layout %s, %d layers, d-model %d, context %d, batch %d\n"

@@ -2,9 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # A BLAS together with its C interface: target CBLAS::CBLAS. CMake's own FindBLAS finds the library
-# but not cblas.h, which each distribution keeps elsewhere. OpenBLAS is preferred, then any BLAS that
-# FindBLAS knows. Override with CBLAS_LIBRARIES and CBLAS_INCLUDE_DIR. Installed next to the config
-# file, so that a user's project searches just as ours does.
+# but not cblas.h, which each distribution keeps elsewhere. The first of these is taken:
+#
+#   CBLAS_LIBRARIES, with CBLAS_INCLUDE_DIR     what the user gives
+#   BLA_VENDOR                                  the BLAS of that name, by FindBLAS
+#   OpenBLAS, BLIS, MKL, Arm, Apple             the optimized ones, in this order
+#   any other that FindBLAS knows
+#
+# CBLAS_IS_REFERENCE says whether it is the reference BLAS, which is some thirty times slower than the
+# others: a message in capitals says so too. Installed next to the config file, so that a user's project
+# searches just as ours does.
 
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
@@ -14,22 +21,53 @@ endif()
 find_library(CBLAS_OPENBLAS_LIBRARY NAMES openblas
   HINTS ${PC_OPENBLAS_LIBRARY_DIRS} ENV OPENBLAS_ROOT
   PATHS /opt/homebrew/opt/openblas/lib /usr/local/opt/openblas/lib)
-mark_as_advanced(CBLAS_OPENBLAS_LIBRARY)
+find_library(CBLAS_BLIS_LIBRARY NAMES blis)
+find_library(CBLAS_MKL_LIBRARY NAMES mkl_rt HINTS ENV MKLROOT PATH_SUFFIXES lib lib/intel64)
+find_library(CBLAS_ARM_LIBRARY NAMES armpl_lp64 armpl HINTS ENV ARMPL_DIR PATH_SUFFIXES lib)
+if(APPLE)
+  find_library(CBLAS_APPLE_LIBRARY NAMES Accelerate)
+endif()
+mark_as_advanced(CBLAS_OPENBLAS_LIBRARY CBLAS_BLIS_LIBRARY CBLAS_MKL_LIBRARY CBLAS_ARM_LIBRARY
+  CBLAS_APPLE_LIBRARY)
 
+if(NOT CBLAS_LIBRARIES AND NOT BLA_VENDOR)
+  foreach(library OPENBLAS BLIS MKL ARM APPLE)
+    if(CBLAS_${library}_LIBRARY)
+      set(CBLAS_LIBRARIES "${CBLAS_${library}_LIBRARY}")
+      break()
+    endif()
+  endforeach()
+endif()
 if(NOT CBLAS_LIBRARIES)
-  if(CBLAS_OPENBLAS_LIBRARY)
-    set(CBLAS_LIBRARIES "${CBLAS_OPENBLAS_LIBRARY}")
-  else()
-    find_package(BLAS QUIET)
-    set(CBLAS_LIBRARIES ${BLAS_LIBRARIES} ${BLAS_LINKER_FLAGS})
-  endif()
+  find_package(BLAS QUIET)
+  set(CBLAS_LIBRARIES ${BLAS_LIBRARIES} ${BLAS_LINKER_FLAGS})
 endif()
 
 find_path(CBLAS_INCLUDE_DIR cblas.h
-  HINTS ${PC_OPENBLAS_INCLUDE_DIRS} ENV OPENBLAS_ROOT
+  HINTS ${PC_OPENBLAS_INCLUDE_DIRS} ENV OPENBLAS_ROOT ENV MKLROOT ENV ARMPL_DIR
   PATHS /opt/homebrew/opt/openblas/include /usr/local/opt/openblas/include
-  PATH_SUFFIXES include openblas openblas-pthread openblas-serial cblas)
+  PATH_SUFFIXES include openblas openblas-pthread openblas-serial blis cblas)
 mark_as_advanced(CBLAS_INCLUDE_DIR)
+
+# The optimized libraries have their names in them; the reference BLAS has none. (A linker script, as MKL's
+# may be, is none of it either.)
+set(CBLAS_IS_REFERENCE FALSE)
+if(CBLAS_LIBRARIES AND NOT APPLE)
+  list(GET CBLAS_LIBRARIES 0 cblas_first)
+  if(EXISTS "${cblas_first}")
+    file(REAL_PATH "${cblas_first}" cblas_real)
+    file(STRINGS "${cblas_real}" cblas_names LIMIT_COUNT 1
+      REGEX "[Oo][Pp][Ee][Nn][Bb][Ll][Aa][Ss]|[Bb][Ll][Ii][Ss]_|[Mm][Kk][Ll]_|ATLAS|ATL_|[Aa][Rr][Mm][Pp][Ll]|[Ff]lexi[Bb][Ll][Aa][Ss]|NVPL|ESSL")
+    if(NOT cblas_names AND cblas_real MATCHES "/lib(ref|c)?blas[^/]*$")
+      set(CBLAS_IS_REFERENCE TRUE)
+    endif()
+  endif()
+endif()
+if(CBLAS_IS_REFERENCE)
+  message(WARNING "ashlar: ${cblas_real} IS THE REFERENCE BLAS, WHICH IS SOME THIRTY TIMES SLOWER THAN AN "
+    "OPTIMIZED ONE. Install OpenBLAS (Debian: libopenblas-dev), or give CBLAS_LIBRARIES and "
+    "CBLAS_INCLUDE_DIR of another, and configure in a new build folder.")
+endif()
 
 # A library without the C interface (the reference libblas of some systems) would fail at link time.
 if(CBLAS_LIBRARIES AND CBLAS_INCLUDE_DIR)

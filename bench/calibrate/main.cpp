@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/device/host/blas_speed.hpp>
 #include <ashlar/io/json/machine_file.hpp>
 #include <ashlar/mesh/text.hpp>
 
@@ -257,5 +258,6 @@ int main(int argc, char** argv) {
       ->check(CLI::PositiveNumber);
   add_to(app, o.measuring, "group and size, and for all products");
   if (auto const ended = parse(app, o.measuring, argc, argv, env.rank())) return *ended;
+  if (env.rank() == 0) std::cerr << ashlar::device::host::slow_blas_warning();
   return run(env.world(), o);
 }

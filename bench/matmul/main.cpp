@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ashlar/ashlar.hpp>
+#include <ashlar/device/host/blas_speed.hpp>
 
 #include "../support/csv.hpp"
 #include "../support/options.hpp"
@@ -140,7 +141,10 @@ class program {
 
   void run() {
     auto const shapes = shapes_of(options_);
-    if (rank() == 0) print_heading();
+    if (rank() == 0) {
+      std::cerr << ashlar::device::host::slow_blas_warning();
+      print_heading();
+    }
     int good = 0;
     for (auto const& s : shapes) good += options_.bytes ? count(s) : time(s);
     if (rank() != 0) return;

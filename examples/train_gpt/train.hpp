@@ -6,6 +6,7 @@
 #pragma once
 
 #include <ashlar/ashlar.hpp>
+#include <ashlar/device/host/blas_speed.hpp>
 #include <ashlar/step/model_flops.hpp>
 
 #include "../support/layout.hpp"
@@ -53,6 +54,7 @@ void train(options const& o, Mesh const& mesh, peak const& limit) {
     if (limit.flops > 0)
       std::cout << "; MFU of " << limit.flops * 1e-12 << " TF/s a rank (" << limit.source << ")";
     std::cout << "\n\n" << layout << std::endl;
+    if (Mesh::processor_type::is_host) std::cerr << ashlar::device::host::slow_blas_warning();
   }
 
   ashlar::train::trainer trainer(model,

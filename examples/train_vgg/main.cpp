@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include <ashlar/ashlar.hpp>
+#include <ashlar/device/host/blas_speed.hpp>
 #include <ashlar/nn/vgg.hpp>
 
 #include "../support/layout.hpp"
@@ -77,10 +78,12 @@ void run(options const& o, ashlar::mpi::environment const& env) {
   auto const plan = example::choose_layout(o, problem, mesh.topology(), machine);
   auto model = nn::place<float>(net, mesh, plan, o.seed);
   auto const layout = example::report_layout(o, problem, plan, machine);
-  if (speaks)
+  if (speaks) {
     std::cout << "VGG13 with " << model.parameter_count() << " parameters, layout " << o.layout
               << "\n\n"
               << layout << std::endl;
+    std::cerr << ashlar::device::host::slow_blas_warning();
+  }
 
   train::trainer trainer(model, train::adam_w{.lr = o.lr},
                          {.clip = 1.0,

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Whether the BLAS is an optimized one, told by its speed: that of a product of float matrices beside that of
+// the vector units, which multiply and add in registers. An optimized BLAS comes near them, the reference
+// BLAS stays below a tenth.
+
+#include <algorithm>
+#include <cstdint>
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include <ashlar/config.hpp>
+#include <ashlar/device/host/gemm.hpp>
+#include <ashlar/device/host/lanes.hpp>
+
+namespace ashlar::device::host {
+
+namespace detail {
+
+/// Operations per second of the fastest of five runs of f(), which does so many. In seconds that this process
+/// computed, which other programs on the cores disturb less.
+template <class F>
+double fastest_rate(double operations, F f) {
+  double seconds = 1e9;
+  for (int run = 0; run < 5; ++run) {
+    auto const start = std::clock();
+    f();
+    seconds = std::min(seconds, double(std::clock() - start) / CLOCKS_PER_SEC);
+  }
+  return operations / std::max(seconds, 1e-6);
+}
+
+}  // namespace detail
+
+/// Multiplications and additions per second that one core does in its vector registers. A few milliseconds.
+inline double vector_rate() {
+  using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
+  constexpr int chains = 10, turns = 100000;
+  constexpr double lanes_of_a_vector = ASHLAR_VECTOR_BYTES / double(sizeof(float));
+  vector sums[chains] = {};
+  vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
+  double const rate = detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
+    for (int t = 0; t < turns; ++t)
+      for (vector& sum : sums) sum = sum * factor + addend;
+  });
+  float volatile kept = 0;  // or nothing would be computed
+  for (vector const& sum : sums) kept = kept + sum[0];
+  return rate;
+}
+
+/// The same in a product of two float matrices of order n. For n = 512 a hundredth of a second, a second with
+/// the reference BLAS.
+inline double product_rate(std::int64_t n) {
+  auto const elements = static_cast<std::size_t>(n * n);
+  std::vector<float> const a(elements, 0.5f), b(elements, 0.25f);
+  std::vector<float> c(elements);
+  double const order = double(n);
+  return detail::fastest_rate(2 * order * order * order, [&] {
+    gemm(false, false, n, n, n, 1.0f, a.data(), n, b.data(), n, 0.0f, c.data(), n);
+  });
+}
+
+/// A line if a product of order 512 runs at under a fifth of what the vector units do; else nothing.
+inline std::string slow_blas_warning() {
+  double const vectors = vector_rate(), products = product_rate(512);
+  if (products >= vectors / 5) return {};
+  auto const text = [](double rate) { return std::to_string(static_cast<int>(rate / 1e9 + 0.5)); };
+  return "warning: the BLAS multiplies matrices at " + text(products) +
+         " GFLOP/s where this core's vector units do " + text(vectors) +
+         ". Is it the reference BLAS? Install OpenBLAS and configure in a new build folder.\n";
+}
+
+}  // namespace ashlar::device::host

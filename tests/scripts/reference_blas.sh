@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+# processors: 1
+#
+# Who gets the reference BLAS is told so, when the build is configured and when a program runs; who gets
+# another is not. Skipped where Debian's reference BLAS (libblas-dev) is not installed.
+set -euo pipefail
+
+source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
+binary_dir="${ASHLAR_BINARY_DIR:-$source_dir/build/default}"
+reference=''
+for file in /usr/lib/*/blas/libblas.so /usr/lib64/blas/libblas.so; do
+  if [ -f "$file" ]; then reference="$file"; fi
+done
+if [ -z "$reference" ]; then
+  echo "no reference BLAS here"
+  exit 77
+fi
+usual="$(sed -n 's/^CBLAS_OPENBLAS_LIBRARY:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
+compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
+
+work="$(mktemp -d)"
+trap 'rm -rf -- "$work"' EXIT
+cat >"$work/CMakeLists.txt" <<TEXT
+cmake_minimum_required(VERSION 3.25)
+project(blas LANGUAGES CXX)
+list(APPEND CMAKE_MODULE_PATH "$source_dir/cmake")
+find_package(CBLAS REQUIRED)
+add_executable(speed speed.cpp)
+target_compile_features(speed PRIVATE cxx_std_20)
+target_compile_options(speed PRIVATE -O2 -march=native)
+target_include_directories(speed PRIVATE "$source_dir/include")
+target_link_libraries(speed PRIVATE CBLAS::CBLAS)
+TEXT
+cat >"$work/speed.cpp" <<'TEXT'
+#include <iostream>
+#include <ashlar/device/host/blas_speed.hpp>
+int main() { std::cout << ashlar::device::host::slow_blas_warning(); }
+TEXT
+
+# told <folder> <cmake argument>...: what CMake and the program say about a slow BLAS.
+told() {
+  local build="$work/$1"
+  shift
+  cmake -S "$work" -B "$build" -G Ninja "-DCMAKE_CXX_COMPILER=$compiler" "$@" >"$build.log" 2>&1
+  cmake --build "$build" >>"$build.log" 2>&1 || { cat "$build.log"; return 1; }
+  grep -o 'IS THE REFERENCE' "$build.log" || true
+  OPENBLAS_NUM_THREADS=1 "$build/speed" | grep -o 'Is it the reference BLAS' || true
+}
+
+said="$(told reference "-DCBLAS_LIBRARIES=$reference")"
+if [ "$said" != $'IS THE REFERENCE\nIs it the reference BLAS' ]; then
+  printf 'the reference BLAS is not told as one: %s\n' "$said"
+  exit 1
+fi
+if [ -n "$usual" ] && [ -f "$usual" ]; then
+  said="$(told usual "-DCBLAS_LIBRARIES=$usual")"
+  [ -z "$said" ] || { printf '%s is told to be slow: %s\n' "$usual" "$said"; exit 1; }
+fi
