@@ -17,7 +17,10 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . cmake/install_packages.sh
 ashlar_install_packages program
 
-cmake --preset default
+# The kernels of GPUs take minutes to compile, and only `--device cuda` uses them.
+cuda=OFF
+case " $* " in *" --device cuda "* | *" --device=cuda "*) cuda=AUTO ;; esac
+cmake --preset default "-DASHLAR_ENABLE_CUDA=$cuda"
 cmake --build --preset default --target train_gpt
 
 # shellcheck source=cmake/mpi_environment.sh
