@@ -5,26 +5,14 @@
 # Makes the page bench/results/overlap.md anew: builds bench/overlap, runs it, writes the tables.
 set -euo pipefail
 
-usage() {
-  cat <<'TEXT'
-Usage: bench/run_overlap.sh [--quick] [--report] [-h]
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=bench/support/page.sh
+. bench/support/page.sh
+page_options "Usage: bench/run_overlap.sh [--quick] [--report] [-h]
 About ten minutes of two cores; leave the machine alone meanwhile. Four ranks too where there are as many cores.
   --quick    smaller nets and three runs, two minutes; into the build folder, not into the page
-  --report   only tables and page, from the figures that are there
-TEXT
-}
+  --report   only tables and page, from the figures that are there" "$@"
 
-quick=no report_only=no
-for option in "$@"; do
-  case "$option" in
-    --quick) quick=yes ;;
-    --report) report_only=yes ;;
-    -h | --help) usage; exit 0 ;;
-    *) printf 'bench/run_overlap.sh: unknown option %s\n' "$option" >&2; usage >&2; exit 2 ;;
-  esac
-done
-
-cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/default
 page=bench/results/overlap.md
 figures=bench/results/overlap
@@ -40,8 +28,6 @@ fi
 mkdir -p "$figures"
 # shellcheck source=cmake/mpi_environment.sh
 . cmake/mpi_environment.sh
-# shellcheck source=bench/support/page.sh
-. bench/support/page.sh
 
 if [ "$report_only" = no ]; then
   cmake --preset default -DASHLAR_PROGRAM_OPTIONS=

@@ -5,26 +5,14 @@
 # Makes the page bench/results/search.md anew: builds bench/search, runs it, writes tables and plots.
 set -euo pipefail
 
-usage() {
-  cat <<'TEXT'
-Usage: bench/run_search.sh [--quick] [--report] [-h]
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+# shellcheck source=bench/support/page.sh
+. bench/support/page.sh
+page_options "Usage: bench/run_search.sh [--quick] [--report] [-h]
 About four minutes on one core; leave the machine alone meanwhile.
   --quick    shorter and fewer runs, a minute; into the build folder, not into the page
-  --report   only tables, plots and page, from the figures that are there
-TEXT
-}
+  --report   only tables, plots and page, from the figures that are there" "$@"
 
-quick=no report_only=no
-for option in "$@"; do
-  case "$option" in
-    --quick) quick=yes ;;
-    --report) report_only=yes ;;
-    -h | --help) usage; exit 0 ;;
-    *) printf 'bench/run_search.sh: unknown option %s\n' "$option" >&2; usage >&2; exit 2 ;;
-  esac
-done
-
-cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 build=build/default
 page=bench/results/search.md
 figures=bench/results/search
@@ -115,8 +103,6 @@ table() {
     *) table_of "$*" ;;
   esac
 }
-# shellcheck source=bench/support/page.sh
-. bench/support/page.sh
 
 write_page "$page" "$figures/page.md"
 if command -v gnuplot >/dev/null 2>&1; then

@@ -2,10 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts that make a page of bench/results: write_page puts the tables of this run between
+# Sourced by the scripts that make a page of bench/results. page_options reads their options, and write_page puts the tables of this run between
 # the page's markers `<!-- begin NAME -->` and `<!-- end -->`. What stands outside them stays.
 #
 #   table NAME...   of the script that sources this: prints the table of a marker, given its words
+
+# page_options <usage> <option>...: sets quick and report_only to yes or no. -h prints the usage and ends;
+# an option that there is not is an error.
+page_options() {
+  local usage="$1" option
+  shift
+  quick=no report_only=no
+  for option in "$@"; do
+    case "$option" in
+      --quick) quick=yes ;;
+      --report) report_only=yes ;;
+      -h | --help) printf '%s\n' "$usage"; exit 0 ;;
+      *) printf '%s: unknown option %s\n%s\n' "$0" "$option" "$usage" >&2; exit 2 ;;
+    esac
+  done
+}
 
 # write_page <page> <new page>
 write_page() {
