@@ -20,14 +20,14 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <string>
-#include <string_view>
 
+#include <ashlar/config.hpp>
 #include <ashlar/device/host/between_blocks.hpp>
 #include <ashlar/nn/execution.hpp>
+#include <ashlar/nn/profile_ranges.hpp>
 #include <ashlar/step/timeline.hpp>
-#include <ashlar/tensor/bucket_run.hpp>
-#include <ashlar/tensor/redistribute_async.hpp>
+#include <ashlar/tensor/plan_run.hpp>
+#include <ashlar/tensor/redistribute.hpp>
 
 namespace ashlar::nn {
 
@@ -38,7 +38,8 @@ class executor {
  public:
   /// Expects a program of the elements' plan; it must outlive the executor.
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
-      : mesh_(m), elements_(&elements), program_(&p), moving_(p.moves.size()) {
+      : mesh_(m), elements_(&elements), program_(&p), ranges_(m, elements, p),
+        moving_(p.moves.size()), buckets_(p.moves.size()) {
     on_.slots.resize(p.values.size());
     for (std::size_t v = 0; v < p.values.size(); ++v) {
       auto const& value = p.values[v];
@@ -46,7 +47,6 @@ class executor {
       if (value.kind == step::value_kind::stored) on_.slots[v].tensor = node.source(value.index);
       if (value.kind == step::value_kind::sum) on_.slots[v].tensor = node.sum(value.index);
     }
-    if constexpr (!Processor::is_host) name_actions();
   }
 
   /// The first action of the synchronization of gradients, and the first update: behind the last action if
@@ -68,7 +68,7 @@ class executor {
     cleaner const guard{*this};
     on_.saves = true;
     for (int i = first; i < last; ++i) i += do_timed(i, input);
-    pass_range_.reset();
+    ranges_.leave_pass();
   }
 
   /// The forward passes of micro-batch 0 up to, not including, those of element `end`, without keeping
@@ -135,9 +135,7 @@ class executor {
     switch (a.kind) {
       case step::action_kind::begin_move: return begin(i, a, input);
       case step::action_kind::end_move: end(a); break;
-      case step::action_kind::release:
-        for (int const v : a.reads) on_.slots[static_cast<std::size_t>(v)] = {};
-        break;
+      case step::action_kind::release: release(a); break;
       case step::action_kind::update: break;
       default: compute(a, input);
     }
@@ -156,44 +154,50 @@ class executor {
 
   int begin(int i, step::action const& a, step_input<Processor> const& input) {
     load(a, input);
-    auto const& move = program_->move_of(a);
-    if (Processor::is_host && move.bucket >= 0) return begin_bucket(i);
     auto const& all = program_->actions;
     auto const next = static_cast<std::size_t>(i) + 1;
     if (next < all.size() && all[next].kind == step::action_kind::end_move &&
         all[next].move == a.move) {
+      auto const& move = program_->move_of(a);
       on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    moving_[static_cast<std::size_t>(a.move)].alone =
-        std::make_unique<ashlar::detail::plan_run<Processor>>(source_of(move), plan_of(move));
-    return 0;
-  }
-  /// Begins the moves of a bucket, whose begin_moves follow each other, together.
-  int begin_bucket(int i) {
-    auto const d = step::departure::at(*program_, i);
+    // A device is given the moves of a bucket one by one.
+    auto const d = Processor::is_host ? step::departure::at(*program_, i)
+                                      : step::departure{i, i + 1};
     std::vector<any_tensor<Processor>> tensors;
-    std::vector<std::shared_ptr<prepared_plan const>> plans;
+    std::vector<int> moves;
     d.for_each_move(*program_, [&](int k) {
-      auto const& m = program_->moves[static_cast<std::size_t>(k)];
-      tensors.push_back(source_of(m));
-      plans.push_back(plan_of(m));
+      tensors.push_back(source_of(program_->moves[static_cast<std::size_t>(k)]));
+      moves.push_back(k);
     });
-    auto const run = std::make_shared<ashlar::detail::bucket_run<Processor>>(std::move(tensors),
-                                                                             std::move(plans));
-    std::size_t place = 0;
-    d.for_each_move(*program_, [&](int k) {
-      moving_[static_cast<std::size_t>(k)] = {nullptr, run, place++};
-    });
+    auto& plans = buckets_[static_cast<std::size_t>(moves.front())];
+    if (plans == nullptr) plans = bucket_of(moves);
+    auto const run = std::make_shared<ashlar::detail::plan_run<Processor>>(std::move(tensors),
+                                                                           plans);
+    for (std::size_t k = 0; k < moves.size(); ++k)
+      moving_[static_cast<std::size_t>(moves[k])] = {run, k};
+    for (int k = d.first; k < d.end; ++k)
+      if (auto const& among = all[static_cast<std::size_t>(k)];
+          among.kind == step::action_kind::release)
+        release(among);
     return d.end - d.first - 1;
   }
+  auto bucket_of(std::vector<int> const& moves) const {
+    std::vector<std::shared_ptr<prepared_plan const>> plans;
+    for (int const k : moves)
+      plans.push_back(plan_of(program_->moves[static_cast<std::size_t>(k)]));
+    return std::make_shared<ashlar::detail::bucket const>(std::move(plans));
+  }
   void end(step::action const& a) {
-    auto& run = moving_[static_cast<std::size_t>(a.move)];
-    if (run.bucket != nullptr) mesh_.wait(*run.bucket);
-    else mesh_.wait(*run.alone);
-    on_.set(program_->move_of(a).to,
-            run.bucket != nullptr ? run.bucket->result(run.place) : run.alone->result());
-    run = {};
+    auto& moving = moving_[static_cast<std::size_t>(a.move)];
+    mesh_.wait(*moving.run);
+    on_.set(program_->move_of(a).to, moving.run->result(moving.place));
+    moving = {};
+  }
+
+  void release(step::action const& a) {
+    for (int const v : a.reads) on_.slots[static_cast<std::size_t>(v)] = {};
   }
 
   void compute(step::action const& a, step_input<Processor> const& input) {
@@ -206,8 +210,7 @@ class executor {
       on_.batch.targets = input.targets(b);
     auto const go_on = [this] { mesh_.progress(); };
     device::host::listening const transfers(go_on);
-    enter_pass(a);
-    [[maybe_unused]] auto const scope = range(mesh_.processor(), name_of(a));
+    [[maybe_unused]] auto const scope = ranges_.of(a);
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
@@ -221,7 +224,7 @@ class executor {
   /// Empties the slots of all values that do not last.
   void forget() {
     for (auto& run : moving_) run = {};
-    pass_range_.reset();
+    ranges_.leave_pass();
     on_.batch.targets = {};
     for (std::size_t v = 0; v < on_.slots.size(); ++v)
       if (auto const kind = program_->values[v].kind;
@@ -229,54 +232,24 @@ class executor {
         on_.slots[v] = {};
   }
 
-  /// What computations are called in a profile of a device: "12.linear forward".
-  void name_actions() {
-    names_.resize(program_->actions.size());
-    for (std::size_t i = 0; i < names_.size(); ++i)
-      if (auto const& a = program_->actions[i]; computes(a.kind))
-        names_[i] = std::to_string(a.element) + '.' +
-                    (*elements_)[static_cast<std::size_t>(a.element)]->name() + ' ' +
-                    to_string(a.kind);
-  }
-  char const* name_of(step::action const& a) const {
-    if constexpr (Processor::is_host) return "";
-    else return names_[static_cast<std::size_t>(&a - program_->actions.data())].c_str();
-  }
-  /// Opens the range of the pass that a computation belongs to, if it is another one than before.
-  void enter_pass(step::action const& a) {
-    if constexpr (!Processor::is_host) {
-      char const* const now = a.phase == step::phase::forward ? "forward" : "backward";
-      if (pass_range_ && now == pass_name_ && a.micro_batch == on_pass_of_) return;
-      pass_range_.reset();
-      pass_range_.emplace(mesh_, now);
-      pass_name_ = now;
-      on_pass_of_ = a.micro_batch;
-    }
-  }
-
   basic_mesh<Processor> mesh_;
   nodes const* elements_;
   step::program const* program_;
   execution<Processor> on_;
-  /// A move that is under way: alone, or as one of a bucket.
+  profile_ranges<Processor> ranges_;
+  /// A move that is under way, and its place in its bucket.
   struct move_run {
-    std::unique_ptr<ashlar::detail::plan_run<Processor>> alone;
-    std::shared_ptr<ashlar::detail::bucket_run<Processor>> bucket;
+    std::shared_ptr<ashlar::detail::plan_run<Processor>> run;
     std::size_t place = 0;
   };
-  std::vector<move_run> moving_;  // by number of the move
-  /// A range of a profile that is open while this lives.
-  struct open_range {
-    decltype(range(std::declval<basic_mesh<Processor> const&>().processor(), "")) scope;
-    open_range(basic_mesh<Processor> const& m, char const* name)
-        : scope(range(m.processor(), name)) {}
-  };
-  std::vector<std::string> names_;  // of actions
-  std::optional<open_range> pass_range_;
-  std::string_view pass_name_;
-  int on_pass_of_ = 0;  // micro-batch
+  std::vector<move_run> moving_;                                        // by number of the move
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by their first move
   std::vector<step::time_span> times_;
   std::chrono::steady_clock::time_point begun_;
 };
+
+#if !ASHLAR_DEFINES(NN)
+extern template class executor<device::host::processor>;
+#endif
 
 }  // namespace ashlar::nn

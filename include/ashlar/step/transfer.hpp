@@ -18,7 +18,7 @@ namespace ashlar::search {
 inline namespace step {
 
 /// Whether steps of this kind can travel together: each member has one part of each tensor in them, and
-/// several tensors' parts make one (tensor/bucket_run.hpp).
+/// several tensors' parts make one (tensor/bucket.hpp).
 constexpr bool travels_in_buckets(collective kind) {
   return kind == collective::all_reduce || kind == collective::reduce_scatter ||
          kind == collective::all_gather || !communicates(kind);
@@ -59,11 +59,12 @@ struct departure {
   static constexpr departure at(program const& p, int first) {
     auto const& begun = p.actions[static_cast<std::size_t>(first)];
     int const bucket = p.move_of(begun).bucket;
-    int end = first + 1;
-    for (; bucket >= 0 && end < static_cast<int>(p.actions.size()); ++end) {
-      auto const& next = p.actions[static_cast<std::size_t>(end)];
+    int end = first + 1;  // behind the last of them
+    for (int k = end; bucket >= 0 && k < static_cast<int>(p.actions.size()); ++k) {
+      auto const& next = p.actions[static_cast<std::size_t>(k)];
       if (next.kind == action_kind::release) continue;
       if (next.kind != action_kind::begin_move || p.move_of(next).bucket != bucket) break;
+      end = k + 1;
     }
     return {first, end};
   }

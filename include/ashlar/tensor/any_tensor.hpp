@@ -86,6 +86,10 @@ class any_tensor {
   std::shared_ptr<void> data_;
 };
 
+#if !ASHLAR_DEFINES(TENSOR)
+extern template class any_tensor<device::host::processor>;
+#endif
+
 template <class T, int Rank, class Placement, class Processor>
 any_tensor(tensor<T, Rank, Placement, Processor> const&) -> any_tensor<Processor>;
 

@@ -52,6 +52,11 @@ any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) 
   return x;
 }
 
+#if !ASHLAR_DEFINES(TENSOR)
+extern template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
+                                                             prepared_plan const&);
+#endif
+
 template <distributed Tensor>
 requires(!Tensor::is_static) Tensor run_plan(Tensor const& x, prepared_plan const& p) {
   return run_plan(any_tensor(x), p).template as<Tensor>();

@@ -189,6 +189,15 @@ class tensor {
   std::shared_ptr<T> data_;
 };
 
+#if !ASHLAR_DEFINES(TENSOR)
+extern template class tensor<float, 1>;
+extern template class tensor<float, 2>;
+extern template class tensor<float, 3>;
+extern template class tensor<float, 4>;
+extern template class tensor<std::int32_t, 1>;
+extern template class tensor<std::int32_t, 2>;
+#endif
+
 template <class Type>
 inline constexpr bool is_tensor = false;
 template <class T, int Rank, class Placement, class Processor>

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Plans with the same steps that are run together, as a bucket of gradients is: each step, which takes the
+// same collective on the same axes in all of them, is a single transfer with one ticket.
+//
+//   step             the flat array is cut         member j's cut holds of each tensor, one after the other
+//   all_reduce       before and after              the part that member j sums
+//   reduce_scatter   before (after: one cut)       what goes to member j
+//   all_gather       after (before: one cut)       the shard of member j
+//
+// Each tensor keeps the parts that it has when it travels alone, and so the order of its addends and its
+// bits. What travels is copied into a flat array and out of it; one plan alone needs neither.
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include <ashlar/comm/plan_cache.hpp>
+
+namespace ashlar::detail {
+
+/// One step of a bucket: what one rank does with the flat arrays, and how they are filled and emptied.
+struct fused_transfer {
+  /// A part of a tensor and its place in a flat array, which is packed.
+  struct piece {
+    std::size_t tensor = 0;
+    strided_block block;
+  };
+  transfer what;
+  std::vector<piece> in, out;
+
+  std::int64_t source_elements() const { return what.from.elements(); }
+  std::int64_t target_elements() const { return what.to.elements(); }
+};
+
+inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_rank]) {
+  std::int64_t next = 1;
+  for (int d = b.rank - 1; d >= 0; --d) {
+    strides[d] = next;
+    next *= b.extents[d];
+  }
+}
+
+/// The transfer that carries `parts`, steps of one kind on the same axes, together.
+inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
+  transfer const& first = *parts.front();
+  bool const gathers = first.kind == collective::all_gather;
+  bool const scatters = first.kind == collective::reduce_scatter;
+  auto const members = static_cast<std::size_t>(first.members);
+  auto const me = static_cast<std::size_t>(first.index);
+  fused_transfer made;
+  std::vector<interval> cuts;
+  std::int64_t total = 0;
+  for (std::size_t j = 0; j < members; ++j) {
+    cuts.push_back({total, 0});
+    for (std::size_t t = 0; t < parts.size(); ++t) {
+      transfer const& x = *parts[t];
+      auto const offset = [&](bool one_cut) { return one_cut ? total - cuts[j].begin : total; };
+      if (!gathers || j == me) {
+        auto b = x.sends[j];
+        b.target_offset = offset(gathers);
+        pack_strides(b, b.target_strides);
+        made.in.push_back({t, b});
+      }
+      if (!scatters || j == me) {
+        auto b = x.receives[j];
+        b.source_offset = offset(scatters);
+        pack_strides(b, b.source_strides);
+        made.out.push_back({t, b});
+      }
+      total += (gathers ? x.receives[j] : x.sends[j]).elements;
+    }
+    cuts[j].size = total - cuts[j].begin;
+  }
+  transfer& x = made.what;
+  x.kind = first.kind;
+  x.axes = first.axes;
+  x.op = first.op;
+  x.members = first.members;
+  x.index = first.index;
+  box const whole = flat_box({0, total}), own = flat_box(cuts[me]);
+  x.from = gathers ? own : whole;
+  x.to = scatters ? own : whole;
+  for (auto const& cut : cuts) {
+    box const other = flat_box(cut);
+    x.largest_source = std::max(x.largest_source, gathers ? cut.size : total);
+    if (gathers) {
+      x.sends.emplace_back(own, own, whole);
+      x.receives.emplace_back(other, other, whole);
+    } else if (scatters) {
+      x.sends.emplace_back(other, whole, other);
+      x.receives.emplace_back(own, whole, own);
+    } else {
+      x.sends.push_back(flat_block(cut, total));
+      x.receives.push_back(flat_block(cut, total));
+    }
+  }
+  return made;
+}
+
+/// Plans that are run together, one for each tensor, with what their steps have in common.
+struct bucket {
+  using plan = std::shared_ptr<prepared_plan const>;
+
+  std::vector<plan> plans;
+  std::vector<fused_transfer> fused;  ///< by step; empty for one plan
+
+  explicit bucket(plan one) : plans{std::move(one)} {}
+  /// Expects plans of one element size with the same kinds of steps on the same axes.
+  explicit bucket(std::vector<plan> together) : plans(std::move(together)) {
+    if (plans.size() < 2) return;
+    for (std::size_t k = 0; k < steps(); ++k) {
+      std::vector<transfer const*> parts;
+      for (auto const& p : plans) parts.push_back(&p->transfers[k]);
+      fused.push_back(communicates(parts.front()->kind) ? fuse(parts) : fused_transfer{});
+    }
+  }
+
+  std::size_t steps() const { return plans.front()->transfers.size(); }
+  /// What the rank does in a step that communicates, or for the first plan in one that does not.
+  transfer const& what(std::size_t step) const {
+    return fused.empty() || !communicates(plans.front()->transfers[step].kind)
+               ? plans.front()->transfers[step]
+               : fused[step].what;
+  }
+};
+
+}  // namespace ashlar::detail
