@@ -21,7 +21,8 @@ foreach(library IN LISTS ashlar_libraries)
 endforeach()
 
 configure_package_config_file(cmake/ashlarConfig.cmake.in
-  "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake" INSTALL_DESTINATION "${ashlar_package_dir}")
+  "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake" INSTALL_DESTINATION "${ashlar_package_dir}"
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
 # ARCH_INDEPENDENT: headers only, so a package built for one word size serves all.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
@@ -29,9 +30,12 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ashlarConfigVers
 install(FILES
   "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake"
   "${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
+  "${PROJECT_SOURCE_DIR}/cmake/AshlarCompiled.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/AshlarCuda.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/AshlarCudaPackages.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindCBLAS.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/FindNCCL.cmake"
   DESTINATION "${ashlar_package_dir}")
+install(DIRECTORY include/ashlar/compiled DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/ashlar"
+  FILES_MATCHING PATTERN "*.cpp")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")

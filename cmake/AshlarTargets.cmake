@@ -5,6 +5,7 @@
 #
 #   ashlar::core    placement … search   needs nothing but a C++20 compiler
 #   ashlar::ashlar  core + device … train  needs MPI and a BLAS with cblas.h
+#   ashlar::compiled  the same, with its large functions in a library
 #   ashlar::json    core + io/json       needs nlohmann_json
 #   ashlar::cuda    ashlar + the folders cuda and nccl of the rooms   needs nvcc, CUDA, cuBLASLt, NCCL
 
@@ -51,6 +52,8 @@ if(MPI_CXX_FOUND AND CBLAS_FOUND)
   target_link_libraries(ashlar_ashlar INTERFACE ashlar_core MPI::MPI_CXX CBLAS::CBLAS)
   # The C++ bindings were removed from MPI in 2012; including them only costs time and link errors.
   target_compile_definitions(ashlar_ashlar INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
+  include("${CMAKE_CURRENT_LIST_DIR}/AshlarCompiled.cmake")
+  ashlar_add_compiled("${ashlar_include_dir}/ashlar/compiled")
   message(STATUS "ashlar: MPI ${MPI_CXX_VERSION} ${ASHLAR_MPI_FAMILY}, BLAS ${CBLAS_LIBRARIES}")
 else()
   set(ashlar_missing "")

@@ -16,6 +16,15 @@
 //   ASHLAR_HAS_NVTX       1 where the headers of NVTX 3 are, which come with most CUDA toolkits
 //   ASHLAR_POISON(p, n)   with the address sanitizer: whoever touches these n bytes is reported, until
 //   ASHLAR_UNPOISON(p, n) allows it again; nothing without that sanitizer
+//   ASHLAR_IN_COMPILER    whether a constant is being computed (std::is_constant_evaluated())
+//
+// Who links ashlar::compiled (compiled/README.md) has ASHLAR_COMPILED=1, and large functions are only declared:
+//
+//   ASHLAR_INLINE             before a function that is no template: inline, or nothing if the library has it
+//   ASHLAR_DEFINES(PART)      in #if: whether definitions are to be read here, which is always so without
+//                             the library, and in the library's source of that part
+//   ASHLAR_RETURN(here, compiled)   of a constexpr function: returns `here` in constant expressions, and
+//                             everywhere without the library; else `compiled`, which the library has
 //
 // It includes nothing and decides nothing else; warnings and architecture flags belong to CMake.
 
@@ -85,3 +94,20 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE_
 #define ASHLAR_POISON(p, n) ((void)(p), (void)(n))
 #define ASHLAR_UNPOISON(p, n) ((void)(p), (void)(n))
 #endif
+
+#define ASHLAR_IN_COMPILER __builtin_is_constant_evaluated()
+
+#if !defined(ASHLAR_COMPILED)
+#define ASHLAR_COMPILED 0
+#endif
+// In this form, compilers leave out what `here` calls also where they do not optimize.
+#if ASHLAR_COMPILED
+#define ASHLAR_INLINE
+#define ASHLAR_RETURN(here, compiled)                                                              \
+  if (ASHLAR_IN_COMPILER) return here;                                                             \
+  else return compiled
+#else
+#define ASHLAR_INLINE inline
+#define ASHLAR_RETURN(here, compiled) return here
+#endif
+#define ASHLAR_DEFINES(PART) (!ASHLAR_COMPILED || ASHLAR_COMPILES_##PART)

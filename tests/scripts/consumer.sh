@@ -37,7 +37,7 @@ user() {
   cmake --build "$build" >"$work/log" 2>&1 ||
     { cat "$work/log"; echo "building $folder failed"; return 1; }
   "$build/core"
-  if [ "$with_full" = ON ]; then "$build/full"; fi
+  if [ "$with_full" = ON ]; then "$build/full" && "$build/compiled"; fi
   if [ -x "$build/cuda" ]; then "$build/cuda"; fi
 }
 

@@ -13,6 +13,7 @@
 
 #include <ashlar/comm/element_type.hpp>
 #include <ashlar/comm/strided_block.hpp>
+#include <ashlar/config.hpp>
 #include <ashlar/device/host/reduce_strided.hpp>
 #include <ashlar/support/small_vector.hpp>
 
@@ -28,6 +29,8 @@ struct element_kernels {
                  void* target);
 };
 
+ASHLAR_INLINE element_kernels const& kernels_of(element_type type);
+#if ASHLAR_DEFINES(COMM)
 namespace detail {
 
 /// Reduces a block of the sources, which lie alike, into its place in the target.
@@ -58,7 +61,7 @@ inline constexpr element_kernels kernels_for{
 
 }  // namespace detail
 
-constexpr element_kernels const& kernels_of(element_type type) {
+ASHLAR_INLINE element_kernels const& kernels_of(element_type type) {
   constexpr element_kernels const* all[] = {&detail::kernels_for<float, std::uint32_t>,
                                             &detail::kernels_for<double, std::uint64_t>,
                                             &detail::kernels_for<std::int32_t, std::uint32_t>,
@@ -66,6 +69,7 @@ constexpr element_kernels const& kernels_of(element_type type) {
                                             &detail::kernels_for<bfloat16, std::uint16_t>};
   return *all[static_cast<int>(type)];
 }
+#endif
 
 /// A position in an array of elements. Those of a source are never written through it.
 struct element_pointer {

@@ -247,4 +247,8 @@ class basic_mesh {
 /// A mesh of processes with host memory, on MPI.
 using mesh = basic_mesh<device::host::processor>;
 
+#if !ASHLAR_DEFINES(COMM)
+extern template class basic_mesh<device::host::processor>;
+#endif
+
 }  // namespace ashlar

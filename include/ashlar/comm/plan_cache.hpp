@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <ashlar/comm/transfer.hpp>
+#include <ashlar/config.hpp>
 #include <ashlar/placement/code.hpp>
 #include <ashlar/plan/matmul.hpp>
 
@@ -39,14 +40,19 @@ struct prepared_product {
 };
 
 /// A plan with what the rank at `here` does in each of its steps. Communicates nothing.
-inline prepared_plan prepare(redistribution_plan const& plan, topology const& t,
-                             coordinates const& here) {
+ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
+                                    coordinates const& here);
+ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
+                                       coordinates const& here);
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
+                                    coordinates const& here) {
   prepared_plan p{plan, {}};
   for (auto const& s : plan.steps) p.transfers.push_back(make_transfer(s, plan.extents, t, here));
   return p;
 }
-inline prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
-                                coordinates const& here) {
+ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
+                                       coordinates const& here) {
   prepared_product p{
       plan, prepare(plan.a, t, here), prepare(plan.b, t, here), prepare(plan.c, t, here), {}};
   if (plan.panels.letter == 0) return p;
@@ -63,6 +69,7 @@ inline prepared_product prepare(matmul_plan const& plan, topology const& t, mach
   }
   return p;
 }
+#endif
 
 class plan_cache {
  public:
@@ -74,29 +81,12 @@ class plan_cache {
   pointer<prepared_plan> const& redistribution(shape const& extents, int element_size,
                                                placement const& from, placement const& to,
                                                topology const& t, machine const& m,
-                                               coordinates const& here) {
-    key k;
-    k.add(element_size).add(extents).add(from).add(to);
-    return found_or_made(redistributions_, k, [&] {
-      return prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here);
-    });
-  }
-
+                                               coordinates const& here);
   pointer<prepared_product> const& product(shape const& a_extents, placement const& a,
                                            shape const& b_extents, placement const& b,
                                            bool transpose_a, bool transpose_b, placement const& c,
                                            int element_size, topology const& t, machine const& m,
-                                           matmul_options const& wanted, coordinates const& here) {
-    key k;
-    k.add(element_size).add(transpose_a).add(transpose_b);
-    k.add(wanted.memory).add(wanted.stream).add(wanted.panels);
-    k.add(a_extents).add(a).add(b_extents).add(b).add(c);
-    return found_or_made(products_, k, [&] {
-      return prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
-                                 element_size, t, m, wanted),
-                     t, m, here);
-    });
-  }
+                                           matmul_options const& wanted, coordinates const& here);
 
   void clear() {
     redistributions_.clear();
@@ -145,5 +135,33 @@ class plan_cache {
   plans<prepared_plan> redistributions_;
   plans<prepared_product> products_;
 };
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE plan_cache::pointer<prepared_plan> const&
+plan_cache::redistribution(shape const& extents, int element_size, placement const& from,
+                           placement const& to, topology const& t, machine const& m,
+                           coordinates const& here) {
+  key k;
+  k.add(element_size).add(extents).add(from).add(to);
+  return found_or_made(redistributions_, k, [&] {
+    return prepare(plan_redistribution(extents, element_size, from, to, t, m), t, here);
+  });
+}
+ASHLAR_INLINE plan_cache::pointer<prepared_product> const&
+plan_cache::product(shape const& a_extents, placement const& a, shape const& b_extents,
+                    placement const& b, bool transpose_a, bool transpose_b, placement const& c,
+                    int element_size, topology const& t, machine const& m,
+                    matmul_options const& wanted, coordinates const& here) {
+  key k;
+  k.add(element_size).add(transpose_a).add(transpose_b);
+  k.add(wanted.memory).add(wanted.stream).add(wanted.panels);
+  k.add(a_extents).add(a).add(b_extents).add(b).add(c);
+  return found_or_made(products_, k, [&] {
+    return prepare(plan_matmul(a_extents, a, b_extents, b, transpose_a, transpose_b, c,
+                               element_size, t, m, wanted),
+                   t, m, here);
+  });
+}
+#endif
 
 }  // namespace ashlar

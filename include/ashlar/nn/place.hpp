@@ -23,19 +23,6 @@ namespace ashlar::nn {
 
 namespace detail {
 
-/// A plan of any capacity as a run-time value, for which a program can be built.
-template <int Capacity>
-search::plan as_run_time(search::basic_plan<Capacity> const& fixed) {
-  search::plan plan;
-  plan.mesh = fixed.mesh;
-  plan.input = fixed.input;
-  plan.micro_batches = fixed.micro_batches;
-  plan.recomputed = fixed.recomputed;
-  plan.problem_hash = fixed.problem_hash;
-  plan.choices.assign(fixed.choices.begin(), fixed.choices.end());
-  return plan;
-}
-
 template <class T, class Processor, class Net, class Plan, class Cursor>
 auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem problem,
                 Plan const& plan, Cursor const& cursor, std::uint64_t seed) {
@@ -50,7 +37,8 @@ auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem 
   net_builder<Processor> built{m, {seed}, {}};
   auto placed = nn::place_part<T, x_rank>(net, built, plan.input, cursor);
   return model<T, Processor, input, x_rank, output_rank<Net, x_rank>(), typename loss_of<Net>::type,
-               decltype(placed)>(m, std::move(problem), as_run_time(plan), seed,
+               decltype(placed)>(m, std::move(problem),
+                                 search::with_capacity<search::dynamic_size>(plan), seed,
                                  std::move(built.nodes), std::move(placed));
 }
 
@@ -133,7 +121,7 @@ requires(Capacity != search::dynamic_size) auto place(Layer const& net,
                                                       basic_mesh<Processor> const& m,
                                                       search::basic_plan<Capacity> const& fixed,
                                                       std::uint64_t seed = 0) {
-  return place<T>(net, m, detail::as_run_time(fixed), seed);
+  return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 
 /// A plan in pipeline stages: these do not run yet, so all but one stage are refused.

@@ -11,6 +11,7 @@
 // Where both ends are partial with different reductions (sums and maxima do not share a path), the
 // plan goes through a placement that is not partial.
 
+#include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>
 
 namespace ashlar {
@@ -74,12 +75,9 @@ struct remaining_path {
   }
 };
 
-}  // namespace detail
-
-/// The cheapest plan from `from` to `to`. Expects placements that `check` accepts.
-constexpr redistribution_plan plan_redistribution(shape const& extents, int element_size,
-                                                  placement const& from, placement const& to,
-                                                  topology const& t, machine const& m) {
+constexpr redistribution_plan cheapest_redistribution(shape const& extents, int element_size,
+                                                      placement const& from, placement const& to,
+                                                      topology const& t, machine const& m) {
   redistribution_plan plan{extents, element_size, from, to, {}, 0, 0};
   if (!(from == to)) {
     bool const reductions_differ = from.has_partial() && to.has_partial() && from.op() != to.op();
@@ -92,14 +90,30 @@ constexpr redistribution_plan plan_redistribution(shape const& extents, int elem
     reduction const op = to.has_partial() ? to.op() : from.op();
     path_search paths(t, extents.rank(), op, reductions_differ ? from.op() : op, price);
     int const found = paths.run(
-        from, detail::remaining_path{to_target, reductions_differ ? &to_whole : nullptr, op},
+        from, remaining_path{to_target, reductions_differ ? &to_whole : nullptr, op},
         [&](int i) { return paths.state(i) == to; });
     if (found < 0)
       throw std::invalid_argument("plan_redistribution: not two placements of a tensor");
     paths.append_path(plan.steps, found);
   }
-  detail::finish(plan, t, m);
+  finish(plan, t, m);
   return plan;
+}
+
+#if ASHLAR_COMPILED
+redistribution_plan redistribution_at_run_time(shape const& extents, int element_size,
+                                               placement const& from, placement const& to,
+                                               topology const& t, machine const& m);
+#endif
+
+}  // namespace detail
+
+/// The cheapest plan from `from` to `to`. Expects placements that `check` accepts.
+constexpr redistribution_plan plan_redistribution(shape const& extents, int element_size,
+                                                  placement const& from, placement const& to,
+                                                  topology const& t, machine const& m) {
+  ASHLAR_RETURN(detail::cheapest_redistribution(extents, element_size, from, to, t, m),
+                detail::redistribution_at_run_time(extents, element_size, from, to, t, m));
 }
 
 }  // namespace ashlar

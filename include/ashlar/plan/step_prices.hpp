@@ -82,10 +82,9 @@ class step_prices {
     shard_elements before{1, 1}, after{1, 1};
     std::int64_t kept = 1;
     shard_elements const* size = size_.data();
-    axis_set const* const f = from.having + axis_roles::first_split;
-    axis_set const* const g = to.having + axis_roles::first_split;
     for (int d = 0; d < rank_; ++d, size += sets_) {
-      shard_elements const &x = size[f[d]], &y = size[g[d]];
+      int const role = axis_roles::first_split + d;
+      shard_elements const &x = size[from.having[role]], &y = size[to.having[role]];
       before.largest *= x.largest, before.least *= x.least, after.largest *= y.largest;
       kept *= x.least < y.least ? x.least : y.least;
     }

@@ -66,7 +66,7 @@ class chain_solver {
     // All r at once: both ways out of each choice of the element that has fewest.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
-    if (n < width && !std::is_constant_evaluated()) {
+    if (n < width && !ASHLAR_IN_COMPILER) {
       for (int r = 0; r < n; ++r) out[r] = inside_of(begin, r);
       width = 0;
     }

@@ -32,6 +32,7 @@
 #include <string>
 #include <vector>
 
+#include <ashlar/config.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/cost.hpp>
@@ -165,10 +166,11 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
 
 }  // namespace detail
 
-/// What `explain` prints, as text. `chosen` must be a plan of this problem. No communication.
+namespace detail {
+
 template <int N>
-explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
-  using namespace detail;
+explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                         machine const& m) {
   auto const parts = breakdown(net, chosen, m);
   auto const& t = chosen.mesh;
   auto const& total = parts.total;
@@ -185,6 +187,20 @@ explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, ma
   for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
   text += "\n" + elements_text(net, chosen, parts, m);
   return {text};
+}
+
+#if ASHLAR_COMPILED
+explanation explain_at_run_time(problem const& net, plan const& chosen, machine const& m);
+#endif
+
+}  // namespace detail
+
+/// What `explain` prints, as text. `chosen` must be a plan of this problem. No communication.
+template <int N>
+explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
+  ASHLAR_RETURN(
+      detail::explain_here(net, chosen, m),
+      detail::explain_at_run_time(any_length(net), with_capacity<dynamic_size>(chosen), m));
 }
 
 }  // namespace ashlar::search

@@ -17,6 +17,7 @@
 // Five and six axes, as factors of two are, are searched without a filter and within memory only
 // (search_on_mesh.hpp).
 
+#include <ashlar/config.hpp>
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>
 
@@ -35,8 +36,8 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   auto const find_fastest = [&] {
     if constexpr (std::is_same_v<Filter, any_choice>)
       if (t.axes() > 2 && net.recomputed == 0)
-        return std::is_constant_evaluated() ? fastest_in_compiler(net, t, m)
-                                            : search_on_mesh<N>(net, t, m).plan();
+        return ASHLAR_IN_COMPILER ? fastest_in_compiler(net, t, m)
+                                  : search_on_mesh<N>(net, t, m).plan();
     return fastest_of_choices(net, t, m, filter);
   };
   basic_plan<N> const fastest = find_fastest();
@@ -51,6 +52,10 @@ constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const
   return fastest;
 }
 
+#if ASHLAR_COMPILED
+plan optimal_at_run_time(problem const& net, topology const& t, machine const& m);
+#endif
+
 }  // namespace detail
 
 /// The plan of least predicted seconds per step among those whose choices `filter(element, choice)`
@@ -62,7 +67,12 @@ template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
   detail::unwatched alone;
-  return detail::optimal_plan(net, t, m, filter, alone);
+  if constexpr (std::is_same_v<Filter, any_choice>) {
+    ASHLAR_RETURN(detail::optimal_plan(net, t, m, filter, alone),
+                  with_capacity<N>(detail::optimal_at_run_time(any_length(net), t, m)));
+  } else {
+    return detail::optimal_plan(net, t, m, filter, alone);
+  }
 }
 
 }  // namespace ashlar::search

@@ -106,7 +106,7 @@ class role_graph {
         if (numbered_.exchange_of(next).first < 0) target[found++] = next;
       // The compiler makes no vectors of constant expressions: there no lane is in vain.
       int width = lanes;
-      if (std::is_constant_evaluated()) width = found;
+      if (ASHLAR_IN_COMPILER) width = found;
       for (double& w : some) w = unreachable;
       for (int l = 0; l < found; ++l) to[target[l] * lanes + l] = 0;
       for (int u = 0; u < n; ++u) improved.data()[u] = 1, looked.data()[u] = 0;

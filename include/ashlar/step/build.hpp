@@ -18,6 +18,7 @@
 // first computes only backward and the second only forward. (A residual_end that a net ends with, which
 // has no loss then, makes a gradient of its own.)
 
+#include <ashlar/config.hpp>
 #include <ashlar/plan/packing.hpp>
 #include <ashlar/step/memory.hpp>
 #include <ashlar/step/program.hpp>
@@ -305,6 +306,10 @@ class program_builder {
   int used_[max_parameters]{}, statistics_[max_statistics]{};
 };
 
+#if ASHLAR_COMPILED
+program build_at_run_time(problem const& net, plan const& chosen, machine const& m);
+#endif
+
 }  // namespace step_detail
 
 /// The program of one step under a plan, in serial order. Expects a plan of this problem: one valid
@@ -312,7 +317,9 @@ class program_builder {
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {
-  return step_detail::program_builder<N>(net, chosen, m).build();
+  ASHLAR_RETURN(
+      step_detail::program_builder<N>(net, chosen, m).build(),
+      step_detail::build_at_run_time(any_length(net), with_capacity<dynamic_size>(chosen), m));
 }
 
 }  // namespace step

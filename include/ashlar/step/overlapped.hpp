@@ -15,6 +15,7 @@
 //
 // A later pass (stages, interleaved micro-batches) is another line here.
 
+#include <ashlar/config.hpp>
 #include <ashlar/step/early_moves.hpp>
 #include <ashlar/step/early_synchronization.hpp>
 #include <ashlar/step/prefetch.hpp>
@@ -101,30 +102,41 @@ class pass_trial {
   program best_;
 };
 
-}  // namespace step_detail
-
-/// The program with the passes that pay on machine `m`.
-constexpr overlap_result overlapped(program const& p, machine const& m,
-                                    overlap_options const& options = {}) {
+constexpr overlap_result with_what_pays(program const& p, machine const& m,
+                                        overlap_options const& options) {
   overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
   auto const synchronize = [&] {
-    step_detail::pass_trial trial(result, m, "early synchronization");
+    pass_trial trial(result, m, "early synchronization");
     for (std::int64_t const bytes : options.bucket_bytes)
       trial.consider(early_synchronization(result.made, bytes, options.limit),
                      {.bucket_bytes = bytes, .gathers = {}});
     trial.finish();
   };
-  step_detail::pass_trial moves(result, m, "early moves");
+  pass_trial moves(result, m, "early moves");
   moves.consider(early_moves(p, options.limit));
   moves.finish();
   synchronize();
-  step_detail::pass_trial gathers(result, m, "prefetch");
+  pass_trial gathers(result, m, "prefetch");
   for (auto const& g : options.gathers)
     if (g.often == gathered::each_pass || options.limit > 0)
       gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
   gathers.finish();
   if (result.passes.back().kept) synchronize();
   return result;
+}
+
+#if ASHLAR_COMPILED
+overlap_result overlapped_at_run_time(program const& p, machine const& m,
+                                      overlap_options const& options);
+#endif
+
+}  // namespace step_detail
+
+/// The program with the passes that pay on machine `m`.
+constexpr overlap_result overlapped(program const& p, machine const& m,
+                                    overlap_options const& options = {}) {
+  ASHLAR_RETURN(step_detail::with_what_pays(p, m, options),
+                step_detail::overlapped_at_run_time(p, m, options));
 }
 
 }  // namespace step

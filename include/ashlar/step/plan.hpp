@@ -55,6 +55,23 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
+/// The same plan with room for another number of elements, at least as many as it has.
+template <int To, int From>
+constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
+  basic_plan<To> made;
+  made.mesh = p.mesh;
+  made.input = p.input;
+  for (auto const& c : p.choices) made.choices.push_back(c);
+  made.micro_batches = p.micro_batches;
+  made.recomputed = p.recomputed;
+  made.seconds = p.seconds;
+  made.communication_seconds = p.communication_seconds;
+  made.memory = p.memory;
+  made.gap = p.gap;
+  made.problem_hash = p.problem_hash;
+  return made;
+}
+
 /// The hash of a problem's names, extents, structure and element sizes; a plan carries that of its problem.
 template <int Capacity>
 constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {

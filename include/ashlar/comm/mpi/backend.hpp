@@ -9,8 +9,15 @@
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/backend.hpp>
-#include <ashlar/comm/mpi/communicator.hpp>
+#include <ashlar/comm/communicator.hpp>
+#include <ashlar/comm/mpi/shared_window.hpp>
+#include <ashlar/comm/mpi/waiting.hpp>
+#include <ashlar/config.hpp>
 #include <ashlar/device/host/processor.hpp>
+#include <ashlar/support/exception_watch.hpp>
+#if ASHLAR_DEFINES(COMM)
+#include <ashlar/comm/mpi/communicator.hpp>
+#endif
 
 namespace ashlar {
 namespace mpi {
@@ -51,9 +58,7 @@ class backend {
   device::host::processor processor() const { return {}; }
   arena& memory() { return memory_; }
   progress& order() { return order_; }
-  std::shared_ptr<ashlar::communicator> make_transport() {
-    return std::make_shared<communicator>(handles_, topology_, window_, memory_, order_, waiting_);
-  }
+  std::shared_ptr<ashlar::communicator> make_transport();
 
   template <class Condition>
   void until(Condition ended) const {
@@ -72,6 +77,12 @@ class backend {
   mpi::waiting waiting_;
   exception_watch watch_;
 };
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
+  return std::make_shared<communicator>(handles_, topology_, window_, memory_, order_, waiting_);
+}
+#endif
 
 }  // namespace mpi
 

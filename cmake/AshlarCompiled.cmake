@@ -1,0 +1,14 @@
+# SPDX-FileCopyrightText: 2026 the ashlar authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library that is ashlar::ashlar with
+# its large functions compiled once, of the sources in that folder (include/ashlar/compiled/README.md).
+# It is built only if a program links it, with the flags that the calling project gives all its targets.
+
+function(ashlar_add_compiled folder)
+  file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
+  add_library(ashlar_compiled STATIC EXCLUDE_FROM_ALL ${sources})
+  add_library(ashlar::compiled ALIAS ashlar_compiled)
+  target_link_libraries(ashlar_compiled PUBLIC ashlar::ashlar)
+  target_compile_definitions(ashlar_compiled PUBLIC ASHLAR_COMPILED=1)
+endfunction()

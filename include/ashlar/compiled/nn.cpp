@@ -1,0 +1,9 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// What walks the program of a step on the host.
+
+#define ASHLAR_COMPILES_NN 1
+#include <ashlar/nn/executor.hpp>
+
+template class ashlar::nn::executor<ashlar::device::host::processor>;

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The search of plans, and the text that explains them.
+
+#include <ashlar/search/explain.hpp>
+#include <ashlar/search/optimal.hpp>
+
+namespace ashlar::search::detail {
+
+plan optimal_at_run_time(problem const& net, topology const& t, machine const& m) {
+  unwatched alone;
+  return optimal_plan(net, t, m, any_choice{}, alone);
+}
+
+explanation explain_at_run_time(problem const& net, plan const& chosen, machine const& m) {
+  return explain_here(net, chosen, m);
+}
+
+}  // namespace ashlar::search::detail

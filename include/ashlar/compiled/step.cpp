@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// The plans of redistributions, the programs of training steps and the passes over them.
+
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/overlapped.hpp>
+
+namespace ashlar {
+
+redistribution_plan detail::redistribution_at_run_time(shape const& extents, int element_size,
+                                                       placement const& from, placement const& to,
+                                                       topology const& t, machine const& m) {
+  return cheapest_redistribution(extents, element_size, from, to, t, m);
+}
+
+namespace search::step_detail {
+
+program build_at_run_time(problem const& net, plan const& chosen, machine const& m) {
+  return program_builder<dynamic_size>(net, chosen, m).build();
+}
+
+overlap_result overlapped_at_run_time(program const& p, machine const& m,
+                                      overlap_options const& options) {
+  return with_what_pays(p, m, options);
+}
+
+}  // namespace search::step_detail
+
+}  // namespace ashlar

@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Tensors of the usual element types and numbers of dims on the host, and how they are redistributed.
+
+#define ASHLAR_COMPILES_TENSOR 1
+#include <ashlar/tensor/redistribute_async.hpp>
+
+namespace ashlar {
+
+template class any_tensor<device::host::processor>;
+template class tensor<float, 1>;
+template class tensor<float, 2>;
+template class tensor<float, 3>;
+template class tensor<float, 4>;
+template class tensor<std::int32_t, 1>;
+template class tensor<std::int32_t, 2>;
+
+namespace detail {
+
+template class plan_run<device::host::processor>;
+template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
+                                                      prepared_plan const&);
+
+}  // namespace detail
+
+}  // namespace ashlar
