@@ -104,6 +104,30 @@ TEST_CASE("gradients travel under the backward pass, alone and in buckets") {
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
+TEST_CASE("a bucket departs with its moves, and not with what is released behind them") {
+  two_layers c("gpu=2");
+  auto const whole = parse_placement("B"), partial = parse_placement("P");
+  for (auto& own : c.plan.choices)
+    for (auto& p : own.parameters) p = {whole, partial, whole};
+  auto p = early_synchronization(c.build(), 1 << 20).made;
+  auto const begun = std::find_if(p.actions.begin(), p.actions.end(), [&](auto const& a) {
+    return a.kind == action_kind::begin_move && p.move_of(a).bucket == 0;
+  });
+  auto const first = static_cast<int>(begun - p.actions.begin());
+  auto const alone = search::departure::at(p, first);
+  CHECK(alone.end == first + 4);
+
+  search::action release;
+  release.kind = action_kind::release;
+  p.actions.insert(p.actions.begin() + alone.end, release);
+  CHECK(search::departure::at(p, first).end == alone.end);
+  p.actions.insert(p.actions.begin() + first + 1, release);
+  CHECK(search::departure::at(p, first).end == alone.end + 1);
+  int moves = 0;
+  search::departure::at(p, first).for_each_move(p, [&](int) { ++moves; });
+  CHECK(moves == 4);
+}
+
 TEST_CASE("a gradient that has to travel is made first") {
   two_layers c("gpu=2");
   c.net.layers.push_back(timed_linear());
