@@ -22,6 +22,8 @@
 #include <support/transport.hpp>
 #include <unistd.h>
 
+#include <ashlar/comm/mpi/choice_file.hpp>
+#include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/plan/redistribution.hpp>
 
 namespace ashlar_test {
