@@ -165,8 +165,8 @@ class executor {
     // A device is given the moves of a bucket one by one.
     auto const d = Processor::is_host ? step::departure::at(*program_, i)
                                       : step::departure{i, i + 1};
-    std::vector<any_tensor<Processor>> tensors;
-    std::vector<int> moves;
+    recycled_vector<any_tensor<Processor>> tensors;
+    recycled_vector<int> moves;
     d.for_each_move(*program_, [&](int k) {
       tensors.push_back(source_of(program_->moves[static_cast<std::size_t>(k)]));
       moves.push_back(k);
@@ -183,8 +183,8 @@ class executor {
         release(among);
     return d.end - d.first - 1;
   }
-  auto bucket_of(std::vector<int> const& moves) const {
-    std::vector<std::shared_ptr<prepared_plan const>> plans;
+  auto bucket_of(recycled_vector<int> const& moves) const {
+    recycled_vector<ashlar::detail::bucket::plan> plans;
     for (int const k : moves)
       plans.push_back(plan_of(program_->moves[static_cast<std::size_t>(k)]));
     return std::make_shared<ashlar::detail::bucket const>(std::move(plans));

@@ -9,10 +9,12 @@
 //
 //   class derived_from : public recycled                      new and delete of an object
 //   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   the counter of a shared pointer
+//   recycled_vector<T>                        a short list
 
 #include <cstddef>
 #include <new>
 #include <utility>
+#include <vector>
 
 #include <ashlar/config.hpp>
 
@@ -66,5 +68,8 @@ struct recycling_allocator {
   void deallocate(T* p, std::size_t n) { recycled::operator delete(p, n * sizeof(T)); }
   friend bool operator==(recycling_allocator, recycling_allocator) { return true; }
 };
+
+template <class T>
+using recycled_vector = std::vector<T, recycling_allocator<T>>;
 
 }  // namespace ashlar

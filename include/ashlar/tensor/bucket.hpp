@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <ashlar/comm/plan_cache.hpp>
+#include <ashlar/support/recycled.hpp>
 
 namespace ashlar::detail {
 
@@ -106,12 +107,12 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
 struct bucket {
   using plan = std::shared_ptr<prepared_plan const>;
 
-  std::vector<plan> plans;
+  recycled_vector<plan> plans;
   std::vector<fused_transfer> fused;  ///< by step; empty for one plan
 
-  explicit bucket(plan one) : plans{std::move(one)} {}
+  explicit bucket(plan one) { plans.push_back(std::move(one)); }
   /// Expects plans of one element size with the same kinds of steps on the same axes.
-  explicit bucket(std::vector<plan> together) : plans(std::move(together)) {
+  explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
     if (plans.size() < 2) return;
     for (std::size_t k = 0; k < steps(); ++k) {
       std::vector<transfer const*> parts;

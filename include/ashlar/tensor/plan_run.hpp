@@ -14,10 +14,10 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/support/exception_watch.hpp>
+#include <ashlar/support/recycled.hpp>
 #include <ashlar/tensor/any_tensor.hpp>
 #include <ashlar/tensor/bucket.hpp>
 
@@ -31,7 +31,7 @@ class plan_run final : public progressing {
 
   /// Expects tensors of one element type on one mesh, one for each plan. Takes a turn for each step, now and
   /// in program order, and begins the first.
-  plan_run(std::vector<shard> tensors, std::shared_ptr<bucket const> together)
+  plan_run(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
       tickets_.push_back(communicates(bucket_->what(k).kind) ? mesh_.take_ticket(bucket_->what(k))
@@ -46,8 +46,8 @@ class plan_run final : public progressing {
     }
   }
   plan_run(shard x, std::shared_ptr<prepared_plan const> plan)
-      : plan_run(std::vector<shard>{std::move(x)},
-                 std::make_shared<bucket const>(std::move(plan))) {}
+      : plan_run(recycled_vector<shard>{std::move(x)},
+                 std::allocate_shared<bucket>(recycling_allocator<bucket>(), std::move(plan))) {}
   plan_run(plan_run const&) = delete;
   plan_run& operator=(plan_run const&) = delete;
   ~plan_run() override {
@@ -74,7 +74,7 @@ class plan_run final : public progressing {
   /// A step that the device will come to, and what it reads until then.
   struct queued_step {
     std::unique_ptr<progressing> step;
-    std::vector<shard> source;
+    recycled_vector<shard> source;
   };
 
   template <class Ended>
@@ -143,8 +143,8 @@ class plan_run final : public progressing {
   }
 
   basic_mesh<Processor> mesh_;
-  std::vector<shard> x_, next_;
-  std::vector<queued_step> queued_;
+  recycled_vector<shard> x_, next_;
+  recycled_vector<queued_step> queued_;
   std::shared_ptr<bucket const> bucket_;  // the mesh may forget its plans meanwhile
   inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
   std::size_t at_ = 0;
