@@ -17,7 +17,7 @@
 namespace ashlar::device::host {
 
 /// Elements of the panels of a group, if one row of tiles is not more.
-inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 18;
+inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
 namespace detail {
 
