@@ -141,7 +141,7 @@ TEST_CASE("convolution_by_winograd_in_groups_of_rows") {
 }
 
 TEST_CASE("a_part_of_a_convolution_needs_no_more_workspace_than_its_bound") {
-  for (std::int64_t side : {2, 3, 8, 33, 64})
+  for (std::int64_t side : {1, 2, 3, 8, 33, 64, 300})
     for (std::int64_t padding : {0, 1, 2})
       for (std::int64_t extent : {3, 5})
         for (std::int64_t stride : {1, 2}) {

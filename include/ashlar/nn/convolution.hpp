@@ -65,7 +65,8 @@ class convolution {
     auto const window = static_cast<double>(in_ * window_.extent * window_.extent);
     s.forward_flops = 2 * pixels * window * static_cast<double>(out_);
     s.backward_flops = 2 * s.forward_flops;
-    // The matrix of im2col is written, and its gradient read, besides x and y.
+    // As im2col does, of the ways to compute it the one that moves most: its matrix is written, and its
+    // gradient read, besides x and y.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
     // The gradient of the weight takes one product, and no col2im.

@@ -40,10 +40,11 @@ constexpr std::int64_t convolution_workspace(convolution_extents const& e) {
   return takes_winograd(e) ? winograd_workspace_size(e) : strips_workspace(e);
 }
 
-/// At least what convolution_workspace is for any part of the images, the channels and the outputs.
+/// At least what convolution_workspace is for any part of the images, the channels and the outputs. What the
+/// whole does not compute in Winograd's form, no part does.
 constexpr std::int64_t convolution_workspace_bound(convolution_extents const& e) {
   std::int64_t const strips = strips_workspace_bound(e);
-  return has_winograd(e.window) ? std::max(strips, winograd_workspace_bound(e)) : strips;
+  return takes_winograd(e) ? std::max(strips, winograd_workspace_bound(e)) : strips;
 }
 
 /// y = x under the windows of the weight, plus the bias of each output; bias null: none.
