@@ -90,8 +90,10 @@ constexpr std::int64_t strips_workspace(convolution_extents const& e) {
 
 /// At least what strips_workspace is for any part of the images, the channels and the outputs.
 constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
+  std::int64_t const pixels = std::min(e.x.batch * e.y_plane(),
+                                       std::max(e.y_plane(), convolution_columns));
   std::int64_t const row = detail::strip_column(e) * e.y_columns();
-  return std::min(row * e.y_rows() * e.x.batch, std::max(row, convolution_panel));
+  return std::min(detail::strip_column(e) * pixels, std::max(row, convolution_panel));
 }
 
 /// y = weight · im2col(x) + bias; bias null: none.

@@ -14,8 +14,8 @@
 //   y        x's panels by the windows              dx   dy's panels by the windows turned by 180 degrees,
 //   dweight  x's panels by those of dy, summed           with a padding of 2 - padding
 //
-// A group is as many tiles as make winograd_panel elements, of one image or of several whole ones. Pixels
-// outside the images are a line of zeros; tiles that stand over y's last row or column write elsewhere.
+// A group is winograd_tiles, or as many as make winograd_panel elements, of one image or of several whole ones.
+// Pixels outside the images are a line of zeros; tiles that stand over y's last row or column write elsewhere.
 
 #include <algorithm>
 #include <cstdint>

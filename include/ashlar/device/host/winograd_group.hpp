@@ -20,6 +20,9 @@ namespace ashlar::device::host {
 /// as many were 4 % slower, twice as many 9 %.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
+/// Tiles of a group, if one row of tiles is not more: more of them make no faster product.
+inline constexpr std::int64_t winograd_tiles = 256;
+
 namespace detail {
 
 /// The elements from one matrix of a panel to the next for matrices of n: whole lines of a cache and one
@@ -37,14 +40,11 @@ struct winograd_extents {
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
   /// Rows of tiles of each image of a group.
   constexpr std::int64_t group_rows() const {
-    return std::clamp<std::int64_t>(winograd_panel / row_elements(), 1,
-                                    std::max<std::int64_t>(1, tile_rows()));
+    return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
   /// Images of a group; one if a group has not all rows of an image.
   constexpr std::int64_t group_images() const {
-    if (group_rows() < tile_rows()) return 1;
-    std::int64_t const image = row_elements() * std::max<std::int64_t>(1, tile_rows());
-    return std::clamp<std::int64_t>(winograd_panel / image, 1,
+    return std::clamp<std::int64_t>(most_rows() / std::max<std::int64_t>(1, tile_rows()), 1,
                                     std::max<std::int64_t>(1, from.batch));
   }
   constexpr std::int64_t group_tiles() const {
@@ -67,9 +67,10 @@ struct winograd_extents {
   /// `to`, go with 16 r c places in the panels of both.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
-    std::int64_t const all = row_elements() * std::max<std::int64_t>(1, tile_rows()) *
-                             std::max<std::int64_t>(1, from.batch);
-    std::int64_t const panels = std::min(all, std::max(row_elements(), winograd_panel));
+    std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
+    std::int64_t const tiles = std::min(all, std::max(c, winograd_tiles));
+    std::int64_t const panels = std::min(winograd_places * (from.channels + to.channels) * tiles,
+                                         std::max(row_elements(), winograd_panel));
     std::int64_t const most_lines = panels * (r + 1) * (c + 1) / (4 * r * c) + 1;
     // What winograd_pitch adds to each matrix is at most 31.
     return 2 * winograd_pitch(most_channels()) + winograd_pitch(most_lines) + panels +
@@ -77,6 +78,11 @@ struct winograd_extents {
   }
 
  private:
+  /// Rows of tiles, of one image or several, that a group may have.
+  constexpr std::int64_t most_rows() const {
+    return std::min(winograd_panel / row_elements(),
+                    winograd_tiles / std::max<std::int64_t>(1, tile_columns()));
+  }
   /// Of the panels, for one row of tiles.
   constexpr std::int64_t row_elements() const {
     return std::max<std::int64_t>(1,
