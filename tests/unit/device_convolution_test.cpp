@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Convolution against its definition, in loops over all indices, on integers: equality is exact.
-// Windows that do not divide the image, that reach over it, and extents of 0.
+// Windows that do not divide the image, that reach over it, and extents of 0; in both ways of computing it.
 
 #include <doctest/doctest.h>
 
@@ -52,20 +52,33 @@ void check(host::convolution_extents const& e) {
   auto const x = integers(e.x.batch * e.x.channels * e.x.plane(), 1);
   auto const weight = integers(e.outputs * e.inner(), 2);
   auto const dy = integers(e.x.batch * e.outputs * e.y_plane(), 3);
-  values y = dy, dx(x.size(), 7), dweight(weight.size(), 5);
-  values workspace(size_of(host::convolution_workspace(e)));
-  host::convolution_forward(x.data(), weight.data(), e, 1.0, workspace.data(), y.data());
+  auto const bias = integers(e.outputs, 4);
+  values y(dy.size(), 8), unbiased(dy.size(), 9), dx(x.size(), 7), dweight(weight.size(), 5);
+  REQUIRE(host::convolution_workspace(e) <= host::convolution_workspace_bound(e));
+  // What lies in the workspace before must not matter.
+  values workspace(size_of(host::convolution_workspace(e)), std::nan(""));
+  double const* const none = nullptr;
+  host::convolution_forward(x.data(), weight.data(), none, e, workspace.data(), unbiased.data());
+  host::convolution_forward(x.data(), weight.data(), bias.data(), e, workspace.data(), y.data());
   host::convolution_backward(dy.data(), x.data(), weight.data(), e, workspace.data(), dx.data(),
                              dweight.data());
-  values expected_y = dy, expected_dx(x.size()), expected_dweight(weight.size(), 5);
+  values expected_y(dy.size()), expected_dx(x.size()), expected_dweight(weight.size(), 5);
   for_each_product(e, [&](std::size_t a, std::size_t b, std::size_t c) {
     expected_y[c] += x[a] * weight[b];
     expected_dx[a] += dy[c] * weight[b];
     expected_dweight[b] += dy[c] * x[a];
   });
+  CHECK(unbiased == expected_y);
+  for (std::size_t i = 0; i < y.size(); ++i)
+    expected_y[i] += bias[i / size_of(e.y_plane()) % size_of(e.outputs)];
   CHECK(y == expected_y);
   CHECK(dx == expected_dx);
   CHECK(dweight == expected_dweight);
+  // Without dx the rest is the same, and the weight is not read.
+  values again(weight.size(), 5);
+  host::convolution_backward(dy.data(), x.data(), none, e, workspace.data(),
+                             static_cast<double*>(nullptr), again.data());
+  CHECK(again == expected_dweight);
 }
 
 }  // namespace
@@ -86,10 +99,76 @@ TEST_CASE("convolution_of_nothing") {
 
 TEST_CASE("convolution_in_more_than_one_strip") {
   host::convolution_extents const e{{1, 150, 30, 31}, 2, {5, 1, 2}};
-  REQUIRE(e.strip() < e.y_rows());
-  REQUIRE(e.strip() > 1);
+  REQUIRE(host::detail::strip_rows(e) < e.y_rows());
+  REQUIRE(host::detail::strip_rows(e) > 1);
   REQUIRE(host::convolution_workspace(e) <= host::convolution_panel);
   check(e);
+}
+
+TEST_CASE("convolution_in_strips_of_several_images") {
+  host::convolution_extents const e{{20, 40, 5, 6}, 3, {5, 1, 2}};
+  REQUIRE(host::detail::strip_images(e) > 1);
+  REQUIRE(e.x.batch % host::detail::strip_images(e) != 0);
+  check(e);
+}
+
+TEST_CASE("convolution_by_winograd_of_images_of_all_small_sides") {
+  for (std::int64_t height : {1, 2, 3, 4, 5})
+    for (std::int64_t width : {1, 2, 3, 4, 5, 8})
+      for (std::int64_t padding : {0, 1, 2}) {
+        host::convolution_extents const e{{17, 9, height, width}, 11, {3, 1, padding}};
+        CHECK(host::takes_winograd(e) == (e.y_rows() > 1 && e.y_columns() > 1));
+        check(e);
+      }
+}
+
+TEST_CASE("convolution_by_winograd_in_groups_of_images") {
+  host::convolution_extents const e{{23, 131, 7, 6}, 140, {3, 1, 1}};
+  REQUIRE(host::takes_winograd(e));
+  auto const groups = host::detail::winograd_forward_extents(e);
+  REQUIRE(groups.group_images() > 1);
+  REQUIRE(e.x.batch % groups.group_images() != 0);
+  check(e);
+}
+
+TEST_CASE("convolution_by_winograd_in_groups_of_rows") {
+  host::convolution_extents const e{{2, 260, 27, 23}, 80, {3, 1, 2}};
+  REQUIRE(host::takes_winograd(e));
+  auto const groups = host::detail::winograd_forward_extents(e);
+  REQUIRE(groups.group_rows() > 1);
+  REQUIRE(groups.tile_rows() % groups.group_rows() != 0);
+  check(e);
+}
+
+TEST_CASE("a_part_of_a_convolution_needs_no_more_workspace_than_its_bound") {
+  for (std::int64_t side : {1, 2, 3, 8, 33, 64, 300})
+    for (std::int64_t padding : {0, 1, 2})
+      for (std::int64_t extent : {3, 5})
+        for (std::int64_t stride : {1, 2}) {
+          host::convolution_extents const e{
+              {70, 48, side, side + 1}, 96, {extent, stride, padding}};
+          std::int64_t const bound = host::convolution_workspace_bound(e);
+          for (std::int64_t batch : {0, 1, 7, 35, 70})
+            for (std::int64_t in : {0, 1, 16, 47, 48})
+              for (std::int64_t out : {0, 1, 31, 96}) {
+                host::convolution_extents const part{
+                    {batch, in, side, side + 1}, out, {extent, stride, padding}};
+                CHECK(host::convolution_workspace(part) <= bound);
+              }
+        }
+}
+
+TEST_CASE("convolution_in_float_by_winograd_is_as_exact_as_by_im2col") {
+  host::convolution_extents const e{{2, 40, 9, 10}, 24, {3, 1, 1}};
+  auto const x = normals<float>(e.x.batch * e.x.channels * e.x.plane(), 1);
+  auto const weight = normals<float>(e.outputs * e.inner(), 2);
+  std::vector<float> strips(size_of(e.x.batch * e.outputs * e.y_plane())), winograd = strips;
+  std::vector<float> workspace(size_of(host::convolution_workspace_bound(e)));
+  float const* const none = nullptr;
+  host::strips_forward(x.data(), weight.data(), none, e, workspace.data(), strips.data());
+  host::winograd_forward(x.data(), weight.data(), none, e, workspace.data(), winograd.data());
+  // Sums of 360 products of about 1.
+  for (std::size_t i = 0; i < strips.size(); ++i) CHECK(std::abs(strips[i] - winograd[i]) < 1e-4f);
 }
 
 TEST_CASE("a_window_has_as_many_places_as_fit") {

@@ -83,6 +83,28 @@ TEST_CASE("pooling_equals_its_definition_and_its_gradient_finite_differences") {
   check({1, 1, 1, 1}, {3, 2, 2});
 }
 
+TEST_CASE("pooling_of_2x2_for_rows_of_any_length") {
+  for (std::int64_t height : {1, 2, 3, 4, 8})
+    for (std::int64_t width : {1, 2, 3, 16, 17, 36, 71}) check({2, 2, height, width}, {2, 2, 0});
+}
+
+// Windows of 2 x 2 have loops of their own: they must choose as those of all windows, here of a window that
+// is as good as 2 x 2 since only padding is under the rest of it.
+TEST_CASE("pooling_of_2x2_chooses_as_other_windows_do") {
+  double const nan = std::numeric_limits<double>::quiet_NaN();
+  double const from[] = {1, 2, nan};
+  for (int k = 0; k < 81; ++k) {
+    values const x{from[k % 3], from[k / 3 % 3], from[k / 9 % 3], from[k / 27]};
+    values y(1), expected(1);
+    std::vector<std::int32_t> chosen(1), expected_chosen(1);
+    host::max_pool_forward(x.data(), {1, 1, 2, 2}, {2, 2, 0}, y.data(), chosen.data());
+    host::max_pool_forward(x.data(), {1, 1, 2, 2}, {4, 4, 1}, expected.data(),
+                           expected_chosen.data());
+    CHECK(chosen == expected_chosen);
+    CHECK((y == expected || (std::isnan(y[0]) && std::isnan(expected[0]))));
+  }
+}
+
 TEST_CASE("of_equal_pixels_the_first_gets_the_gradient") {
   std::vector<float> const x{1, 4, 4, 4};
   std::vector<float> const dy{5};

@@ -8,13 +8,12 @@
 //   convolution(3, 64, 3, {.padding = 1})              3 x 3, one pixel of zeros around
 //   convolution(3, 64, 11, {.stride = 4, .padding = 2, .bias = false})
 //
-// Channels come before pixels (NCHW): a convolution is then weight · im2col(x) without transposing,
-// and a split of channels is a split into whole planes. weight is [out, in, kernel, kernel].
+// Channels come before pixels (NCHW): a split of channels is a split into whole planes. weight is
+// [out, in, kernel, kernel]. How it is computed is up to device/host/convolution.hpp.
 // Rows of the plan: images, output channels, input channels (signature/image.hpp); with `.halo`
 // rows of pixels too, to see what they would cost.
 // Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; bias zero.
 
-#include <algorithm>
 #include <cmath>
 
 #include <ashlar/device/host/convolution.hpp>
@@ -66,7 +65,8 @@ class convolution {
     auto const window = static_cast<double>(in_ * window_.extent * window_.extent);
     s.forward_flops = 2 * pixels * window * static_cast<double>(out_);
     s.backward_flops = 2 * s.forward_flops;
-    // The matrix of im2col is written, and its gradient read, besides x and y.
+    // As im2col does, of the ways to compute it the one that moves most: its matrix is written, and its
+    // gradient read, besides x and y.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
     // The gradient of the weight takes one product, and no col2im.
@@ -74,10 +74,8 @@ class convolution {
     s.gradient_flops = s.backward_flops / 2;
     s.gradient_values = s.backward_values / 2;
     s.saved_values = static_cast<double>(x.elements());
-    // A strip of im2col, whatever channels are here.
-    auto const row = window * static_cast<double>(s.y[3]);
-    s.workspace_values = std::min(row * static_cast<double>(s.y[2]),
-                                  std::max(row, double(device::host::convolution_panel)));
+    s.workspace_values = static_cast<double>(
+        device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}));
     s.gemm.n = s.gemm.k =
         1u << 1;  // output channels x pixels x window of the input, for each image
     s.gemm.fixed_m = s.y[2] * s.y[3];
@@ -100,15 +98,14 @@ class convolution {
     auto const w = c.template parameter<0>();
     auto y = c.make_y();
     auto const e = extents(x, y.local_size(1));
-    if (bias_) {
-      auto const b = c.template parameter<1>();
-      for (std::int64_t i = 0; i < y.local_size(0) * e.outputs; ++i)
-        std::fill_n(y.data() + i * e.y_plane(), e.y_plane(), b.data()[i % e.outputs]);
-    }
     buffer<T> workspace(c.memory(), device::host::convolution_workspace(e));
-    device::host::convolution_forward(static_cast<T const*>(x.data()),
-                                      static_cast<T const*>(w.data()), e, T(bias_ ? 1 : 0),
-                                      workspace.data(), y.data());
+    auto const convolve = [&](T const* bias) {
+      device::host::convolution_forward(static_cast<T const*>(x.data()),
+                                        static_cast<T const*>(w.data()), bias, e, workspace.data(),
+                                        y.data());
+    };
+    if (bias_) convolve(c.template parameter<1>().data());
+    else convolve(nullptr);
     return made(y, x);
   }
   template <class Call>

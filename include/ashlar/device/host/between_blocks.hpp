@@ -10,7 +10,7 @@
 //   kernel                         a block
 //   products of layers             512 rows of the result
 //   attention, both passes         one head of one sequence
-//   convolution, both passes       one strip of one image
+//   convolution, both passes       one strip of im2col, one group of Winograd's tiles
 
 #include <cstdint>
 #include <utility>

@@ -10,7 +10,8 @@
 //   col2im   adds every entry to the pixel that it was taken from: the transposed map
 //
 // Both work on a strip of whole output rows [first, last), so that the matrix, extent² times as large
-// as the image, need never be there at once. It is channels extent² x (last - first) places(width).
+// as the image, need never be there at once. It is channels extent² x (last - first) places(width), its rows
+// `pitch` elements apart: strips of several images may lie side by side.
 
 #include <algorithm>
 #include <cstdint>
@@ -59,12 +60,12 @@ void for_each_window_row(image_extents const& e, window const& w, std::int64_t f
 /// matrix = the windows of output rows [first, last) of one image. `e.batch` is not read.
 template <class T>
 void im2col(T const* image, image_extents const& e, window const& w, std::int64_t first,
-            std::int64_t last, T* matrix) {
+            std::int64_t last, std::int64_t pitch, T* matrix) {
   std::int64_t const columns = w.places(e.width);
   detail::for_each_window_row(e, w, first, last,
                               [=](std::int64_t row, std::int64_t strip_row, std::int64_t y,
                                   detail::inside q, std::int64_t offset) {
-                                T* const to = matrix + (row * (last - first) + strip_row) * columns;
+                                T* const to = matrix + row * pitch + strip_row * columns;
                                 if (y < 0) return void(std::fill_n(to, columns, T(0)));
                                 T const* const from = image + y * e.width + offset;
                                 std::fill(to, to + q.first, T(0));
@@ -80,14 +81,13 @@ void im2col(T const* image, image_extents const& e, window const& w, std::int64_
 /// image += the entries of the matrix of output rows [first, last), where they came from.
 template <class T>
 void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
-            std::int64_t last, T* image) {
+            std::int64_t last, std::int64_t pitch, T* image) {
   std::int64_t const columns = w.places(e.width);
   detail::for_each_window_row(e, w, first, last,
                               [=](std::int64_t row, std::int64_t strip_row, std::int64_t y,
                                   detail::inside q, std::int64_t offset) {
                                 if (y < 0) return;
-                                T const* const from = matrix +
-                                                      (row * (last - first) + strip_row) * columns;
+                                T const* const from = matrix + row * pitch + strip_row * columns;
                                 T* const to = image + y * e.width + offset;
                                 for (std::int64_t i = q.first; i < q.last; ++i)
                                   to[i * w.stride] += from[i];

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <ashlar/device/host/max_pool_2x2.hpp>
 #include <ashlar/device/window.hpp>
 
 namespace ashlar::device::host {
@@ -45,6 +46,7 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {
+  if (detail::is_2x2(w)) return detail::max_pool_2x2_forward(x, e, y, chosen);
   detail::for_each_window(e, w,
                           [=](std::int64_t p, std::int64_t at, std::int64_t r0, std::int64_t r1,
                               std::int64_t c0, std::int64_t c1) {
@@ -62,6 +64,7 @@ void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
 template <class T>
 void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
                        window const& w, T* dx) {
+  if (detail::is_2x2(w)) return detail::max_pool_2x2_backward(dy, chosen, e, dx);
   std::int64_t const planes = e.batch * e.channels;
   std::int64_t const places = w.places(e.height) * w.places(e.width);
   std::fill_n(dx, planes * e.plane(), T(0));

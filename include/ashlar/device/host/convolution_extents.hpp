@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The arrays of a two-dimensional convolution, all row-major:
+//
+//   x       [batch, channels, height, width]
+//   weight  [outputs, channels, extent, extent]
+//   y       [batch, outputs, places(height), places(width)]
+
+#include <cstdint>
+
+#include <ashlar/device/window.hpp>
+
+namespace ashlar::device::host {
+
+struct convolution_extents {
+  image_extents x;
+  std::int64_t outputs;
+  ashlar::device::window window;
+
+  /// Products that one element of y is the sum of.
+  constexpr std::int64_t inner() const { return x.channels * window.extent * window.extent; }
+  constexpr std::int64_t y_rows() const { return window.places(x.height); }
+  constexpr std::int64_t y_columns() const { return window.places(x.width); }
+  constexpr std::int64_t y_plane() const { return y_rows() * y_columns(); }
+  constexpr image_extents y() const { return {x.batch, outputs, y_rows(), y_columns()}; }
+};
+
+}  // namespace ashlar::device::host

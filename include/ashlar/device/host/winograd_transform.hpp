@@ -1,0 +1,215 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The linear maps of Winograd's convolution F(2 x 2, 3 x 3) as Lavin and Gray give them ("Fast Algorithms
+// for Convolutional Neural Networks", 2016). A tile of 2 x 2 pixels of the result y, under a window g of
+// 3 x 3, depends on 4 x 4 pixels d of the images:
+//
+//   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A        ⊙: element by element, and then summed over channels
+//
+//         1  0 -1  0           1   0   0
+//   Bᵀ =  0  1  1  0      G =  ½   ½   ½      Aᵀ =  1  1  1  0
+//         0 -1  1  0           ½  -½   ½            0  1 -1 -1
+//         0  1  0 -1           0   0   1
+//
+// so 16 products stand for 36. The gradients take the transposed maps: A dy Aᵀ of a tile of dy, and Gᵀ u G of
+// the gradient u of G g Gᵀ. The factors are 1 and ½: rounding is that of a few more sums.
+//
+// Each function maps many tiles or windows at once, one for each element of its arrays; the innermost loop
+// goes over these, with unit stride, and is what the compiler vectorizes. Of the 4 x 4 numbers of a tile, those
+// in place k = 4 row + column lie in a panel of their own, `pitch` elements behind that of place k - 1.
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <ashlar/config.hpp>
+
+namespace ashlar::device::host {
+
+/// Numbers of a transformed tile, and so products of a convolution.
+inline constexpr std::int64_t winograd_places = 16;
+
+namespace detail {
+
+/// f(0), ..., f(15), each with its constant: loops that are written out, or nothing around is vectorized.
+template <class F>
+[[gnu::always_inline]] inline void for_each_winograd_place(F f) {
+  [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) { (f(K), ...); }
+  (std::make_index_sequence<winograd_places>{});
+}
+
+/// f on the four columns of a 4 x 4 matrix, then on its four rows.
+template <class T, class F>
+[[gnu::always_inline]] inline void columns_then_rows(T (&m)[winograd_places], F f) {
+  f(m[0], m[4], m[8], m[12]);
+  f(m[1], m[5], m[9], m[13]);
+  f(m[2], m[6], m[10], m[14]);
+  f(m[3], m[7], m[11], m[15]);
+  f(m[0], m[1], m[2], m[3]);
+  f(m[4], m[5], m[6], m[7]);
+  f(m[8], m[9], m[10], m[11]);
+  f(m[12], m[13], m[14], m[15]);
+}
+
+/// (a, b, c, d) = Bᵀ (a, b, c, d).
+template <class T>
+[[gnu::always_inline]] inline void winograd_b(T& a, T& b, T& c, T& d) {
+  T const second = b;
+  a -= c;
+  b += c;
+  c -= second;
+  d = second - d;
+}
+
+/// (p, q) = Aᵀ (a, b, c, d).
+template <class T>
+[[gnu::always_inline]] inline void winograd_a(T a, T b, T c, T d, T& p, T& q) {
+  p = a + b + c;
+  q = b - c - d;
+}
+
+/// (a, b, c, d) = G (p, q, r).
+template <class T>
+[[gnu::always_inline]] inline void winograd_g(T p, T q, T r, T& a, T& b, T& c, T& d) {
+  T const ends = T(0.5) * (p + r), middle = T(0.5) * q;
+  a = p;
+  b = ends + middle;
+  c = ends - middle;
+  d = r;
+}
+
+/// (p, q, r) = Gᵀ (a, b, c, d).
+template <class T>
+[[gnu::always_inline]] inline void winograd_g_transposed(T a, T b, T c, T d, T& p, T& q, T& r) {
+  T const ends = T(0.5) * (b + c);
+  p = a + ends;
+  q = T(0.5) * (b - c);
+  r = ends + d;
+}
+
+}  // namespace detail
+
+/// to = Bᵀ d B for n tiles; pixels[4 i + j] has the n pixels in row i and column j of the tiles.
+template <class T>
+void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T* to,
+                    std::int64_t pitch) {
+  ASHLAR_VECTORIZE
+  for (std::int64_t i = 0; i < n; ++i) {
+    T d[winograd_places];
+    detail::for_each_winograd_place([&](std::size_t k)
+                                        __attribute__((always_inline)) { d[k] = pixels[k][i]; });
+    detail::columns_then_rows(
+        d, [](T & a, T & b, T & c, T & e)
+               __attribute__((always_inline)) { detail::winograd_b(a, b, c, e); });
+    detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
+      to[static_cast<std::int64_t>(k) * pitch + i] = d[k];
+    });
+  }
+}
+
+/// y = Aᵀ m A + bias for n tiles; y[2 i + j] gets the n pixels in row i and column j of the tiles.
+template <class T>
+void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int64_t n,
+                     T* const (&y)[4]) {
+  ASHLAR_VECTORIZE
+  for (std::int64_t i = 0; i < n; ++i) {
+    T m[winograd_places], rows[8];
+    detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
+      m[k] = from[static_cast<std::int64_t>(k) * pitch + i];
+    });
+    detail::winograd_a(m[0], m[4], m[8], m[12], rows[0], rows[4]);
+    detail::winograd_a(m[1], m[5], m[9], m[13], rows[1], rows[5]);
+    detail::winograd_a(m[2], m[6], m[10], m[14], rows[2], rows[6]);
+    detail::winograd_a(m[3], m[7], m[11], m[15], rows[3], rows[7]);
+    T p, q, r, s;
+    detail::winograd_a(rows[0], rows[1], rows[2], rows[3], p, q);
+    detail::winograd_a(rows[4], rows[5], rows[6], rows[7], r, s);
+    y[0][i] = p + bias[i];
+    y[1][i] = q + bias[i];
+    y[2][i] = r + bias[i];
+    y[3][i] = s + bias[i];
+  }
+}
+
+/// to = A dy Aᵀ for n tiles; dy[2 i + j] has the n pixels in row i and column j of the tiles.
+template <class T>
+void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, std::int64_t pitch) {
+  ASHLAR_VECTORIZE
+  for (std::int64_t i = 0; i < n; ++i) {
+    T const p = dy[0][i], q = dy[1][i], r = dy[2][i], s = dy[3][i];
+    // A dy, and then the same for its rows.
+    T const left[4] = {p, p + r, p - r, -r}, right[4] = {q, q + s, q - s, -s};
+    detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
+      T const a = left[k / 4], b = right[k / 4];
+      to[static_cast<std::int64_t>(k) * pitch + i] = k % 4 == 0   ? a
+                                                     : k % 4 == 1 ? a + b
+                                                     : k % 4 == 2 ? a - b
+                                                                  : -b;
+    });
+  }
+}
+
+namespace detail {
+
+/// Windows that are transformed at a time: their nine numbers are first laid side by side.
+inline constexpr std::int64_t winograd_windows = 64;
+
+}  // namespace detail
+
+/// to = G g Gᵀ for n windows, nine numbers of `weight` each.
+template <class T>
+void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch) {
+  for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {
+    std::int64_t const count = std::min(detail::winograd_windows, n - first);
+    T g[9][detail::winograd_windows];
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t k = 0; k < 9; ++k) g[k][i] = weight[(first + i) * 9 + k];
+    T* const block = to + first;
+    ASHLAR_VECTORIZE
+    for (std::int64_t i = 0; i < count; ++i) {
+      T u[12], m[winograd_places];
+      detail::winograd_g(g[0][i], g[3][i], g[6][i], u[0], u[3], u[6], u[9]);
+      detail::winograd_g(g[1][i], g[4][i], g[7][i], u[1], u[4], u[7], u[10]);
+      detail::winograd_g(g[2][i], g[5][i], g[8][i], u[2], u[5], u[8], u[11]);
+      detail::winograd_g(u[0], u[1], u[2], m[0], m[1], m[2], m[3]);
+      detail::winograd_g(u[3], u[4], u[5], m[4], m[5], m[6], m[7]);
+      detail::winograd_g(u[6], u[7], u[8], m[8], m[9], m[10], m[11]);
+      detail::winograd_g(u[9], u[10], u[11], m[12], m[13], m[14], m[15]);
+      detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
+        block[static_cast<std::int64_t>(k) * pitch + i] = m[k];
+      });
+    }
+  }
+}
+
+/// gradient += Gᵀ u G for n windows, nine numbers of `gradient` each.
+template <class T>
+void winograd_window_gradient(T const* from, std::int64_t pitch, std::int64_t n, T* gradient) {
+  for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {
+    std::int64_t const count = std::min(detail::winograd_windows, n - first);
+    T g[9][detail::winograd_windows];
+    T const* const block = from + first;
+    ASHLAR_VECTORIZE
+    for (std::int64_t i = 0; i < count; ++i) {
+      T m[winograd_places], u[12];
+      detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
+        m[k] = block[static_cast<std::int64_t>(k) * pitch + i];
+      });
+      detail::winograd_g_transposed(m[0], m[4], m[8], m[12], u[0], u[4], u[8]);
+      detail::winograd_g_transposed(m[1], m[5], m[9], m[13], u[1], u[5], u[9]);
+      detail::winograd_g_transposed(m[2], m[6], m[10], m[14], u[2], u[6], u[10]);
+      detail::winograd_g_transposed(m[3], m[7], m[11], m[15], u[3], u[7], u[11]);
+      detail::winograd_g_transposed(u[0], u[1], u[2], u[3], g[0][i], g[1][i], g[2][i]);
+      detail::winograd_g_transposed(u[4], u[5], u[6], u[7], g[3][i], g[4][i], g[5][i]);
+      detail::winograd_g_transposed(u[8], u[9], u[10], u[11], g[6][i], g[7][i], g[8][i]);
+    }
+    for (std::int64_t i = 0; i < count; ++i)
+      for (std::int64_t k = 0; k < 9; ++k) gradient[(first + i) * 9 + k] += g[k][i];
+  }
+}
+
+}  // namespace ashlar::device::host
