@@ -12,6 +12,7 @@
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
 
+#include <ashlar/comm/mpi/pairwise_exchange.hpp>
 #include <ashlar/tensor/matmul.hpp>
 
 namespace ashlar_test {
