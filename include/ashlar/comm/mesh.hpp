@@ -26,6 +26,7 @@
 #include <ashlar/comm/mesh_core.hpp>
 #include <ashlar/comm/mpi/backend.hpp>
 #include <ashlar/comm/transfer_timer.hpp>
+#include <ashlar/config.hpp>
 #include <ashlar/machine/fingerprint.hpp>
 #include <ashlar/mesh/text.hpp>
 

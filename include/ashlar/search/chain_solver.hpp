@@ -13,6 +13,7 @@
 // inside[] depends on the block alone, so equal blocks (repeat) are solved once. The choices that
 // attain the optimum: chain_path.hpp.
 
+#include <ashlar/config.hpp>
 #include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/chain_path.hpp>
 

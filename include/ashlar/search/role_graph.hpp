@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>
 #include <ashlar/search/role_states.hpp>
 

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include <ashlar/comm/element_pointer.hpp>
+#include <ashlar/config.hpp>
 #include <ashlar/tensor/tensor.hpp>
 
 namespace ashlar {

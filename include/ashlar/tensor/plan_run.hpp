@@ -15,6 +15,7 @@
 #include <optional>
 #include <utility>
 
+#include <ashlar/config.hpp>
 #include <ashlar/support/buffer.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/support/recycled.hpp>

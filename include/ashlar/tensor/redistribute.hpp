@@ -11,6 +11,7 @@
 //
 // Where nothing moves the result shares the shard of x.
 
+#include <ashlar/config.hpp>
 #include <ashlar/plan/text.hpp>
 #include <ashlar/support/exception_watch.hpp>
 #include <ashlar/tensor/any_tensor.hpp>

@@ -21,6 +21,7 @@
 #include <span>
 
 #include <ashlar/comm/mesh.hpp>
+#include <ashlar/config.hpp>
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/support/out_of_memory.hpp>
