@@ -54,10 +54,11 @@ ashlar_has() {
       ;;
     "{"*)
       command -v g++ >/dev/null 2>&1 || return 1
-      [ "$(uname -s)" != Darwin ] || return 0 # Accelerate is part of the system
       local library
+      flags=()
+      for prefix in /opt/homebrew/opt/openblas /usr/local/opt/openblas; do flags+=("-L$prefix/lib"); done
       for library in $(printf '%s' "$1" | tr -d '{}'); do
-        echo 'int main() {}' | g++ -x c++ - -o /dev/null "-l$library" >/dev/null 2>&1 && return 0
+        echo 'int main() {}' | g++ -x c++ - -o /dev/null "${flags[@]}" "-l$library" >/dev/null 2>&1 && return 0
       done
       return 1
       ;;
