@@ -91,8 +91,8 @@ int main(int argc, char** argv) {
   }
   double const roof = 2.0 * double(order * order * order) / median(gemms) * env.size();
   double const step = median(steps), ideal = flops / roof;
-  if (mesh.rank() == 0) std::cerr << ashlar::device::host::slow_blas_warning();
-  if (mesh.rank() == 0)
+  if (mesh.rank() == 0) {
+    std::cerr << ashlar::device::host::slow_blas_warning();
     std::printf(
         "ranks %d, layout %s, %d layers, d-model %d, context %d, batch %d\n"
         "sgemm roof, all ranks at once   %8.1f GF/s\n"
@@ -102,4 +102,5 @@ int main(int argc, char** argv) {
         "share of the roof               %8.1f %%\n",
         env.size(), layout.c_str(), layers, d, context, batch, roof / 1e9, flops / 1e9, ideal, step,
         batch * context / step, 100 * median(shares), 100 * ideal / step);
+  }
 }

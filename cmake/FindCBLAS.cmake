@@ -49,8 +49,8 @@ find_path(CBLAS_INCLUDE_DIR cblas.h
   PATH_SUFFIXES include openblas openblas-pthread openblas-serial blis cblas)
 mark_as_advanced(CBLAS_INCLUDE_DIR)
 
-# The optimized libraries have their names in them; the reference BLAS has none. (A linker script, as MKL's
-# may be, is none of it either.)
+# The file of an optimized library contains its name; that of the reference BLAS contains none of these, and is
+# called libblas, librefblas or libcblas.
 set(CBLAS_IS_REFERENCE FALSE)
 if(CBLAS_LIBRARIES AND NOT APPLE)
   list(GET CBLAS_LIBRARIES 0 cblas_first)

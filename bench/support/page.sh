@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts that make a page of bench/results. page_options reads their options, and write_page puts the tables of this run between
-# the page's markers `<!-- begin NAME -->` and `<!-- end -->`. What stands outside them stays.
+# The scripts that make a page of bench/results source this file. page_options reads their options.
+# write_page puts the tables of this run between the page's markers `<!-- begin NAME -->` and
+# `<!-- end -->`, and leaves what stands outside them as it is.
 #
 #   table NAME...   of the script that sources this: prints the table of a marker, given its words
 

@@ -18,7 +18,8 @@
 //   ASHLAR_UNPOISON(p, n) allows it again; nothing without that sanitizer
 //   ASHLAR_IN_COMPILER    whether a constant is being computed (std::is_constant_evaluated())
 //
-// Who links ashlar::compiled (compiled/README.md) has ASHLAR_COMPILED=1, and large functions are only declared:
+// A program that links ashlar::compiled (compiled/README.md) is compiled with ASHLAR_COMPILED=1. The headers then
+// only declare large functions, by these macros:
 //
 //   ASHLAR_INLINE             before a function that is no template: inline, or nothing if the library has it
 //   ASHLAR_DEFINES(PART)      in #if: whether definitions are to be read here, which is always so without

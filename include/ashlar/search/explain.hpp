@@ -164,10 +164,6 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
   return text;
 }
 
-}  // namespace detail
-
-namespace detail {
-
 template <int N>
 explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
                          machine const& m) {

@@ -40,8 +40,8 @@ constexpr std::int64_t convolution_workspace(convolution_extents const& e) {
   return takes_winograd(e) ? winograd_workspace_size(e) : strips_workspace(e);
 }
 
-/// At least what convolution_workspace is for any part of the images, the channels and the outputs. What the
-/// whole does not compute in Winograd's form, no part does.
+/// An upper bound of convolution_workspace for the parts of the images, channels and outputs that a rank may
+/// have. If the whole is not computed in Winograd's form, none of its parts is.
 constexpr std::int64_t convolution_workspace_bound(convolution_extents const& e) {
   std::int64_t const strips = strips_workspace_bound(e);
   return takes_winograd(e) ? std::max(strips, winograd_workspace_bound(e)) : strips;

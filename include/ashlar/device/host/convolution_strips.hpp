@@ -88,7 +88,7 @@ constexpr std::int64_t strips_workspace(convolution_extents const& e) {
          std::min(detail::strip_rows(e), e.y_rows()) * e.y_columns();
 }
 
-/// At least what strips_workspace is for any part of the images, the channels and the outputs.
+/// An upper bound of strips_workspace for the parts of the images, channels and outputs that a rank may have.
 constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   std::int64_t const pixels = std::min(e.x.batch * e.y_plane(),
                                        std::max(e.y_plane(), convolution_columns));

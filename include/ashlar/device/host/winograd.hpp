@@ -49,8 +49,8 @@ constexpr std::int64_t turned_place(std::int64_t k) {
   return 4 * turned[k / 4] + turned[k % 4];
 }
 
-/// to = the images of `from` under the windows, plus the bias of each channel. `turned`: under windows
-/// turned by 180 degrees whose outputs are the channels of `from`.
+/// Writes to `to` the convolution of the images `from` with the windows, plus the bias of each channel. If
+/// `turned`, the windows are turned by 180 degrees and map their outputs, the channels of `from`, to their inputs.
 template <class T>
 void winograd_images(T const* from, T const* windows, std::int64_t window_pitch, bool turned,
                      T const* bias, winograd_extents const& e, T* workspace, T* to) {
@@ -76,7 +76,8 @@ constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
                   detail::winograd_backward_extents(e).workspace());
 }
 
-/// At least what winograd_workspace_size is for any part of the images, the channels and the outputs.
+/// An upper bound of winograd_workspace_size for the parts of the images, channels and outputs that a rank may
+/// have.
 constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace_bound(),

@@ -63,9 +63,9 @@ struct winograd_extents {
            winograd_places * (winograd_pitch(group_tiles() * from.channels) +
                               winograd_pitch(group_tiles() * to.channels));
   }
-  /// At least the workspace for any part of the images and channels. A part's groups have no fewer rows r
-  /// of tiles than those of the whole, and all c columns, so that (2 r + 2)(2 c + 2) lines, of `from` or of
-  /// `to`, go with 16 r c places in the panels of both.
+  /// An upper bound of the workspace for any part of the images and channels. A group of a part has at least
+  /// the r rows of tiles that a group of the whole has, and all c columns. Its lines hold at most
+  /// (2 r + 2)(2 c + 2) pixels and its panels 16 r c places, so the size of the panels bounds that of the lines.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
@@ -91,7 +91,7 @@ struct winograd_extents {
   }
 };
 
-/// Rows [row, row + rows) of tiles of each of `images` images.
+/// A group of tiles: those in rows [row, row + rows) of each of `images` images, which begin with `image`.
 struct winograd_group {
   std::int64_t image, images;
   std::int64_t row, rows;
