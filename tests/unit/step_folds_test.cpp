@@ -118,26 +118,24 @@ void scale(search::problem& net, std::int64_t times) {
   }
 }
 
-TEST_CASE("a serial program holds no more than its plan says") {
+TEST_CASE("a serial program holds what its plan says") {
   random_cases draw(14);
-  int tighter = 0;
-  for (int n = 0; n < 400; ++n) {
+  int recomputed = 0, residuals = 0;
+  for (int n = 0; n < 1500; ++n) {
     CAPTURE(n);
     programmed c(draw);
-    scale(c.net, 24);
-    predict(c.plan, c.net, c.machine);
-    c.serial = build(c.net, c.plan, c.machine);
-    auto const most = high_water(c.serial);
-    // The bound leaves out the gradient that waits while a segment is recomputed.
-    std::int64_t waiting = 0;
-    if (c.plan.recomputed > 0)
-      for (auto const& v : c.serial.values)
-        if (v.kind == search::value_kind::dx) waiting = std::max(waiting, v.bytes);
-    CHECK(most.peak <= c.plan.memory + waiting);
-    tighter += most.peak < c.plan.memory;
-    CHECK(most.peak >= lasting_bytes(c.serial));
+    if (n % 3 > 0) {  // large enough for buffers that are cut in chunks
+      scale(c.net, 24);
+      predict(c.plan, c.net, c.machine);
+      c.serial = build(c.net, c.plan, c.machine);
+    }
+    CHECK(high_water(c.serial).peak == c.plan.memory);
+    CHECK(c.plan.memory >= lasting_bytes(c.serial));
+    recomputed += c.plan.recomputed > 0;
+    for (auto const& e : c.net.elements) residuals += e.kind == search::element_kind::residual_end;
   }
-  CHECK(tighter > 200);
+  CHECK(recomputed > 200);
+  CHECK(residuals > 200);
 }
 
 TEST_CASE("slices of a program compose") {

@@ -38,18 +38,20 @@ inline void vary(search::problem& net, random_cases& draw) {
     net.layers.push_back(spec);
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
-  int depth = 0;
+  // A segment holds whole residuals, or lies inside of one.
+  int whole = 0;          // the elements in front of this one are done
+  bool goes_on = false;   // whether the last segment may be continued
   for (int i = 0; i < net.size(); ++i) {
-    depth += net[i].kind == search::element_kind::residual_begin;
-    bool const inside = depth > 0;
-    depth -= net[i].kind == search::element_kind::residual_end;
-    if (inside && net[i].kind != search::element_kind::residual_begin) {
-      net[i].segment = net[i - 1].segment;
-      if (net[i].segment >= 0) continue;
-    } else if (draw.below(3) > 0 && depth == (inside ? 1 : 0)) {
-      net[i].segment = i > 0 && net[i - 1].segment >= 0 && draw.below(2) ? net[i - 1].segment
-                                                                         : net.segments++;
+    bool const begin = net[i].kind == search::element_kind::residual_begin;
+    if (i < whole) continue;
+    if (net[i].kind == search::element_kind::residual_end || draw.below(3) == 0) {
+      goes_on = false;
+      continue;
     }
+    int const number = goes_on && draw.below(2) ? net.segments - 1 : net.segments++;
+    whole = begin ? net[i].partner + 1 : i + 1;
+    for (int j = i; j < whole; ++j) net[j].segment = number;
+    goes_on = true;
   }
   if (net.size() > 0 && draw.below(2) && net.spec(0).parameters.size() > 0 &&
       net[0].kind == search::element_kind::layer) {

@@ -8,7 +8,7 @@
 //
 //   variable   an element that chooses; the two ends of a residual are one, and choose together
 //   weight     Σ variables own + Σ boundaries, as chain_model tabulates them
-//   memory     Σ variables kept + max over variables gathered; the maximum from a tree of maxima
+//   memory     folded anew over the chain where there is a limit (step/memory_fold.hpp)
 //
 // Sums change by differences, and are made anew every 4,096 changes so that rounding stays small.
 
@@ -32,9 +32,6 @@ class assignment {
       begin_.push_back(i);
       end_.push_back(model.kind(i) == element_kind::residual_begin ? model.partner(i) : i);
     }
-    for (leaves_ = 1; leaves_ < at(variables()); leaves_ *= 2) {
-    }
-    gathered_.resize(2 * leaves_);
     settle();
   }
 
@@ -43,7 +40,7 @@ class assignment {
   int choice(int v) const { return choice_[at(begin_[at(v)])]; }
 
   double weight() const { return weight_; }
-  bool fits() const { return limit_ == 0 || kept_ + gathered_[1] <= limit_; }
+  bool fits() const { return limit_ == 0 || model_.memory(path()) <= limit_; }
 
   /// The weight if variable v took choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
@@ -59,21 +56,14 @@ class assignment {
   /// Whether the plan would fit if variable v took choice k.
   bool fits_with(int v, int k) const {
     if (limit_ == 0) return true;
-    auto const& now = memory(v, choice(v));
-    auto const& then = memory(v, k);
-    std::int64_t most = then.gathered;
-    for (std::size_t node = leaves_ + at(v); node > 1; node /= 2)
-      most = gathered_[node ^ 1] > most ? gathered_[node ^ 1] : most;
-    return kept_ - now.kept + then.kept + most <= limit_;
+    auto changed = path();
+    changed.data()[begin_[at(v)]] = changed.data()[end_[at(v)]] = k;
+    return model_.memory(changed) <= limit_;
   }
 
   void choose(int v, int k) {
     if (k == choice(v)) return;
     weight_ = weight_with(v, k);
-    if (limit_ > 0) {
-      kept_ += memory(v, k).kept - memory(v, choice(v)).kept;
-      put_gathered(v, memory(v, k).gathered);
-    }
     set(v, k);
     if (++changes_ % 4'096 == 0) settle();
   }
@@ -84,13 +74,8 @@ class assignment {
   /// Prices the plan as a whole.
   void settle() {
     weight_ = start_.data()[choice_[0]];
-    kept_ = 0;
-    for (int v = 0; v < variables(); ++v) {
+    for (int v = 0; v < variables(); ++v)
       weight_ += model_.choices(begin_[at(v)]).weight.data()[choice(v)];
-      if (limit_ == 0) continue;
-      kept_ += memory(v, choice(v)).kept;
-      put_gathered(v, memory(v, choice(v)).gathered);
-    }
     for (int i = 0; i + 1 < model_.size(); ++i)
       weight_ += between(i, choice_[at(i)], choice_[at(i + 1)]);
   }
@@ -105,9 +90,6 @@ class assignment {
  private:
   static std::size_t at(int i) { return static_cast<std::size_t>(i); }
 
-  element_memory const& memory(int v, int k) const {
-    return model_.choices(begin_[at(v)]).memory.data()[k];
-  }
   double between(int i, int left, int right) const {
     return way_[at(i)][left * model_.choices(i + 1).size() + right];
   }
@@ -117,22 +99,14 @@ class assignment {
   double after(int i, int k) const {
     return i + 1 == model_.size() ? 0 : between(i, k, choice_[at(i + 1)]);
   }
-  void put_gathered(int v, std::int64_t bytes) {
-    std::size_t node = leaves_ + at(v);
-    gathered_[node] = bytes;
-    while ((node /= 2) > 0)
-      gathered_[node] = std::max(gathered_[2 * node], gathered_[2 * node + 1]);
-  }
 
   chain_model<N>& model_;
   std::int64_t limit_;
   scratch<double> start_;
-  std::vector<double const*> way_;      ///< per boundary: [choice before][choice after]
-  std::vector<int> begin_, end_;        ///< per variable: its elements
-  std::vector<int> choice_;             ///< per element
-  std::vector<std::int64_t> gathered_;  ///< tree: leaves are variables, the root is [1]
-  std::size_t leaves_ = 1;
-  std::int64_t kept_ = 0, changes_ = 0;
+  std::vector<double const*> way_;  ///< per boundary: [choice before][choice after]
+  std::vector<int> begin_, end_;    ///< per variable: its elements
+  std::vector<int> choice_;         ///< per element
+  std::int64_t changes_ = 0;
   double weight_ = 0;
 };
 

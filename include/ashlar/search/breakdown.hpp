@@ -11,10 +11,13 @@
 //   gradients     moves of dx -> dy into the element, and of its halo of dx
 //   parameters    gathering of its parameters, reduction of their gradients
 //   received      bytes of all these moves
-//   memory        kept and gathered, as in memory.hpp; `total` has their sum and their maximum
+//   memory        kept: for the whole step, or from the forward to the backward pass; running: the most
+//                 besides, while the element runs. `total`: the sum of kept, and what the plan needs
+//                 besides at its fullest moment
 //
 // Seconds add up to total_cost, memory to memory_per_rank: the tests hold them equal.
 
+#include <algorithm>
 #include <vector>
 
 #include <ashlar/search/cost.hpp>
@@ -22,10 +25,16 @@
 
 namespace ashlar::search {
 
+/// Bytes per rank.
+struct memory_parts {
+  std::int64_t kept = 0, running = 0;
+  constexpr std::int64_t sum() const { return kept + running; }
+};
+
 struct cost_breakdown {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
   double received = 0;  ///< bytes; of many micro-batches more than 63 bits count
-  element_memory memory;
+  memory_parts memory;
 
   constexpr double communication() const { return activations + gradients + parameters; }
   constexpr double seconds() const { return work + communication(); }
@@ -36,8 +45,14 @@ struct plan_breakdown {
   std::vector<cost_breakdown> elements;  ///< one per element of the problem
   cost_breakdown total;
 
-  constexpr std::int64_t memory() const { return total.memory.kept + total.memory.gathered; }
+  constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
+
+/// What an element keeps, and needs besides while it runs forward or backward.
+constexpr memory_parts parts_of(element_bytes const& bytes) {
+  std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
+  return {bytes.kept(), std::max(bytes.x + forward, bytes.dy + bytes.backward)};
+}
 
 /// How often a move runs in one step.
 template <int N>
@@ -110,23 +125,21 @@ constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> co
     for (auto const& s : move.plan.steps)
       parts.elements[static_cast<std::size_t>(move.element)].received +=
           double(times_per_step(net, move)) * double(received_bytes(move.plan, s, chosen.mesh));
-  int const moment = fullest_moment(net, chosen);
   for (int i = 0; i < net.size(); ++i) {
     cost_breakdown& own = parts.elements[static_cast<std::size_t>(i)];
     for (bool const back : {false, true}) {
       auto const halo = halo_exchange_of(net, chosen, i, m, back);
       own.received += halo.times * net.element_size * double(halo.load.elements);
     }
-    own.memory = memory_of(net, chosen, i, moment);
+    own.memory = parts_of(memory_of(net, chosen, i));
     parts.total.work += own.work;
     parts.total.activations += own.activations;
     parts.total.gradients += own.gradients;
     parts.total.parameters += own.parameters;
     parts.total.received += own.received;
     parts.total.memory.kept += own.memory.kept;
-    if (own.memory.gathered > parts.total.memory.gathered)
-      parts.total.memory.gathered = own.memory.gathered;
   }
+  parts.total.memory.running = memory_per_rank(net, chosen) - parts.total.memory.kept;
   return parts;
 }
 

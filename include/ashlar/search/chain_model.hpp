@@ -66,7 +66,6 @@ class chain_model {
   /// there already stay as they are.
   constexpr void recompute(recomputation const& again) {
     again_ = again;
-    int const moment = usual_moment(net_, again);
     for (int i = 0; i < net_.size(); ++i) {
       element const& e = net_[i];
       int& known = class_of_.data()[i];
@@ -79,14 +78,14 @@ class chain_model {
       shape const y = i + 1 == net_.size() || end >= 0 ? net_.spec(i).y : boundary_extents(net_, i);
       bool const plain = end < 0 || sees_itself(i);
       forward_runs const runs = net_.runs(i, again.least);
-      saved_parts const saved = usually_saved(net_, i, again, moment);
+      saved_part const held = held_at_least(net_, i, again);
       int const list = list_of_.data()[i];
       known = 0;
       while (known < classes() && !(list_of_class_.data()[known] == list &&
-                                    class_at(known).is_of(e.layer, end, x, y, plain, runs, saved)))
+                                    class_at(known).is_of(e.layer, end, x, y, plain, runs, held)))
         ++known;
       if (known == classes())
-        add(i, {e.layer, end, x, y, plain, runs, saved, {}, {}, {}, {}, {}, {}, {}});
+        add(i, {e.layer, end, x, y, plain, runs, held, {}, {}, {}, {}, {}, {}, {}, {}});
     }
   }
 
@@ -134,6 +133,40 @@ class chain_model {
   /// That matrix transposed: [choice of i + 1][choice of i].
   constexpr double const* boundary_from_right(int i) {
     return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
+  }
+
+  /// Whether the two tensors of the boundary in front of element i move, for a choice of the element
+  /// before it and one of its own.
+  constexpr crossing moves(int i, int before, int own) const {
+    layer_choice const& c = choices(i).choices.data()[own];
+    if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
+    layer_choice const& b = choices(i - 1).choices.data()[before];
+    return {!(b.y == c.x), !(c.dx == b.dy)};
+  }
+
+  /// What element i does to the memory under a choice.
+  constexpr element_bytes const& memory(int i, int own) const {
+    bool const end = kind(i) == element_kind::residual_end;
+    return (end ? choices(i).end_memory : choices(i).memory).data()[own];
+  }
+
+  /// What the end of a residual holds for its begin, element i (memory_fold.hpp); 0 for other elements.
+  /// `own`: its choice; `outer`: that of the residual it is inside of, if there is one.
+  constexpr std::int64_t gradient_held(memory_fold<N> const& fold, int i, int own,
+                                       int outer) const {
+    if (kind(i) != element_kind::residual_begin) return 0;
+    int const end = partner(i);
+    bool const shared = end + 1 < size() && kind(end + 1) == element_kind::residual_end &&
+                        !moves(end + 1, own, outer).gradient;
+    return fold.held_gradient(end, memory(end, own), shared);
+  }
+
+  /// The memory of a path, for as many recomputed segments as its costs are of.
+  constexpr std::int64_t memory(scratch<int> const& choice) const {
+    return fold_memory(
+        net_, recomputed(), paths_.mesh().ranks(),
+        [&](int i) -> element_bytes const& { return memory(i, choice.data()[i]); },
+        [&](int i) { return moves(i, i > 0 ? choice.data()[i - 1] : 0, choice.data()[i]); });
   }
 
   /// Leaves out the choices of a class that are not to be kept.

@@ -31,7 +31,7 @@ class chain_solver {
       scratch<double>& own = own_.data()[k];
       own = c.weight;
       if (price == 0) continue;
-      for (int j = 0; j < c.size(); ++j) own.data()[j] += price * double(c.memory.data()[j].kept);
+      for (int j = 0; j < c.size(); ++j) own.data()[j] += price * double(c.memory.data()[j].kept());
     }
   }
 

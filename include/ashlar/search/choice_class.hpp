@@ -12,10 +12,11 @@
 // Choices that no optimum needs are dropped at once. By the triangle inequality of shortest paths choice j
 // can be replaced by choice i at no loss if
 //
-//   cost(i) + moves from j's boundaries to i's and back  <=  cost(j)      (and the same for memory)
+//   cost(i) + moves from j's boundaries to i's and back  <=  cost(j)
 //
-// of which "equal boundaries, cheaper inside" is the simplest case. A residual's choice counts at both of
-// its ends, so these moves count twice. Of equal choices the first one stays.
+// of which "equal boundaries, cheaper inside" is the simplest case, and where memory counts the only one:
+// choice i then has to need no more memory of any kind either, and a move would need some. A residual's
+// choice counts at both of its ends, so these moves count twice. Of equal choices the first one stays.
 
 #include <algorithm>
 #include <vector>
@@ -61,19 +62,19 @@ struct choice_class {
   shape x_extents, y_extents;  ///< as its boundaries see them
   bool plain = true;           ///< false for a residual whose neighbours see other extents
   forward_runs runs = forward_runs::once;
-  saved_parts saved;
+  saved_part held = saved_part::all;  ///< of what it saves, between the passes
   std::vector<layer_choice> choices;
   scratch<double> weight;  ///< per choice; of a residual: of its two ends
-  scratch<element_memory> memory;
+  scratch<element_bytes> memory, end_memory;  ///< of a residual: of its begin, of its end
   scratch<int> x, y, dy, dx;  ///< states of the boundaries in the graphs of those extents
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 
   /// Whether it is that of an element of which all this is so.
   constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
-                       bool is_plain, forward_runs its_runs, saved_parts const& its_saved) const {
+                       bool is_plain, forward_runs its_runs, saved_part it_holds) const {
     return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
-           saved == its_saved && x_extents == its_x && y_extents == its_y;
+           held == it_holds && x_extents == its_x && y_extents == its_y;
   }
 
   /// Leaves out what is not to be kept; whether that is anything.
@@ -93,9 +94,31 @@ struct choice_class {
     for (char const kept : keep) n += kept != 0;
     weight = kept_of(weight, keep, n);
     memory = kept_of(memory, keep, n);
+    if (end >= 0) end_memory = kept_of(end_memory, keep, n);
     for (auto* states : {&x, &y, &dy, &dx}) *states = kept_of(*states, keep, n);
   }
 };
+
+/// Per choice of a class whether it is not dropped where memory counts, and `weight` too or not. `c` as for
+/// undominated.
+constexpr scratch<char> undominated_in_memory(choice_class const& c, bool weight) {
+  scratch<char> alive(c.weight.size(), 1);
+  int const n = static_cast<int>(alive.size());
+  auto const has_boundaries_of = [&c](int i, int j) {
+    return c.x.data()[i] == c.x.data()[j] && c.y.data()[i] == c.y.data()[j] &&
+           c.dy.data()[i] == c.dy.data()[j] && c.dx.data()[i] == c.dx.data()[j];
+  };
+  auto const needs_no_more = [&c, weight](int i, int j) {
+    return (!weight || c.weight.data()[i] <= c.weight.data()[j]) &&
+           c.memory.data()[i].is_within(c.memory.data()[j]) &&
+           (c.end < 0 || c.end_memory.data()[i].is_within(c.end_memory.data()[j]));
+  };
+  for (int j = 0; j < n; ++j)
+    for (int i = 0; i < n && alive.data()[j]; ++i)
+      alive.data()[j] = !(i != j && alive.data()[i] && has_boundaries_of(i, j) &&
+                          needs_no_more(i, j) && (i < j || !needs_no_more(j, i)));
+  return alive;
+}
 
 /// Per choice of a class whether it is not dropped. `c` has its numbers, of all choices; of its
 /// choices themselves nothing is asked.
@@ -115,7 +138,6 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
     alive[j] = 1, py[j] = paths.weight_from(y_table, c.y.data()[j]),
     pdx[j] = paths.weight_from(x_table, c.dx.data()[j]);
   double const* const w = c.weight.data();
-  element_memory const* const b = c.memory.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
   // Each way counts as often as the one that is gone most often, on either side of the element: that
@@ -136,8 +158,7 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
       double const spare = w[j] / times;
       for (int const i : kept) {
         double const of_i = spare - w[i] / times - px[sx[i]];
-        if (of_i < 0 || b[i].kept > b[j].kept || b[i].gathered > b[j].gathered) continue;
-        if (of_i - pdy[sdy[i]] < 0) continue;
+        if (of_i < 0 || of_i - pdy[sdy[i]] < 0) continue;
         alive[j] = w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]) > w[j];
         if (!alive[j]) break;
       }
@@ -153,10 +174,9 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
     double const* const pdy = paths.weight_from(y_table, sdy[j]);
     for (int i = 0; i < n && alive[j]; ++i)  // one expression: clang counts statements
       alive[j] = !(
-          i != j && alive[i] && w[i] <= w[j] && b[i].kept <= b[j].kept &&
-          b[i].gathered <= b[j].gathered &&
+          i != j && alive[i] && w[i] <= w[j] &&
           replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
-                   i < j || b[i].kept < b[j].kept || b[i].gathered < b[j].gathered));
+                   i < j));
   }
   return alive_list;
 }
@@ -171,20 +191,21 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   element_prices const own(net, spec, c.runs, paths);
   element_prices const of_end(net, net.layer(c.end < 0 ? c.layer : c.end), c.runs, paths);
   c.weight = scratch<double>(all.size());
-  c.memory = scratch<element_memory>(all.size());
+  c.memory = scratch<element_bytes>(all.size());
+  if (c.end >= 0) c.end_memory = scratch<element_bytes>(all.size());
   for (int j = 0; j < n; ++j) {
     c.weight.data()[j] = own.weight(choice[j]);
-    if (prune != pruning::by_time)
-      c.memory.data()[j] = memory_of(net, spec, choice[j], paths.mesh(), c.saved);
+    if (c.end >= 0) c.weight.data()[j] += of_end.weight(choice[j]);
+    if (prune == pruning::by_time) continue;
+    c.memory.data()[j] = memory_of(
+        net, spec, c.end < 0 ? element_kind::layer : element_kind::residual_begin, choice[j],
+        paths.mesh(), c.runs, c.held);
     if (c.end < 0) continue;
-    c.weight.data()[j] += of_end.weight(choice[j]);
-    auto const end_holds = [](saved_part of_begin) {
-      return of_begin == saved_part::all ? saved_part::all : saved_part::nothing;
-    };
-    if (prune != pruning::by_time)
-      c.memory.data()[j].kept += memory_of(net, net.layer(c.end), choice[j], paths.mesh(),
-                                           {end_holds(c.saved.waiting), end_holds(c.saved.own)})
-                                     .kept;
+    // Of a recomputed segment that begins with a residual the begin holds the input.
+    c.end_memory.data()[j] = memory_of(
+        net, net.layer(c.end), element_kind::residual_end, choice[j], paths.mesh(),
+        c.runs == forward_runs::once ? c.runs : forward_runs::twice,
+        saved_part::nothing);
   }
   int const x = paths.table(c.x_extents, net.element_size),
             y = paths.table(c.y_extents, net.element_size);
@@ -203,7 +224,8 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     c.choices = all;
     return;
   }
-  auto const keep = undominated(c, paths, net);
+  auto const keep = prune == pruning::by_time ? undominated(c, paths, net)
+                                              : undominated_in_memory(c, true);
   c.keep_numbers(keep);
   c.choices.reserve(c.weight.size());
   for (int j = 0; j < n; ++j)

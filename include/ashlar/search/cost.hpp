@@ -16,7 +16,7 @@
 #include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/prices.hpp>
 #include <ashlar/step/halo.hpp>
-#include <ashlar/step/memory.hpp>
+#include <ashlar/step/memory_fold.hpp>
 #include <ashlar/step/visit.hpp>
 
 namespace ashlar::search {

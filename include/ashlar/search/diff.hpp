@@ -108,7 +108,7 @@ inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
                                 std::pair<char const*, cost_breakdown const&>{"b", d.b}})
     row(name, {seconds_or_dash(c.work), seconds_or_dash(c.activations),
                seconds_or_dash(c.gradients), seconds_or_dash(c.parameters),
-               seconds_text(c.seconds()), bytes_text(double(c.memory.kept + c.memory.gathered))});
+               seconds_text(c.seconds()), bytes_text(double(c.memory.sum()))});
   row("b - a", {signed_seconds(d.total.work, scale), signed_seconds(d.total.activations, scale),
                 signed_seconds(d.total.gradients, scale), signed_seconds(d.total.parameters, scale),
                 signed_seconds(more, scale), signed_bytes(d.memory)});

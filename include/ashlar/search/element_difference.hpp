@@ -31,7 +31,7 @@ constexpr cost_breakdown minus(cost_breakdown const& b, cost_breakdown const& a)
           b.gradients - a.gradients,
           b.parameters - a.parameters,
           b.received - a.received,
-          {b.memory.kept - a.memory.kept, b.memory.gathered - a.memory.gathered}};
+          {b.memory.kept - a.memory.kept, b.memory.running - a.memory.running}};
 }
 
 /// "+1.20 ms", "-3.0 us"; "-" for what is nothing beside `scale` seconds.

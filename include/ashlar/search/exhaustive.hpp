@@ -5,7 +5,7 @@
 
 // The cheapest plan by trying all of them, every choice of every element: what `optimal` is tested
 // against, and a baseline. It knows no dominance and no dynamic programming; it only leaves a
-// branch that already costs (or keeps) more than is allowed, as costs never sink. Exponential: for
+// branch that already costs or holds more than is allowed, as costs never sink. Exponential: for
 // nets of a few layers.
 //
 // With options (algorithm.hpp) it can be limited and looked at. An evaluation is then an element's
@@ -22,12 +22,18 @@ template <int N, class Watch>
 class enumeration {
  public:
   constexpr enumeration(chain_model<N>& model, std::int64_t limit, Watch& watch)
-      : model_(model), limit_(limit), watch_(watch), start_(model.from_source()),
-        now_(static_cast<std::size_t>(model.size())), best_(now_) {}
+      : model_(model), fold_(model.net(), model.recomputed(), model.paths().mesh().ranks()),
+        limit_(limit), watch_(watch), start_(model.from_source()),
+        now_(static_cast<std::size_t>(model.size())), best_(now_),
+        outside_(static_cast<std::size_t>(model.size())) {}
 
-  constexpr void extend(int i, double weight, std::int64_t kept, std::int64_t gathered) {
-    if (weight >= least_ || (limit_ > 0 && kept + gathered > limit_)) return;
+  /// Tries all choices of element i and of those behind it, after so much weight and memory.
+  constexpr void extend(int i, double weight, memory_so_far const& memory) {
+    if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
+      if (limit_ > 0 &&
+          fold_.whole(memory, model_.memory(i - 1, now_.data()[i - 1])) > limit_)
+        return;
       least_ = weight;
       best_ = now_;
       watch_.improves(weight);
@@ -41,9 +47,8 @@ class enumeration {
       now_.data()[i] = k;
       double const way = i == 0 ? start_.data()[k]
                                 : model_.boundary(i - 1)[now_.data()[i - 1] * c.size() + k];
-      auto const& bytes = c.memory.data()[k];
-      extend(i + 1, weight + way + (end ? 0 : c.weight.data()[k]), kept + (end ? 0 : bytes.kept),
-             bytes.gathered > gathered ? bytes.gathered : gathered);
+      extend(i + 1, weight + way + (end ? 0 : c.weight.data()[k]),
+             limit_ > 0 ? memory_with(i, k, memory) : memory);
     }
   }
 
@@ -51,11 +56,29 @@ class enumeration {
   constexpr scratch<int> const& best() const { return best_; }
 
  private:
+  /// The memory up to element i in choice k.
+  constexpr memory_so_far memory_with(int i, int k, memory_so_far const& before) {
+    bool const end = model_.kind(i) == element_kind::residual_end;
+    int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
+    int outer = 0;  // of a residual's begin: the choice of a residual that ends right behind it
+    if (model_.kind(i) == element_kind::residual_begin) {
+      outside_.data()[i] = before.residuals;
+      if (other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
+        outer = now_.data()[model_.partner(other + 1)];
+    }
+    return fold_.next(before, i, i > 0 ? &model_.memory(i - 1, left) : nullptr,
+                      model_.memory(i, k), model_.moves(i, left, k),
+                      model_.gradient_held(fold_, i, k, outer),
+                      end ? outside_.data()[other] : held_by_residuals{});
+  }
+
   chain_model<N>& model_;
+  memory_fold<N> fold_;
   std::int64_t limit_;
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
+  scratch<held_by_residuals> outside_;  ///< per begin of a residual: held in front of it
   double least_ = unreachable;
 };
 
@@ -69,7 +92,7 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   chain_model<N> model(net, t, m, filter, pruning::keep_all);
   detail::unwatched alone;
   detail::enumeration all(model, m.memory, alone);
-  all.extend(0, 0, 0, 0);
+  all.extend(0, 0, {});
   if (!all.found())
     throw error("search::exhaustive", "no plan fits in the machine's memory per rank.");
   return make_plan(model, all.best());
@@ -86,7 +109,7 @@ basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machi
   for (int i = 0; i + 1 < model.size(); ++i) model.boundary(i);
   run.tables_made();
   detail::enumeration all(model, m.memory, run);
-  all.extend(0, 0, 0, 0);
+  all.extend(0, 0, {});
   if (!all.found()) run.refuse();
   auto const chosen = make_plan(model, all.best());
   if (!run.over()) run.raise_bound(chosen.seconds);

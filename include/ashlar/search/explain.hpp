@@ -151,7 +151,7 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
       text += right(std::to_string(i), 4) + (f.times > 1 ? "| " : "  ") +
               padded(e.own().name, widest) + right(seconds_or_dash(cost.work), 9) +
               right(seconds_or_dash(cost.communication()), 11) +
-              right(bytes_text(double(cost.memory.kept + cost.memory.gathered)), 12) + "  " +
+              right(bytes_text(double(cost.memory.sum())), 12) + "  " +
               wrapped(placement_pieces(net.spec(i), chosen[i]), widest + 40) + "\n";
       if (e.begins) text += lines_text(e.own().enter, "  (first)");
       text += lines_text(e.usual().enter, e.begins ? "  (others)" : "");

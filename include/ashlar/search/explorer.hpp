@@ -7,7 +7,7 @@
 // where walks begin.
 //
 //   random start   every variable draws a choice evenly. Where that is over the memory limit,
-//                  variables in random order take what the leanest plan has, until it fits.
+//                  variables in random order take what a plan that fits has, until it fits.
 //
 // Draws come from std::mt19937_64 as they are: the standard's distributions differ from one library
 // to the next.

@@ -5,19 +5,18 @@
 
 // A lower bound of the weight of all plans within a memory limit, by one price of kept memory:
 //
-//   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (kept + gathered - limit) )
+//   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (kept + above_kept - limit) )
 //
-// Each inner minimum is one run of chain_solver. The best λ is found from two plans, one too heavy
-// and one that fits: the next λ makes both cost the same, the plan it finds replaces one of them,
-// and there is an end when it is no better than they are. Plans on the way that fit are good ones.
-// Of the maximum (gathered) only what every plan has is in it: the most, over the elements, of the
-// least that one of its choices gathers. That can only lower the bound.
+// kept is what a plan's elements keep between their passes, above_kept the least that a step needs besides
+// (label_search.hpp). Each inner minimum is one run of chain_solver. The best λ is found from two plans,
+// one that keeps too much and one that does not: the next λ makes both cost the same, the plan it finds
+// replaces one of them, and there is an end when it is no better than they are. Plans on the way that fit
+// are good ones.
 
 #include <algorithm>
 
 #include <ashlar/plan/text.hpp>
-#include <ashlar/search/chain_model.hpp>
-#include <ashlar/search/chain_solver.hpp>
+#include <ashlar/search/leanest.hpp>
 
 namespace ashlar::search::detail {
 
@@ -33,11 +32,10 @@ namespace ashlar::search::detail {
                              ". Raise the memory limit, or use more ranks.");
 }
 
-/// A path's weight and memory.
+/// A path's weight, and what its elements keep.
 struct path_cost {
   double weight = unreachable;
   std::int64_t kept = 0;
-  std::int64_t gathered = 0;
 };
 
 template <int N>
@@ -47,10 +45,8 @@ constexpr path_cost cost_of_path(chain_model<N>& model, scratch<int> const& choi
   for (int i = 0; i < model.size(); ++i) {
     int const c = choice.data()[i];
     if (model.kind(i) != element_kind::residual_end) {
-      auto const& bytes = model.choices(i).memory.data()[c];
       cost.weight += model.choices(i).weight.data()[c];
-      cost.kept += bytes.kept;
-      if (bytes.gathered > cost.gathered) cost.gathered = bytes.gathered;
+      cost.kept += model.memory(i, c).kept();
     }
     if (i + 1 < model.size())
       cost.weight += model.boundary(i)[c * model.choices(i + 1).size() + choice.data()[i + 1]];
@@ -58,69 +54,40 @@ constexpr path_cost cost_of_path(chain_model<N>& model, scratch<int> const& choi
   return cost;
 }
 
-/// The choices of least memory, and that memory.
+/// The path whose elements keep least.
 template <int N>
-constexpr std::int64_t leanest(chain_model<N> const& model, scratch<int>& choice) {
-  std::vector<std::int64_t> values;
-  for (int k = 0; k < model.classes(); ++k)
-    for (auto const& bytes : model.class_at(k).memory) values.push_back(bytes.gathered);
-  std::sort(values.begin(), values.end());
-  values.erase(std::unique(values.begin(), values.end()), values.end());
-  std::int64_t least = -1;
-  scratch<int> now(choice.size());
-  for (std::int64_t const g : values) {
-    std::int64_t sum = g;
-    for (int i = 0; i < model.size() && sum >= 0; ++i) {
-      if (model.kind(i) == element_kind::residual_end) {
-        now.data()[i] = now.data()[model.partner(i)];
-        continue;
-      }
-      choice_class const& c = model.choices(i);
-      int best = -1;
-      for (int j = 0; j < c.size(); ++j)
-        if (c.memory.data()[j].gathered <= g &&
-            (best < 0 || c.memory.data()[j].kept < c.memory.data()[best].kept))
-          best = j;
-      now.data()[i] = best;
-      sum = best < 0 ? -1 : sum + c.memory.data()[best].kept;
-    }
-    if (sum >= 0 && (least < 0 || sum < least)) {
-      least = sum;
-      choice = now;
-    }
+constexpr scratch<int> path_of_least_kept(chain_model<N> const& model) {
+  scratch<int> path(static_cast<std::size_t>(model.size()));
+  for (int i = 0; i < model.size(); ++i) {
+    int& best = path.data()[i];
+    if (model.kind(i) == element_kind::residual_end) best = path.data()[model.partner(i)];
+    else
+      for (int j = 1; j < model.choices(i).size(); ++j)
+        if (model.memory(i, j).kept() < model.memory(i, best).kept()) best = j;
   }
-  return least;
+  return path;
 }
 
 struct memory_dual {
-  double bound = 0;           ///< weight of any plan that fits, at least
+  double bound = 0;           ///< weight of any plan that fits, at least; unreachable: none can
   double price = 0;           ///< λ, seconds per byte
   scratch<int> light, heavy;  ///< paths on both sides of the limit, of one cost at this price
 };
 
-/// Bytes that every plan gathers, at least.
-template <int N>
-constexpr std::int64_t least_gathered(chain_model<N> const& model) {
-  std::int64_t most = 0;
-  for (int k = 0; k < model.classes(); ++k) {
-    std::int64_t least = -1;
-    for (auto const& bytes : model.class_at(k).memory)
-      least = least < 0 || bytes.gathered < least ? bytes.gathered : least;
-    most = least > most ? least : most;
-  }
-  return most;
-}
-
-/// Expects `lean` to fit the limit. `offer(path)` looks at every plan on the way and returns its
-/// path_cost; `more()`: whether to go on.
+/// `offer(path)` looks at every plan on the way and returns its path_cost; `more()`: whether to go on.
 template <int N, class Offer, class More>
-constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit,
-                                 scratch<int> const& lean, Offer const& offer, More const& more) {
-  limit -= least_gathered(model);  // what is kept must do with the rest
+constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit, Offer const& offer,
+                                 More const& more) {
+  limit -= above_kept(model);  // what is kept must do with the rest
   memory_dual dual;
-  dual.light = lean;
+  dual.light = path_of_least_kept(model);
+  path_cost light = offer(dual.light);
+  if (light.kept > limit) {
+    dual.bound = unreachable;
+    return dual;
+  }
   dual.heavy = chain_solver<N>(model).path();
-  path_cost light = offer(dual.light), heavy = offer(dual.heavy);
+  path_cost heavy = offer(dual.heavy);
   dual.bound = heavy.weight;
   while (heavy.kept > limit && light.weight > heavy.weight && more()) {
     double const price = (light.weight - heavy.weight) / double(heavy.kept - light.kept);
@@ -136,28 +103,47 @@ constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit,
   return dual;
 }
 
-/// Leaves out choices with which no plan fits, whatever the other elements do.
+/// Leaves out choices with which no plan fits, whatever the other elements do. Returns whether every
+/// element has one left.
 template <int N>
-constexpr void drop_too_large(chain_model<N>& model, std::int64_t limit) {
-  scratch<std::int64_t> least(static_cast<std::size_t>(model.classes()));  // kept, per class
+constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
+  struct least_bytes {
+    std::int64_t lasting = 0, kept = 0;
+  };
+  std::int64_t const above = above_kept(model);
+  scratch<least_bytes> least(static_cast<std::size_t>(model.classes()));
   for (int k = 0; k < model.classes(); ++k) {
-    std::int64_t& of_class = least.data()[k];
-    of_class = -1;
-    for (auto const& bytes : model.class_at(k).memory)
-      of_class = of_class < 0 || bytes.kept < of_class ? bytes.kept : of_class;
+    auto const& of_class = model.class_at(k).memory;
+    auto& mine = least.data()[k];
+    mine = {of_class.data()[0].lasting, of_class.data()[0].kept()};
+    for (auto const& bytes : of_class) {
+      mine.lasting = std::min(mine.lasting, bytes.lasting);
+      mine.kept = std::min(mine.kept, bytes.kept());
+    }
   }
-  std::int64_t all = 0;
-  for (int i = 0; i < model.size(); ++i)
-    if (model.kind(i) != element_kind::residual_end) all += least.data()[model.class_index(i)];
+  least_bytes all;
+  for (int i = 0; i < model.size(); ++i) {
+    if (model.kind(i) == element_kind::residual_end) continue;
+    all.lasting += least.data()[model.class_index(i)].lasting;
+    all.kept += least.data()[model.class_index(i)].kept;
+  }
   for (int k = 0; k < model.classes(); ++k) {
     choice_class const& c = model.class_at(k);
     scratch<char> keep(c.memory.size());
+    bool any = false;
     for (int j = 0; j < c.size(); ++j) {
       auto const& bytes = c.memory.data()[j];
-      keep.data()[j] = all - least.data()[k] + bytes.kept + bytes.gathered <= limit;
+      auto const& mine = least.data()[k];
+      std::int64_t const running = std::max({bytes.forward, bytes.again,
+                                             bytes.saved + bytes.backward, bytes.synchronize});
+      keep.data()[j] = all.kept - mine.kept + bytes.kept() + above <= limit &&
+                       all.lasting - mine.lasting + bytes.lasting + running <= limit;
+      any = any || keep.data()[j];
     }
+    if (!any) return false;
     model.restrict(k, keep);
   }
+  return true;
 }
 
 /// Throws: no plan fits. `lean`: the choices of least memory, of `least` bytes.
@@ -168,26 +154,25 @@ template <int N>
   int element = 0;
   std::int64_t most = -1;
   for (int i = 0; i < model.size(); ++i) {
-    auto const& bytes = model.choices(i).memory.data()[lean.data()[i]];
-    if (bytes.kept + bytes.gathered > most) most = bytes.kept + bytes.gathered, element = i;
+    auto const& bytes = model.memory(i, lean.data()[i]);
+    std::int64_t const own = bytes.lasting + std::max({bytes.forward, bytes.again,
+                                                       bytes.saved + bytes.backward});
+    if (own > most) most = own, element = i;
   }
   refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
 }
 
-/// Throws if no plan fits; else leaves out choices that cannot be part of one, and returns the
-/// choices of least memory. `limit` 0: none.
+/// Throws if no plan fits; else leaves out choices that cannot be part of one, and returns choices
+/// that fit. `limit` 0: none.
 template <int N>
 constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
                                    char const* operation) {
   scratch<int> lean(static_cast<std::size_t>(model.size()));
   if (limit == 0) return lean;
-  std::int64_t const least = leanest(model, lean);
-  if (least <= limit) {
-    drop_too_large(model, limit);
-    leanest(model, lean);
-    return lean;
-  }
-  refuse_path(model, limit, least, lean, operation);
+  chain_model<N> all = model;
+  if (drop_too_large(model, limit) && lean_path(model, limit, false, lean) >= 0) return lean;
+  std::int64_t const least = leanest(all, lean);
+  refuse_path(all, limit, least, lean, operation);
 }
 
 /// Seconds that every plan within the limit takes, but for ties. Expects that one fits.
@@ -195,10 +180,8 @@ template <int N>
 constexpr double lower_bound(chain_model<N>& model, std::int64_t limit) {
   auto const fastest = make_plan(model, chain_solver<N>(model).path());
   if (limit == 0 || fastest.memory <= limit) return fastest.seconds;
-  scratch<int> lean(static_cast<std::size_t>(model.size()));
-  leanest(model, lean);
   auto const cost = [&](scratch<int> const& path) { return cost_of_path(model, path); };
-  return solve_dual(model, limit, lean, cost, [] { return true; }).bound;
+  return solve_dual(model, limit, cost, [] { return true; }).bound;
 }
 
 }  // namespace ashlar::search::detail

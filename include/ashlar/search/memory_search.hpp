@@ -3,37 +3,35 @@
 
 #pragma once
 
-// Steps 2 and 3 of within_memory.hpp: the Lagrangian dual, then labels, for one number of recomputed
-// segments. It begins with the weight of a plan known from elsewhere, if there is one, and looks for
-// better ones only.
-//
-// The tables are made for one moment of the step (memory.hpp). Where segments are recomputed another
-// moment may be the fuller one of a plan, so each is weighed whole before it is taken.
+// The Lagrangian dual, then labels (within_memory.hpp), for one number of recomputed segments. It begins
+// with the weight of a plan known from elsewhere, if there is one, and looks for better ones only. Every
+// plan is folded whole before it is taken.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
 
 namespace ashlar::search::detail {
 
-inline constexpr int label_width = 400;
-inline constexpr int label_beam = 4;
-inline constexpr std::int64_t label_effort = 20'000'000;  ///< about half a second
-
 template <int N, class Watch>
 class memory_search {
  public:
-  /// Solves the dual. Expects `lean` to fit the limit. `known`: weight to beat.
-  constexpr memory_search(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean,
-                          Watch& watch, double known = unreachable)
+  /// Solves the dual. `known`: weight to beat; if there is none, any plan that fits is looked for.
+  constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
+                          double known = unreachable)
       : model_(model), limit_(limit), watch_(watch), known_(known) {
     memory_dual const dual = solve_dual(
-        model, limit, lean, [this](scratch<int> const& path) { return offer(path); },
+        model, limit, [this](scratch<int> const& path) { return offer(path); },
         [&watch] { return watch.go_on(); });
     price_ = dual.price;
     bound_ = dual.bound;
+    if (bound_ >= unreachable) return;
     watch.raise_bound(bound_);
     offer_mixtures(dual.heavy, dual.light);
     offer_mixtures(dual.light, dual.heavy);
+    if (known_ < unreachable) return;
+    scratch<int> lean(static_cast<std::size_t>(model.size()));
+    if (lean_path(model, limit, false, lean) >= 0) offer(lean);
+    else bound_ = unreachable;
   }
 
   /// Closes the gap that the dual leaves, as far as that can be afforded. Returns the labels made.
@@ -46,16 +44,15 @@ class memory_search {
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;
-      label_search<N> labels(model_, priced, price_, limit_, target, width, label_effort);
+      label_search<N> labels(model_, &priced, price_, limit_, target, width, label_effort);
       scratch<int> choice(static_cast<std::size_t>(model_.size()));
       double const found = labels.improve(choice);
       made += label_effort - labels.effort_left();
-      bool const taken = found < target && fits(choice);
-      if (taken) take(found, choice);
+      if (found < target) take(found, choice);
       if (labels.complete()) {  // every plan below the target was looked at
         bound_ = found < target ? found : target == most ? known_ : target;
         watch_.raise_bound(bound_);
-        if (bound_ >= known_ || (found < target && !taken)) return made;
+        if (bound_ >= known_) return made;
       } else {
         if (found < target || target == most || ++failures == 3) return made;
         width = label_beam;  // from here on, any good plan will do
@@ -77,15 +74,10 @@ class memory_search {
     watch_.improves(weight);
   }
 
-  /// Whether a path that fits by the tables fits at every moment.
-  constexpr bool fits(scratch<int> const& choice) {
-    return model_.recomputed() == 0 || make_plan(model_, choice).memory <= limit_;
-  }
-
   /// Takes note of a path if it fits and is better.
   constexpr path_cost offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, choice);
-    if (cost.kept + cost.gathered <= limit_ && cost.weight < known_ && fits(choice))
+    if (cost.kept <= limit_ && cost.weight < known_ && model_.memory(choice) <= limit_)
       take(cost.weight, choice);
     return cost;
   }

@@ -112,6 +112,8 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
   stage.accumulation_size = net.accumulation_size;
   stage.micro_batches = net.micro_batches;
   stage.in_flight = in_flight;
+  stage.stages_before = first > 0;
+  stage.stages_after = last < net.size();
   stage.optimizer_states = net.optimizer_states;
   for (int i = first; i < last; ++i) {
     int const own = net[i].segment;

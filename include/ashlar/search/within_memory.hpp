@@ -3,14 +3,12 @@
 
 #pragma once
 
-// The cheapest plan that fits a memory limit, exactly. Memory is a sum (kept) and a maximum (gathered;
-// memory.hpp). For one number r of recomputed segments (memory_search.hpp):
+// The cheapest plan that fits a memory limit, exactly. The memory of a plan is that of its program in
+// serial order (step/memory_fold.hpp). For one number r of recomputed segments (memory_search.hpp):
 //
-//   1. the least possible memory: the minimum, over the values g of the maximum, of g + the sum over
-//      elements of the least kept by choices that gather at most g
-//   2. the Lagrangian dual in one price of kept memory (lagrangian.hpp): a lower bound of the seconds,
-//      and on the way plans that fit
-//   3. labels (label_search.hpp) of the plans that are dearer than the bound by at most a margin, which
+//   1. the Lagrangian dual in one price of kept memory (lagrangian.hpp): a lower bound of the seconds,
+//      and on the way plans that fit; if none does, any plan that fits (leanest.hpp)
+//   2. labels (label_search.hpp) of the plans that are dearer than the bound by at most a margin, which
 //      grows until there is one: the cheapest of them is the optimum
 //
 // How many segments to recompute is found by branch and bound over ranges of r:
@@ -87,8 +85,7 @@ class recomputation_search {
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
     for (int const r : leanest_numbers()) {
       model_.recompute({r, r});
-      leanest(model_, lean);
-      std::int64_t const bytes = make_plan(model_, lean).memory;
+      std::int64_t const bytes = leanest(model_, lean);
       if (least < 0 || bytes < least) least = bytes, again = r;
     }
     return least;
@@ -110,21 +107,6 @@ class recomputation_search {
     constexpr void raise_bound(double) {}
   };
 
-  /// Whether any plan may fit if so many segments are recomputed.
-  constexpr bool fits(recomputation const& again) {
-    model_.recompute(again);
-    scratch<int> lean(static_cast<std::size_t>(net_.size()));
-    return leanest(model_, lean) <= limit_;
-  }
-
-  /// The tables for that, of choices that fit, and the leanest path.
-  constexpr chain_model<N> tables(scratch<int>& lean) const {
-    chain_model<N> model = model_.in_use();
-    drop_too_large(model, limit_);
-    leanest(model, lean);
-    return model;
-  }
-
   /// Adds a range to what is open, if a plan may fit.
   constexpr void consider(recomputation again) {
     if (!again.is_bound()) {
@@ -132,23 +114,23 @@ class recomputation_search {
       if (bound < known_) open_.push_back({again, bound});
       return;
     }
-    if (!fits(again)) return;
-    scratch<int> lean(static_cast<std::size_t>(net_.size()));
-    chain_model<N> model = tables(lean);
+    model_.recompute(again);
+    chain_model<N> model = model_.in_use();
+    if (!drop_too_large(model, limit_)) return;
     auto const dual = solve_dual(
-        model, limit_, lean, [&](scratch<int> const& path) { return cost_of_path(model, path); },
+        model, limit_, [&](scratch<int> const& path) { return cost_of_path(model, path); },
         [this] { return watch_.go_on(); });
     if (dual.bound < known_) open_.push_back({again, dual.bound});
   }
 
   /// Searches one number of segments; returns the bound of its plans.
   constexpr double search(recomputation again, bool labels) {
-    if (!fits(again)) return unreachable;
-    scratch<int> lean(static_cast<std::size_t>(net_.size()));
-    chain_model<N> model = tables(lean);
+    model_.recompute(again);
+    chain_model<N> model = model_.in_use();
+    if (!drop_too_large(model, limit_)) return unreachable;
     within mine{watch_};
-    memory_search<N, within> one(model, limit_, lean, mine, known_);
-    if (labels) made_ += one.label();
+    memory_search<N, within> one(model, limit_, mine, known_);
+    if (labels && one.bound() < unreachable) made_ += one.label();
     if (one.best().size() > 0) {
       known_ = one.weight();
       best_ = make_plan(model, one.best());

@@ -206,7 +206,11 @@ class program_builder {
     m.micro_batch = micro_batch_;
     m.from = source;
     m.path = path_of(extents, size, from, to);
-    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
+    // A view of other extents may be larger where shards are uneven: the reader's own counts.
+    shape const& own_extents = what == moved::activation ? net_.spec(element_).x
+                               : what == moved::gradient ? net_.spec(element_).y
+                                                         : extents;
+    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(own_extents, to, size),
                      when == phase::recompute);
     action a;
     a.phase = when;
@@ -257,7 +261,7 @@ class program_builder {
     bool const twice = net_.runs(element_, chosen_.recomputed) != forward_runs::once;
     if ((twice && !again) || net_[element_].kind == element_kind::residual_end) return;
     own(element_).saved = add_value(
-        value_kind::saved, 0, saved_bytes(net_, spec, c, chosen_.mesh, saved_part::all), again);
+        value_kind::saved, 0, saved_bytes(net_, spec, c, chosen_.mesh), again);
     a.makes.push_back(own(element_).saved);
   }
 

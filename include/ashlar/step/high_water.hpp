@@ -8,18 +8,15 @@
 //   for the whole step   values that last, optimizer states and rounded copies (program::resident)
 //   made .. released     every other value but statistics
 //   while it computes    workspace and received halos
-//   while it moves       the larger one of the two ends, with the buffers of its widest step; from then
-//                        on both ends until they are released
+//   while it moves       the larger one of the two ends, with its buffers (memory.hpp); from then on both
+//                        ends until they are released
 //
 // A slice of a program is two numbers: by how much it changes what is held, and the most that it holds
 // above what was held before it. Slices one after the other compose.
 //
-// Moves and statistics count as in the bound of plans (memory.hpp), which this undercuts in serial order:
-// what is saved is held from its forward to its backward pass, and gradients from their own moves on.
-// Only a recomputation can take more than that bound, which leaves out the gradient that waits for it.
-// Neither counts shards between the steps of a move, where these are larger than both of its ends.
+// In serial order this is what plans predict (memory_fold.hpp); passes that reorder a program change it.
 
-#include <ashlar/plan/packing.hpp>
+#include <ashlar/step/memory.hpp>
 #include <ashlar/step/program.hpp>
 
 namespace ashlar::search {
@@ -37,21 +34,6 @@ struct memory_change {
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// What a move holds besides its source while it is under way: the buffers of its widest step
-/// (plan/packing.hpp), and by how much its target is larger.
-constexpr std::int64_t moving_bytes(program const& p, program_move const& m) {
-  auto const& path = p.path_of(m);
-  std::int64_t const from = p.value_of(m.from).bytes, to = p.value_of(m.to).bytes;
-  std::int64_t const larger = from > to ? from : to;
-  std::int64_t const bound = packing_bound(larger, p.mesh.ranks());
-  std::int64_t most = 0;
-  for (auto const& s : path.steps) {
-    std::int64_t const own = packing_bytes(s, path.extents, path.element_size, p.mesh);
-    if (own > most) most = own;
-  }
-  return larger - from + (most < bound ? most : bound);
-}
-
 /// Bytes of a value that count.
 constexpr std::int64_t counted_bytes(value const& v) {
   return v.kind == value_kind::statistic || v.kind == value_kind::reduced ? 0 : v.bytes;
@@ -66,7 +48,8 @@ constexpr memory_change memory_of(program const& p, action const& a) {
     case action_kind::end_move: {
       auto const& m = p.move_of(a);
       if (m.what == moved::statistic) return {};
-      std::int64_t const moving = moving_bytes(p, m);
+      std::int64_t const moving = moving_bytes(p.value_of(m.from).bytes, p.value_of(m.to).bytes,
+                                               p.mesh.ranks());
       if (a.kind == action_kind::begin_move) return {moving, moving};
       return {made - moving, made > moving ? made - moving : 0};
     }

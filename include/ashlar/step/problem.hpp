@@ -63,6 +63,7 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once
   int in_flight = 1;          ///< micro-batches alive at a time: more in a pipeline stage
+  bool stages_before = false, stages_after = false;  ///< of a stage: whether it receives x, and dy
   int optimizer_states = 2;   ///< values kept per parameter beside it and its gradient
   int segments = 0;
   int recomputed = 0;  ///< so many segments, the first; a search below a memory limit takes more
@@ -148,6 +149,8 @@ problem any_length(basic_problem<N> const& fixed) {
   net.accumulation_size = fixed.accumulation_size;
   net.micro_batches = fixed.micro_batches;
   net.in_flight = fixed.in_flight;
+  net.stages_before = fixed.stages_before;
+  net.stages_after = fixed.stages_after;
   net.optimizer_states = fixed.optimizer_states;
   net.segments = fixed.segments;
   net.recomputed = fixed.recomputed;

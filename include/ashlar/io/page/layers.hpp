@@ -80,7 +80,7 @@ inline std::string element_row(int i, std::string const& name, search::layer_spe
          "</b> a step<br><span class='dim'>" + search::detail::seconds_or_dash(cost.work) +
          " work, " + search::detail::seconds_or_dash(cost.communication()) + " moves<br>keeps " +
          bytes_text(double(cost.memory.kept)) + ", needs " +
-         bytes_text(double(cost.memory.gathered)) + " while it runs</span></div></div>\n";
+         bytes_text(double(cost.memory.running)) + " while it runs</span></div></div>\n";
 }
 
 /// The section of all layers. Expects the breakdown of this plan.

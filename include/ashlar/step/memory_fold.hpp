@@ -1,0 +1,224 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The memory of the fullest rank over a step in serial order (build.hpp), from what its elements need on
+// their own (memory.hpp). It equals high_water of the program, but needs no program: the elements are
+// added one by one in the order of the chain, as a search does it.
+//
+//   what is saved in front of element i is there when i runs forward and when it runs backward, so
+//
+//   memory = lasting of all + max over elements i of  ( saved in front of i + what i needs )
+//                         and max over elements i of  ( gradients synchronized before i + what i needs )
+//
+// Three things hold more than that while other elements run:
+//
+//   residuals              the input from their begin to their end, and backward the gradient from their
+//                          end to their begin
+//   recomputed segments    the input of their first element between the passes, in place of what they
+//                          save; while they are recomputed also the gradient that waits behind them
+//   values not moved       one that its reader takes as it was made is counted once
+//
+// Where a recomputed segment begins inside a residual, with its very input, that input is counted as the
+// segment's; inside of two residuals that begin there together it is counted twice.
+
+#include <vector>
+
+#include <ashlar/step/memory.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+/// Whether the two tensors of a boundary move.
+struct crossing {
+  bool activation = false, gradient = false;
+};
+
+/// Bytes that the residuals hold which an element is inside of: while it runs forward, backward, and once
+/// more forward.
+struct held_by_residuals {
+  std::int64_t forward = 0, backward = 0, again = 0;
+};
+
+/// The memory of a step whose elements are known up to one of them. Bytes; all but `y` and `y_own` grow
+/// with what later elements keep for the whole step.
+struct memory_so_far {
+  std::int64_t forward = 0;      ///< held when the next element runs forward
+  std::int64_t backward = 0;     ///< held when the last one has run backward
+  std::int64_t again = -1;       ///< the most while an open segment is recomputed; -1: none is open
+  std::int64_t synchronize = 0;  ///< held when the next element synchronizes its gradients
+  std::int64_t peak = 0;
+  std::int64_t y = 0, y_own = 0;  ///< of what the last element hands on; what of that nobody else holds
+  held_by_residuals residuals;
+
+  /// Whether whatever follows takes no more memory after this than after `other`, where both have the
+  /// last choice in common. `later`: what the synchronization of later elements needs at most.
+  constexpr bool is_within(memory_so_far const& other, std::int64_t later) const {
+    return peak <= other.peak && backward <= other.backward && forward <= other.forward &&
+           again <= other.again &&
+           (synchronize <= other.synchronize || synchronize + later <= other.peak);
+  }
+};
+
+/// Adds elements to a memory_so_far. `Problem`: a basic_problem, which has to outlive this.
+template <int N>
+class memory_fold {
+ public:
+  /// For plans that recompute the first `again` segments, on so many ranks.
+  constexpr memory_fold(basic_problem<N> const& net, int again, int ranks)
+      : net_(net), again_(again), ranks_(ranks) {}
+
+  /// Adds element i. `before`: the one in front of it, if there is one; `moves`: across the boundary
+  /// between them, or of the batch. `gradient`: of a residual's begin, what its end holds (held_gradient);
+  /// `outside`: of a residual's end, what was held in front of its begin.
+  constexpr memory_so_far next(memory_so_far m, int i, element_bytes const* before,
+                               element_bytes const& own, crossing moves, std::int64_t gradient,
+                               held_by_residuals const& outside) const {
+    element_kind const kind = net_[i].kind;
+    forward_runs const runs = net_.runs(i, again_);
+    bool const begin = kind == element_kind::residual_begin,
+               end = kind == element_kind::residual_end, once = runs == forward_runs::once;
+    for (auto* bytes : {&m.forward, &m.backward, &m.synchronize, &m.peak}) *bytes += own.lasting;
+    if (m.again >= 0) m.again += own.lasting;
+    if (before != nullptr)
+      go_back(m, i, *before, end ? held_gradient(i, own, false) : own.dx, end, moves.gradient);
+    // Forward.
+    bool const received = i == 0 && net_.stages_before;
+    std::int64_t const arriving = moves.activation || received
+                                      ? m.y_own + most_of_move(m.y, own.x, ranks_)
+                                      : 0;
+    raise(m, m.forward + m.residuals.forward + arriving);
+    if (runs == forward_runs::twice)
+      raise_again(m, m.backward + m.residuals.again + arriving);
+    std::int64_t const x = moves.activation || received ? own.x : m.y;
+    std::int64_t x_own = moves.activation || received ? x : m.y_own, x_again = x_own;
+    if (runs == forward_runs::twice_from_here) {  // x is held until this runs again
+      m.residuals.again = m.residuals.backward;
+      m.again = m.backward;
+      m.residuals.forward -= x - x_own;
+      m.forward += x;
+      x_again = x;
+      x_own = 0;
+    }
+    raise(m, m.forward + m.residuals.forward + x_own + own.forward);
+    if (!once) raise_again(m, m.backward + m.residuals.again + x_again + own.again);
+    m.backward += own.saved;
+    if (once) m.forward += own.saved;
+    m.y = begin ? x : own.y;
+    m.y_own = begin ? 0 : own.y;
+    if (begin) {
+      m.residuals.forward += x_own;
+      m.residuals.backward += gradient;
+      m.residuals.again += x_again;
+    } else if (end) {
+      m.residuals = outside;
+    }
+    raise(m, m.synchronize + own.synchronize);
+    m.synchronize += own.gradients;
+    return m;
+  }
+
+  /// The memory of the whole step, after its last element.
+  constexpr std::int64_t whole(memory_so_far m, element_bytes const& last) const {
+    std::int64_t const base = m.backward + m.residuals.backward;
+    std::int64_t dy = 0;
+    if (net_.stages_after) {
+      raise(m, base + most_of_move(0, last.dy, ranks_));
+      dy = last.dy;
+    }
+    raise(m, base + dy + last.backward);
+    if (m.again >= 0) raise(m, m.again + dy);
+    return m.peak;
+  }
+
+  /// The bytes of the gradient that the residual's end i holds for its begin. `shared`: an outer residual
+  /// that ends right behind it holds that very gradient.
+  constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
+    bool const last = i + 1 == net_.size() && !net_.stages_after;
+    return shared ? 0 : last ? end.dx : end.dy;
+  }
+
+ private:
+  static constexpr void raise(memory_so_far& m, std::int64_t bytes) {
+    m.peak = bytes > m.peak ? bytes : m.peak;
+  }
+  static constexpr void raise_again(memory_so_far& m, std::int64_t bytes) {
+    m.again = bytes > m.again ? bytes : m.again;
+  }
+
+  /// The backward pass of the element in front of i, to which i hands on a gradient of so many bytes;
+  /// `held`: somebody else holds it.
+  constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
+                         bool held, bool moves) const {
+    std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;
+    if (moves) raise(m, base + waiting + most_of_move(dx, before.dy, ranks_));
+    if (net_[i - 1].kind != element_kind::residual_end)
+      raise(m, base + (moves ? before.dy : waiting) + before.backward);
+    if (!ends_recomputed_segment(net_, i - 1, again_)) return;
+    raise(m, m.again + waiting);
+    m.again = -1;
+    m.backward = m.forward;
+  }
+
+  basic_problem<N> const& net_;
+  int again_, ranks_;
+};
+
+/// The memory of a whole chain. `bytes(i)`: of element i; `moves(i)`: across the boundary in front of it.
+template <int N, class Bytes, class Moves>
+constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int ranks,
+                                   Bytes const& bytes, Moves const& moves) {
+  memory_fold<N> const fold(net, again, ranks);
+  memory_so_far m;
+  std::vector<held_by_residuals> outside;
+  int const n = net.size();
+  for (int i = 0; i < n; ++i) {
+    std::int64_t gradient = 0;
+    held_by_residuals around;
+    if (net[i].kind == element_kind::residual_begin) {
+      int const end = net[i].partner;
+      bool const shared = end + 1 < n && net[end + 1].kind == element_kind::residual_end &&
+                          !moves(end + 1).gradient;
+      gradient = fold.held_gradient(end, bytes(end), shared);
+      outside.push_back(m.residuals);
+    } else if (net[i].kind == element_kind::residual_end) {
+      around = outside.back();
+      outside.pop_back();
+    }
+    if (i == 0) m = fold.next(m, i, nullptr, bytes(i), moves(i), gradient, around);
+    else {
+      auto const& before = bytes(i - 1);
+      m = fold.next(m, i, &before, bytes(i), moves(i), gradient, around);
+    }
+  }
+  return fold.whole(m, bytes(n - 1));
+}
+
+/// What element i does to the memory under a plan.
+template <int N>
+constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i) {
+  forward_runs const runs = net.runs(i, chosen.recomputed);
+  return memory_of(net, net.spec(i), net[i].kind, chosen[i], chosen.mesh, runs, saved_by(runs));
+}
+
+/// Whether the tensors of the boundary in front of element i move.
+template <int N>
+constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
+  if (i == 0) return {!(chosen[0].x == placement::all_broadcast(chosen.mesh.axes())), false};
+  return {!(chosen[i - 1].y == chosen[i].x), !(chosen[i].dx == chosen[i - 1].dy)};
+}
+
+/// Bytes per rank of a plan's choices.
+template <int N>
+constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
+  std::vector<element_bytes> list;
+  for (int i = 0; i < net.size(); ++i) list.push_back(memory_of(net, chosen, i));
+  return fold_memory(
+      net, chosen.recomputed, chosen.mesh.ranks(),
+      [&](int i) -> element_bytes const& { return list.data()[i]; },
+      [&](int i) { return crossing_of(chosen, i); });
+}
+
+}  // namespace step
+}  // namespace ashlar::search
