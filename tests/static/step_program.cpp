@@ -45,7 +45,7 @@ constexpr bool is_right() {
   search::program const both[] = {best.made, best.made};
   return !check(serial).found() && !check(best.made).found() && !check_order(both).found() &&
          best.pays() && best.seconds < best.serial &&
-         high_water(serial).peak <= memory_per_rank(c.net, c.plan) &&
+         high_water(serial).peak == memory_per_rank(c.net, c.plan) &&
          received_at_most(serial) == received_at_most(best.made) &&
          element_table(serial).size() == 2;
 }

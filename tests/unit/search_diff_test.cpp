@@ -82,9 +82,9 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   }
   CHECK(d.elements[3].from == std::vector<std::string>{"weight stored [B,B]"});
   CHECK(d.elements[3].to == std::vector<std::string>{"weight stored [S(0),S(0)]"});
-  // 16 x 64 floats: of value, gradient and two states a quarter remains. The gradient is summed
-  // elsewhere before and after.
-  CHECK(d.elements[3].cost.memory.kept == -3 * 1024 * 4);
+  // 16 x 64 floats: of value and two states a quarter remains. The gradient is summed elsewhere before
+  // and after.
+  CHECK(d.elements[3].cost.memory.kept == -3 * 3 * 256 * 4);
   auto const text = printed(d);
   CHECK(text.find("linear (element 3)") != std::string::npos);
   CHECK(text.find("a: weight stored [B,B]") != std::string::npos);

@@ -153,8 +153,13 @@ TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
   net.add(spec);
   auto without = spec;
   without.halo = {};
-  CHECK(memory_of(net, spec, along_gpu, t).gathered ==
-        memory_of(net, without, along_gpu, t).gathered + 2 * 480 * 4);
+  auto const bytes_of = [&](search::layer_spec const& of) {
+    search::element_role const once{search::element_kind::layer, of.x, of.y,
+                                    search::forward_runs::once, search::saved_part::all};
+    return search::memory_of(net, of, once, along_gpu, t);
+  };
+  CHECK(bytes_of(spec).forward == bytes_of(without).forward + 480 * 4);
+  CHECK(bytes_of(spec).backward == bytes_of(without).backward + 480 * 4);
 }
 
 TEST_CASE("a layer offers the row only when asked") {

@@ -89,54 +89,30 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
   return list;
 }
 
-/// Bytes of a rank of stage j at the fullest moment of its passes, played in the order of 1F1B with
-/// what every micro-batch keeps booked apart.
+/// Bytes of a rank of stage j at the fullest moment of its passes, played in the order of 1F1B: of one
+/// micro-batch its program, of those beside it what they hold between their passes.
 std::int64_t played_stage_memory(search::problem const& net, search::pipeline_plan const& p,
                                  int j) {
-  auto const& stage = p.stages[static_cast<std::size_t>(j)];
-  auto const& mesh = p.chosen.mesh;
-  auto const of = [&](int i, search::saved_part part) {
-    return search::memory_of(net, net.spec(i), p.chosen[i], mesh, part);
-  };
-  auto const segment = numbered_segments(net, stage);
-  auto const in = [&](int i) { return segment[static_cast<std::size_t>(i - stage.first)]; };
-  auto const again = [&](int i) { return in(i) >= 0 && in(i) < stage.recomputed; };
-  auto const saved = [&](int i) {
-    return of(i, search::saved_part::all).kept - of(i, search::saved_part::nothing).kept;
-  };
-  std::int64_t held = 0, gathered = 0;
-  for (int i = stage.first; i < stage.last; ++i) {
-    held += of(i, search::saved_part::nothing).kept;
-    gathered = std::max(gathered, of(i, search::saved_part::nothing).gathered);
+  auto const chain = chain_of(net, p);
+  auto stage = stage_of(chain, p, j);
+  auto const own = search::plan_of_stage<-1>(p, j);
+  stage.in_flight = 1;
+  std::int64_t held = 0;  // of a micro-batch that waits
+  for (int i = 0; i < stage.size(); ++i) {
+    auto const runs = stage.runs(i, own.recomputed);
+    if (runs == search::forward_runs::once && stage[i].kind == search::element_kind::layer)
+      held += saved_bytes(stage, stage.spec(i), own[i], own.mesh);
+    bool const batch = i == 0 && j == 0 && own[i].x == ashlar::placement::all_broadcast(2);
+    if (runs == search::forward_runs::twice_from_here && !batch)
+      held += stage.element_size * max_local_elements(stage.spec(i).x, own.mesh, own[i].x);
   }
-  std::map<int, std::map<int, std::int64_t>> booked;  // of a micro-batch, of an element
-  std::int64_t most = held;
+  int open = 0, most = 0;  // micro-batches begun and not finished
   for (auto const& pass : search::one_f_one_b(p.stages, p.micro_batches())) {
     if (pass.stage != j) continue;
-    auto& own = booked[pass.micro_batch];
-    auto const book = [&](int i, std::int64_t bytes) {
-      held += bytes - own[i];
-      own[i] = bytes;
-      most = std::max(most, held);
-    };
-    if (!pass.backward) {
-      for (int i = stage.first; i < stage.last; ++i)
-        if (!again(i)) book(i, saved(i));
-        else if (i == stage.first || in(i - 1) != in(i))
-          book(i, net.element_size * max_local_elements(net.spec(i).x, mesh, p.chosen[i].x));
-      continue;
-    }
-    for (int i = stage.last - 1, made = -1; i >= stage.first; --i) {
-      if (again(i) && in(i) != made) {  // forward once more
-        made = in(i);
-        for (int k = stage.first; k <= i; ++k)
-          if (in(k) == made) own[k] = (held += saved(k) - own[k], saved(k));
-        most = std::max(most, held);
-      }
-      book(i, 0);
-    }
+    if (!pass.backward) most = std::max(most, ++open);
+    else --open;
   }
-  return most + gathered;
+  return memory_per_rank(stage, own) + (most - 1) * held;
 }
 
 /// Seconds of one micro-batch that recomputing adds to stage j.
@@ -310,15 +286,16 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
                   return work;
                 }()));
           for (auto const& stage : p.stages) {
-            std::int64_t held = 0, gathered = 0;
-            for (int i = stage.first; i < stage.last; ++i) {
-              held += parts.elements[std::size_t(i)].memory.kept;
-              gathered = std::max(gathered, parts.elements[std::size_t(i)].memory.gathered);
-            }
-            CHECK(held + gathered == stage.memory);
+            std::int64_t kept = 0;
+            for (int i = stage.first; i < stage.last; ++i)
+              kept += parts.elements[std::size_t(i)].memory.kept;
+            CHECK(kept <= stage.memory);
           }
         }
-        if (m == 8) CHECK(price(recomputed_all(net, limits)).chosen.memory < kept.chosen.memory);
+        // One stage holds most while it synchronizes gradients, whatever it saves.
+        auto const least = price(recomputed_all(net, limits)).chosen.memory;
+        if (m == 8 && s > 1) CHECK(least < kept.chosen.memory);
+        else CHECK((m < 8 || least == kept.chosen.memory));
       }
 }
 

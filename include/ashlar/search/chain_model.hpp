@@ -74,11 +74,11 @@ class chain_model {
         continue;
       }
       int const end = e.kind == element_kind::residual_begin ? net_[e.partner].layer : -1;
-      shape const x = i == 0 || end >= 0 ? net_.spec(i).x : boundary_extents(net_, i - 1);
-      shape const y = i + 1 == net_.size() || end >= 0 ? net_.spec(i).y : boundary_extents(net_, i);
+      shape const x = end >= 0 ? net_.spec(i).x : x_extents(net_, i);
+      shape const y = end >= 0 ? net_.spec(i).y : y_extents(net_, i);
       bool const plain = end < 0 || sees_itself(i);
       forward_runs const runs = net_.runs(i, again.least);
-      saved_part const held = held_at_least(net_, i, again);
+      saved_part const held = part_held(net_, i, again);
       int const list = list_of_.data()[i];
       known = 0;
       while (known < classes() && !(list_of_class_.data()[known] == list &&

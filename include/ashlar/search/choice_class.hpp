@@ -197,15 +197,13 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     c.weight.data()[j] = own.weight(choice[j]);
     if (c.end >= 0) c.weight.data()[j] += of_end.weight(choice[j]);
     if (prune == pruning::by_time) continue;
-    c.memory.data()[j] = memory_of(
-        net, spec, c.end < 0 ? element_kind::layer : element_kind::residual_begin, choice[j],
-        paths.mesh(), c.runs, c.held);
+    element_role role{c.end < 0 ? element_kind::layer : element_kind::residual_begin, c.x_extents,
+                      c.y_extents, c.runs, c.held};
+    c.memory.data()[j] = memory_of(net, spec, role, choice[j], paths.mesh());
     if (c.end < 0) continue;
-    // Of a recomputed segment that begins with a residual the begin holds the input.
-    c.end_memory.data()[j] = memory_of(
-        net, net.layer(c.end), element_kind::residual_end, choice[j], paths.mesh(),
-        c.runs == forward_runs::once ? c.runs : forward_runs::twice,
-        saved_part::nothing);
+    role.kind = element_kind::residual_end;
+    role.held = saved_part::nothing;  // the input of a recomputed segment is its begin's
+    c.end_memory.data()[j] = memory_of(net, net.layer(c.end), role, choice[j], paths.mesh());
   }
   int const x = paths.table(c.x_extents, net.element_size),
             y = paths.table(c.y_extents, net.element_size);
@@ -224,8 +222,9 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     c.choices = all;
     return;
   }
-  auto const keep = prune == pruning::by_time ? undominated(c, paths, net)
-                                              : undominated_in_memory(c, true);
+  scratch<char> keep;
+  if (prune == pruning::by_time) keep = undominated(c, paths, net);
+  else keep = undominated_in_memory(c, true);
   c.keep_numbers(keep);
   c.choices.reserve(c.weight.size());
   for (int j = 0; j < n; ++j)

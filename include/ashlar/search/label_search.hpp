@@ -64,8 +64,6 @@ constexpr std::int64_t above_kept(chain_model<N> const& model) {
       made_again += least(i, [](element_bytes const& bytes) { return bytes.saved; });
     above = std::max(above, made_again - most(i + 1, held));
   }
-  // The batch is the caller's, though the first element may hold it.
-  if (net.runs(0, again) == forward_runs::twice_from_here) above -= most(0, held);
   return above;
 }
 

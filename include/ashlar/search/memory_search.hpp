@@ -48,11 +48,12 @@ class memory_search {
       scratch<int> choice(static_cast<std::size_t>(model_.size()));
       double const found = labels.improve(choice);
       made += label_effort - labels.effort_left();
-      if (found < target) take(found, choice);
+      bool const taken = found < target && model_.memory(choice) <= limit_;
+      if (taken) take(found, choice);
       if (labels.complete()) {  // every plan below the target was looked at
         bound_ = found < target ? found : target == most ? known_ : target;
         watch_.raise_bound(bound_);
-        if (bound_ >= known_) return made;
+        if (bound_ >= known_ || (found < target && !taken)) return made;
       } else {
         if (found < target || target == most || ++failures == 3) return made;
         width = label_beam;  // from here on, any good plan will do

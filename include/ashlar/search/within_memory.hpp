@@ -75,7 +75,7 @@ class recomputation_search {
     double bound = labelled < known_ ? labelled : known_;
     for (range const& r : open_) bound = r.bound < bound ? r.bound : bound;
     watch_.raise_bound(bound);
-    best_.gap = bound < known_ ? 1 - bound / known_ : 0;
+    best_.gap = bound < known_ * (1 - 1e-13) ? 1 - bound / known_ : 0;
     return best_;
   }
 

@@ -206,11 +206,7 @@ class program_builder {
     m.micro_batch = micro_batch_;
     m.from = source;
     m.path = path_of(extents, size, from, to);
-    // A view of other extents may be larger where shards are uneven: the reader's own counts.
-    shape const& own_extents = what == moved::activation ? net_.spec(element_).x
-                               : what == moved::gradient ? net_.spec(element_).y
-                                                         : extents;
-    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(own_extents, to, size),
+    m.to = add_value(kinds[static_cast<int>(what)], index, bytes_of(extents, to, size),
                      when == phase::recompute);
     action a;
     a.phase = when;
@@ -256,7 +252,8 @@ class program_builder {
       a.makes.push_back(statistics_[part]);
       return;
     }
-    own(element_).y = add_value(value_kind::y, 0, bytes_of(spec.y, c.y, net_.element_size), again);
+    own(element_).y = add_value(
+        value_kind::y, 0, bytes_of(y_extents(net_, element_), c.y, net_.element_size), again);
     a.makes.push_back(own(element_).y);
     bool const twice = net_.runs(element_, chosen_.recomputed) != forward_runs::once;
     if ((twice && !again) || net_[element_].kind == element_kind::residual_end) return;
@@ -278,7 +275,8 @@ class program_builder {
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)
         if (spec.parameters[k].in_backward) a.reads.push_back(used_[k]);
-      own(element_).dx = add_value(value_kind::dx, 0, bytes_of(spec.x, c.dx, net_.element_size));
+      own(element_).dx = add_value(
+          value_kind::dx, 0, bytes_of(x_extents(net_, element_), c.dx, net_.element_size));
       a.makes.push_back(own(element_).dx);
     }
     if (what != computation::input_gradient)

@@ -27,22 +27,27 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What an element holds of its forward pass between the two passes. `least`: all or input, whichever
-/// is less.
-enum class saved_part : signed char { all, input, nothing, least };
+/// What an element holds of its forward pass between the two passes. `moved_input`: its input, unless it
+/// reads the batch where the caller has it. `least`: all or input, whichever is less.
+enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// The part that an element holds which runs forward so often.
-constexpr saved_part saved_by(forward_runs runs) {
-  return runs == forward_runs::once              ? saved_part::all
-         : runs == forward_runs::twice_from_here ? saved_part::input
-                                                 : saved_part::nothing;
+/// The part that element i holds if the first `again` segments are recomputed.
+template <int N>
+constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
+  switch (net.runs(i, again)) {
+    case forward_runs::once: return saved_part::all;
+    case forward_runs::twice: return saved_part::nothing;
+    case forward_runs::twice_from_here: break;
+  }
+  return i == 0 && !net.stages_before ? saved_part::moved_input : saved_part::input;
 }
 
-/// The part that element i holds at least, however many segments of the range are recomputed.
+/// The part that it holds at least, however many segments of the range are recomputed.
 template <int N>
-constexpr saved_part held_at_least(basic_problem<N> const& net, int i, recomputation const& again) {
-  saved_part const part = saved_by(net.runs(i, again.most));
-  return part == saved_part::input && net[i].segment >= again.least ? saved_part::least : part;
+constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
+  saved_part const part = part_held(net, i, again.most);
+  bool const sure = part == saved_part::all || net[i].segment < again.least;
+  return sure ? part : part == saved_part::input ? saved_part::least : saved_part::nothing;
 }
 
 /// What an element does to the memory of its rank, in bytes.
@@ -127,23 +132,36 @@ struct phase_memory {
 
 }  // namespace step_detail
 
-/// What an element of this kind, which runs forward so often, does to the memory. `part`: of what it
-/// saves, held between the passes.
+/// An element as its memory depends on it: what it is, the extents of x and y as its neighbours see them,
+/// how often it runs forward, and what it holds between its passes.
+struct element_role {
+  element_kind kind;
+  shape const &x, &y;
+  forward_runs runs;
+  saved_part held;
+};
+
+/// What an element does to the memory.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const& spec,
-                                  element_kind kind, layer_choice const& c, topology const& t,
-                                  forward_runs runs, saved_part part) {
+                                  element_role const& role, layer_choice const& c,
+                                  topology const& t) {
   element_bytes bytes;
   int const e = net.element_size, a = net.accumulation_size;
-  bytes.x = max_local_elements(spec.x, t, c.x) * e;
-  bytes.dx = c.dx == c.x ? bytes.x : max_local_elements(spec.x, t, c.dx) * e;
-  bytes.y = max_local_elements(spec.y, t, c.y) * e;
-  bytes.dy = c.dy == c.y ? bytes.y : max_local_elements(spec.y, t, c.dy) * e;
-  if (kind == element_kind::layer) bytes.saved = saved_bytes(net, spec, c, t);
-  bytes.held = part == saved_part::nothing                                 ? 0
-               : part == saved_part::input                                 ? bytes.x
-               : part == saved_part::least && bytes.x < bytes.saved ? bytes.x
-                                                                    : bytes.saved;
+  bytes.x = max_local_elements(role.x, t, c.x) * e;
+  bytes.dx = c.dx == c.x ? bytes.x : max_local_elements(role.x, t, c.dx) * e;
+  bytes.y = max_local_elements(role.y, t, c.y) * e;
+  bytes.dy = c.dy == c.y ? bytes.y : max_local_elements(role.y, t, c.dy) * e;
+  if (role.kind == element_kind::layer) bytes.saved = saved_bytes(net, spec, c, t);
+  switch (role.held) {
+    case saved_part::all: bytes.held = bytes.saved; break;
+    case saved_part::input: bytes.held = bytes.x; break;
+    case saved_part::moved_input:
+      bytes.held = c.x == placement::all_broadcast(t.axes()) ? 0 : bytes.x;
+      break;
+    case saved_part::nothing: break;
+    case saved_part::least: bytes.held = bytes.x < bytes.saved ? bytes.x : bytes.saved;
+  }
   bytes.lasting = (net.in_flight - 1) * bytes.held;
   for (int k = 0; k < spec.parameters.size(); ++k) {
     parameter_choice const& p = c.parameters.items[k];
@@ -159,8 +177,8 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
     visit_element(when, spec, c, run);
     return run;
   };
-  if (kind != element_kind::residual_begin) {
-    bool const once = runs == forward_runs::once;
+  if (role.kind != element_kind::residual_begin) {
+    bool const once = role.runs == forward_runs::once;
     std::int64_t const all = running(phase::forward, bytes.y + bytes.saved).most;
     bytes.forward = once ? all : running(phase::forward, bytes.y).most;
     if (!once) bytes.again = all;

@@ -198,8 +198,10 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
 /// What element i does to the memory under a plan.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i) {
-  forward_runs const runs = net.runs(i, chosen.recomputed);
-  return memory_of(net, net.spec(i), net[i].kind, chosen[i], chosen.mesh, runs, saved_by(runs));
+  int const again = chosen.recomputed;
+  element_role const role{net[i].kind, x_extents(net, i), y_extents(net, i), net.runs(i, again),
+                          part_held(net, i, again)};
+  return memory_of(net, net.spec(i), role, chosen[i], chosen.mesh);
 }
 
 /// Whether the tensors of the boundary in front of element i move.

@@ -124,6 +124,16 @@ constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   return x.rank() < y.rank() ? x : y;
 }
 
+/// The extents of x and y of element i as its neighbours see them.
+template <int N>
+constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
+  return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);
+}
+template <int N>
+constexpr shape const& y_extents(basic_problem<N> const& net, int i) {
+  return i + 1 == net.size() ? net.spec(i).y : boundary_extents(net, i);
+}
+
 /// The first element of the segment that element i belongs to.
 template <int N>
 constexpr int first_of_segment(basic_problem<N> const& net, int i) {
