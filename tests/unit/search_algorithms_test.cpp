@@ -247,17 +247,18 @@ TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
     auto const memory_of_plan = [&](search::assignment<-1> const& it) {
       return make_plan(model, it.path()).memory;
     };
+    search::counted_memory<-1> const counted(model);
     search::assignment<-1> now(model, std::int64_t{1} << 60);
     for (int step = 0; step < 25; ++step, ++changes) {
       int const v = draw.below(now.variables()), k = draw.below(now.choices(v));
       double const expected = now.weight_with(v, k);
       search::assignment<-1> then = now;
       then.choose(v, k);
-      auto const whole = search::detail::cost_of_path(model, then.path());
+      auto const whole = search::detail::cost_of_path(model, counted, then.path());
       CHECK(expected == Approx(whole.weight).epsilon(1e-9));
       CHECK(then.weight() == Approx(whole.weight).epsilon(1e-9));
       CHECK(model.memory(then.path()) == memory_of_plan(then));
-      CHECK(whole.kept <= memory_of_plan(then));
+      CHECK(whole.counted <= memory_of_plan(then));
       for (std::int64_t const slack : {0, -1}) {
         search::assignment<-1> limited(model, memory_of_plan(then) + slack);
         for (int u = 0; u < now.variables(); ++u) limited.set(u, now.choice(u));

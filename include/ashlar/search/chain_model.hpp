@@ -94,6 +94,7 @@ class chain_model {
 
   constexpr basic_problem<N> const& net() const { return net_; }
   constexpr Paths& paths() { return paths_; }
+  constexpr recomputation const& again() const { return again_; }
   /// Segments whose costs are those of recomputed ones.
   constexpr int recomputed() const { return again_.least; }
   constexpr int size() const { return net_.size(); }

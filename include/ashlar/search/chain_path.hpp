@@ -70,7 +70,7 @@ class chain_path {
   constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
     int const end = model_.partner(begin);
     for (traced const& it : traced_) {
-      if (it.choice != r || !model_.alike(it.begin, begin)) continue;
+      if (it.choice != r || !solver_.alike(it.begin, begin)) continue;
       for (int i = begin + 1; i < end; ++i) choice.data()[i] = choice.data()[i - begin + it.begin];
       return;
     }

@@ -16,22 +16,34 @@
 #include <ashlar/config.hpp>
 #include <ashlar/search/chain_model.hpp>
 #include <ashlar/search/chain_path.hpp>
+#include <ashlar/search/counted_memory.hpp>
 
 namespace ashlar::search {
 
 template <int N, class Paths = tabulated_moves>
 class chain_solver {
  public:
-  /// Minimizes weight + price · kept memory; `price` in seconds per byte.
-  constexpr explicit chain_solver(chain_model<N, Paths>& model, double price = 0)
+  /// Minimizes the weight.
+  constexpr explicit chain_solver(chain_model<N, Paths>& model)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {
-    for (int k = 0; k < model.classes(); ++k) {
-      choice_class const& c = model.class_at(k);
-      scratch<double>& own = own_.data()[k];
+    for (int k = 0; k < model.classes(); ++k) own_.data()[k] = model.class_at(k).weight;
+  }
+
+  /// Minimizes weight + price · counted memory; `price` in seconds per byte.
+  constexpr chain_solver(chain_model<N, Paths>& model, double price,
+                         counted_memory<N> const& counted)
+      : model_(model), start_(model.from_source()), counted_(price == 0 ? nullptr : &counted),
+        own_(static_cast<std::size_t>(model.classes() * parts())) {
+    for (int i = 0; i < model.size(); ++i) {
+      if (model.kind(i) == element_kind::residual_end) continue;
+      choice_class const& c = model.choices(i);
+      scratch<double>& own = own_.data()[index(i)];
+      if (own.size() > 0) continue;
       own = c.weight;
       if (price == 0) continue;
-      for (int j = 0; j < c.size(); ++j) own.data()[j] += price * double(c.memory.data()[j].kept());
+      for (int j = 0; j < c.size(); ++j)
+        own.data()[j] += price * double(counted.bytes(i, c.memory.data()[j]));
     }
   }
 
@@ -58,7 +70,7 @@ class chain_solver {
     int const end = model_.partner(begin);
     int const known = static_cast<int>(blocks_.size());
     for (int b = 0; b < known; ++b)
-      if (model_.alike(blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
+      if (alike(blocks_.data()[b].begin, begin)) return blocks_.data()[b].value.data();
     int const n = model_.choices(begin).size();
     scratch<double> value(static_cast<std::size_t>(n), unreachable);
     double* const out = value.data();
@@ -90,12 +102,18 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Own costs of the choices of element i, with the price of their memory.
-  constexpr scratch<double> const& own(int i) const { return own_.data()[model_.class_index(i)]; }
-
-  constexpr double own(int i, int choice) const {
-    return own_.data()[model_.class_index(i)].data()[choice];
+  /// Whether the residuals that begin at a and b cost alike.
+  constexpr bool alike(int a, int b) const {
+    if (!model_.alike(a, b)) return false;
+    for (int i = 0; counted_ != nullptr && i <= model_.partner(a) - a; ++i)
+      if (counted_->part(a + i) != counted_->part(b + i)) return false;
+    return true;
   }
+
+  /// Own costs of the choices of element i, with the price of their memory.
+  constexpr scratch<double> const& own(int i) const { return own_.data()[index(i)]; }
+
+  constexpr double own(int i, int choice) const { return own(i).data()[choice]; }
 
   /// The boundary between i and i + 1, for one pair of choices.
   constexpr double between(int i, int left, int right) {
@@ -218,7 +236,7 @@ class chain_solver {
   /// A residual's own costs count at its begin; at its end they are done.
   constexpr void add_own(int i, scratch<double>& value) const {
     if (model_.kind(i) == element_kind::residual_end) return;
-    double const* const own = own_.data()[model_.class_index(i)].data();
+    double const* const own = own_.data()[index(i)].data();
     double* const v = value.data();
     int const n = static_cast<int>(value.size());
     for (int k = 0; k < n; ++k) v[k] += own[k];
@@ -238,8 +256,18 @@ class chain_solver {
     return result;
   }
 
+  /// One list of own costs for each class, or for each part of it that counts.
+  constexpr int parts() const {
+    return counted_ == nullptr ? 1 : static_cast<int>(counted_part::either) + 1;
+  }
+  constexpr int index(int i) const {
+    int const part = counted_ == nullptr ? 0 : static_cast<int>(counted_->part(i));
+    return model_.class_index(i) * parts() + part;
+  }
+
   chain_model<N, Paths>& model_;
   scratch<double> start_;
+  counted_memory<N> const* counted_ = nullptr;  ///< if it has a price
   scratch<scratch<double>> own_;
   std::vector<block> blocks_;
 };

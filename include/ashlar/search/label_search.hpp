@@ -7,13 +7,13 @@
 // (time, memory so far; memory_fold.hpp), of which each choice of each element keeps the Pareto set.
 // A label goes as soon as one of two bounds shows that it cannot win:
 //
-//   memory   the most so far + the least that every later element keeps for the whole step  >  limit, or
-//            kept so far + the least that every later element keeps + above_kept            >  limit
-//   time     time + price · (kept + above_kept - limit) + rest      >= the best plan known
+//   memory   the most so far, or what is held + the least that later elements need above that (still_to_come),
+//            with the least that they keep for the whole step                          >  limit
+//   time     time + price · (counted memory - limit) + rest      >= the best plan known
 //
-// where kept is what elements keep between their passes, above_kept the least that a step needs besides,
-// and rest the optimum of what follows under time + price · kept, by chain_solver. With the price that
-// solves the Lagrangian dual few labels are left; any price gives the same optimum.
+// where rest is the optimum of what follows under time + price · counted memory (counted_memory.hpp), by
+// chain_solver. With the price that solves the Lagrangian dual few labels are left; any price gives the same
+// optimum.
 //
 // Many equal blocks make many labels of almost one cost. Each choice keeps at most `width` of them,
 // the most promising, and the search gives up after `effort` labels; `complete` tells whether that
@@ -31,65 +31,21 @@ inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
 inline constexpr std::int64_t label_effort = 20'000'000;  ///< some seconds
 
-/// Bytes that every plan needs at some moment above what its elements keep between their passes, at
-/// least: while the last element runs, or while the last recomputed segment has just been made again.
-template <int N>
-constexpr std::int64_t above_kept(chain_model<N> const& model) {
-  auto const least = [&model](int i, auto const& of) {
-    std::int64_t found = -1;
-    for (int j = 0; j < model.choices(i).size(); ++j) {
-      std::int64_t const bytes = of(model.memory(i, j));
-      found = found < 0 || bytes < found ? bytes : found;
-    }
-    return found;
-  };
-  auto const most = [&model](int i, auto const& of) {
-    std::int64_t found = 0;
-    for (int j = 0; j < model.choices(i).size(); ++j)
-      found = std::max<std::int64_t>(found, of(model.memory(i, j)));
-    return found;
-  };
-  auto const held = [](element_bytes const& bytes) { return bytes.held; };
-  auto const& net = model.net();
-  int const last = model.size() - 1, again = model.recomputed();
-  bool const once = net.runs(last, again) == forward_runs::once;
-  std::int64_t above = least(last, [once](element_bytes const& bytes) {
-    return once ? std::max(bytes.forward - bytes.saved, bytes.backward) : bytes.forward;
-  });
-  std::int64_t made_again = 0;
-  int i = last;
-  for (; i >= 0 && net[i].segment != again - 1; --i) made_again -= most(i, held);
-  if (again > 0 && i >= 0) {
-    for (; i >= 0 && net[i].segment == again - 1; --i)
-      made_again += least(i, [](element_bytes const& bytes) { return bytes.saved; });
-    above = std::max(above, made_again - most(i + 1, held));
-  }
-  return above;
-}
-
 }  // namespace detail
 
 template <int N>
 class label_search {
  public:
-  /// `price`: what `priced` was made with; without `priced`, nothing costs time, and the plan of least
-  /// memory is found. `known`: weight to beat. `width`, `effort`: see above.
+  /// `price`, `counted`: what `priced` was made with; without `priced`, nothing costs time, and the plan of
+  /// least memory is found. `known`: weight to beat. `width`, `effort`: see above.
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
-                         std::int64_t limit, double known, int width, std::int64_t effort)
+                         counted_memory<N> const& counted, std::int64_t limit, double known,
+                         int width, std::int64_t effort)
       : model_(model), fold_(model.net(), model.recomputed(), model.paths().mesh().ranks()),
-        priced_(priced), price_(price), limit_(limit), known_(known), width_(width),
-        effort_(effort), above_(detail::above_kept(model)),
-        after_(static_cast<std::size_t>(model.size())) {
-    for (int i = model.size() - 1; i > 0; --i) {
-      still_to_come &before = after_.data()[i - 1], &here = after_.data()[i];
-      before.lasting = here.lasting + least(i, [](auto const& bytes) { return bytes.lasting; });
-      before.kept = here.kept + least(i, [](auto const& bytes) { return bytes.kept(); });
-      for (int j = 0; j < model.choices(i).size(); ++j) {
-        auto const& bytes = model.memory(i, j);
-        before.synchronize = std::max({before.synchronize, bytes.synchronize,
-                                       bytes.gradients + here.synchronize});
-      }
-    }
+        counted_(counted), priced_(priced), price_(price), limit_(limit), known_(known),
+        width_(width), effort_(effort), after_(static_cast<std::size_t>(model.size())) {
+    for (int i = model.size() - 1; i > 0; --i)
+      after_.data()[i - 1] = before(i, after_.data()[i]);
   }
 
   /// Looks for choices of less weight than `known`. If there are, writes the best into `choice`,
@@ -101,7 +57,7 @@ class label_search {
     auto const rest = what_follows(0, last, nothing);
     label_lists lists(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
-      extend({0, 0, {}, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k], -1, {});
+      extend({0, 0, 0, {}, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k], -1, {});
       reduce(lists.data()[k], 0);
     }
     lists = level(0, last, static_cast<label_lists&&>(lists), rest, -1, {});
@@ -129,25 +85,51 @@ class label_search {
  private:
   struct label {
     double time;
-    std::int64_t kept;
+    std::int64_t counted, least;
     memory_so_far memory;
     int parent, element, choice;
   };
   using label_lists = scratch<std::vector<int>>;  ///< per choice of an element: its labels
 
-  /// What all elements behind one add, at least; the synchronization of one of them: at most.
+  /// What the elements behind one need, in bytes.
   struct still_to_come {
-    std::int64_t lasting = 0, kept = 0, synchronize = 0;
+    std::int64_t lasting = 0;      ///< for the whole step, at least
+    std::int64_t forward = 0;      ///< at some moment above memory_so_far::forward, at least
+    std::int64_t backward = 0;     ///< above memory_so_far::backward, until an open segment ends
+    std::int64_t synchronize = 0;  ///< above memory_so_far::synchronize, at most
   };
 
-  template <class Of>
-  constexpr std::int64_t least(int i, Of const& of) const {
-    std::int64_t found = -1;
+  /// That of the element in front of i, if `here` is that of i.
+  constexpr still_to_come before(int i, still_to_come const& here) const {
+    element_bytes low = model_.memory(i, 0);
+    std::int64_t running = -1;  // while it runs: it may trade one moment for another
+    still_to_come all{here.lasting, 0, 0, 0};
+    forward_runs const runs = model_.net().runs(i, model_.recomputed());
     for (int j = 0; j < model_.choices(i).size(); ++j) {
-      std::int64_t const bytes = of(model_.memory(i, j));
-      found = found < 0 || bytes < found ? bytes : found;
+      auto const& own = model_.memory(i, j);
+      low.lasting = std::min(low.lasting, own.lasting);
+      low.held = std::min(low.held, own.held);
+      low.saved = std::min(low.saved, own.saved);
+      low.forward = std::min(low.forward, own.forward);
+      std::int64_t const most = std::max({own.forward * (runs == forward_runs::once), own.again,
+                                          own.saved + own.backward});
+      running = running < 0 || most < running ? most : running;
+      all.synchronize = std::max({all.synchronize, own.synchronize,
+                                  own.gradients + here.synchronize});
     }
-    return found;
+    all.lasting += low.lasting;
+    all.forward = std::max(low.forward, low.held + here.forward);
+    std::int64_t const from_backward = std::max(running, low.saved + here.backward);
+    if (runs == forward_runs::twice) all.backward = from_backward;
+    else all.forward = std::max(all.forward, from_backward);
+    return all;
+  }
+
+  /// What the step holds at least after element i, without what later elements keep for all of it.
+  constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
+    auto const& later = after_.data()[i];
+    return std::max({memory.peak, memory.forward + later.forward,
+                     memory.backward + later.backward});
   }
 
   /// Adds a candidate: the label of choice `k` of element `i`, coming from `before` over a boundary.
@@ -160,19 +142,19 @@ class label_search {
       return;
     }
     auto const& own = model_.memory(i, k);
-    std::int64_t const kept = before.kept + own.kept();
-    if (kept + after_.data()[i].kept + above_ > limit_) return;
+    std::int64_t const counted = before.counted + counted_.bytes(i, own);
     double time = before.time;
     if (priced_ != nullptr) {
       time += boundary;
       if (model_.kind(i) != element_kind::residual_end) time += model_.choices(i).weight.data()[k];
-      if (time + price_ * double(kept + above_ - limit_) + rest >= known_) return;
+      if (time + price_ * double(counted - limit_) + rest >= known_) return;
     }
     element_bytes const* const last = parent < 0 ? nullptr : &model_.memory(i - 1, before.choice);
     auto const memory = fold_.next(before.memory, i, last, own, model_.moves(i, before.choice, k),
                                    model_.gradient_held(fold_, i, k, outer), outside);
-    if (memory.peak + after_.data()[i].lasting > limit_) return;
-    candidates_.push_back({time, kept, memory, parent, i, k});
+    std::int64_t const least = least_of(memory, i);
+    if (least + after_.data()[i].lasting > limit_) return;
+    candidates_.push_back({time, counted, least, memory, parent, i, k});
   }
 
   /// The Pareto set of the candidates, or its most promising ones, become the labels of `list`.
@@ -180,10 +162,11 @@ class label_search {
     list.clear();
     // What is dominated comes after what dominates it.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
-      double const pa = a.time + price * double(a.kept), pb = b.time + price * double(b.kept);
+      double const pa = a.time + price * double(a.counted),
+                   pb = b.time + price * double(b.counted);
       return pa != pb                         ? pa < pb
              : a.time != b.time               ? a.time < b.time
-             : a.memory.peak != b.memory.peak ? a.memory.peak < b.memory.peak
+             : a.least != b.least             ? a.least < b.least
                                               : a.parent < b.parent;
     });
     std::int64_t const later = after_.data()[i].synchronize;
@@ -192,7 +175,7 @@ class label_search {
       int const n = static_cast<int>(list.size());
       for (int f = 0; f < n && !dominated; ++f) {
         label const& other = labels_.data()[list.data()[f]];
-        dominated = other.time <= l.time && other.memory.is_within(l.memory, later);
+        dominated = other.time <= l.time && other.memory.is_within(l.memory, l.least, later);
       }
       if (dominated) continue;
       if (n == width_) {
@@ -283,13 +266,13 @@ class label_search {
 
   chain_model<N>& model_;
   memory_fold<N> fold_;
+  counted_memory<N> const& counted_;
   chain_solver<N>* priced_;
   double price_;
   std::int64_t limit_;
   double known_;
   int width_;
   std::int64_t effort_;  ///< labels that may still be made
-  std::int64_t above_;
   bool complete_ = true;
   scratch<still_to_come> after_;  ///< per element
   std::vector<label> labels_, candidates_;

@@ -3,15 +3,14 @@
 
 #pragma once
 
-// A lower bound of the weight of all plans within a memory limit, by one price of kept memory:
+// A lower bound of the weight of all plans within a memory limit, by one price of memory:
 //
-//   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (kept + above_kept - limit) )
+//   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (counted memory - limit) )
 //
-// kept is what a plan's elements keep between their passes, above_kept the least that a step needs besides
-// (label_search.hpp). Each inner minimum is one run of chain_solver. The best λ is found from two plans,
-// one that keeps too much and one that does not: the next λ makes both cost the same, the plan it finds
-// replaces one of them, and there is an end when it is no better than they are. Plans on the way that fit
-// are good ones.
+// of which the memory at one moment counts (counted_memory.hpp), a sum over the elements. Each inner
+// minimum is one run of chain_solver. The best λ is found from two plans, one that counts too much and one
+// that does not: the next λ makes both cost the same, the plan it finds replaces one of them, and there is
+// an end when it is no better than they are. Plans on the way that fit are good ones.
 
 #include <algorithm>
 
@@ -32,21 +31,22 @@ namespace ashlar::search::detail {
                              ". Raise the memory limit, or use more ranks.");
 }
 
-/// A path's weight, and what its elements keep.
+/// A path's weight and counted memory.
 struct path_cost {
   double weight = unreachable;
-  std::int64_t kept = 0;
+  std::int64_t counted = 0;
 };
 
 template <int N>
-constexpr path_cost cost_of_path(chain_model<N>& model, scratch<int> const& choice) {
+constexpr path_cost cost_of_path(chain_model<N>& model, counted_memory<N> const& counted,
+                                 scratch<int> const& choice) {
   path_cost cost;
   cost.weight = model.from_source().data()[choice.data()[0]];
   for (int i = 0; i < model.size(); ++i) {
     int const c = choice.data()[i];
     if (model.kind(i) != element_kind::residual_end) {
       cost.weight += model.choices(i).weight.data()[c];
-      cost.kept += model.memory(i, c).kept();
+      cost.counted += counted.bytes(i, model.memory(i, c));
     }
     if (i + 1 < model.size())
       cost.weight += model.boundary(i)[c * model.choices(i + 1).size() + choice.data()[i + 1]];
@@ -54,16 +54,18 @@ constexpr path_cost cost_of_path(chain_model<N>& model, scratch<int> const& choi
   return cost;
 }
 
-/// The path whose elements keep least.
+/// The path of least counted memory.
 template <int N>
-constexpr scratch<int> path_of_least_kept(chain_model<N> const& model) {
+constexpr scratch<int> path_of_least(chain_model<N> const& model,
+                                     counted_memory<N> const& counted) {
   scratch<int> path(static_cast<std::size_t>(model.size()));
   for (int i = 0; i < model.size(); ++i) {
     int& best = path.data()[i];
     if (model.kind(i) == element_kind::residual_end) best = path.data()[model.partner(i)];
     else
       for (int j = 1; j < model.choices(i).size(); ++j)
-        if (model.memory(i, j).kept() < model.memory(i, best).kept()) best = j;
+        if (counted.bytes(i, model.memory(i, j)) < counted.bytes(i, model.memory(i, best)))
+          best = j;
   }
   return path;
 }
@@ -76,29 +78,28 @@ struct memory_dual {
 
 /// `offer(path)` looks at every plan on the way and returns its path_cost; `more()`: whether to go on.
 template <int N, class Offer, class More>
-constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit, Offer const& offer,
-                                 More const& more) {
-  limit -= above_kept(model);  // what is kept must do with the rest
+constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const& counted,
+                                 std::int64_t limit, Offer const& offer, More const& more) {
   memory_dual dual;
-  dual.light = path_of_least_kept(model);
+  dual.light = path_of_least(model, counted);
   path_cost light = offer(dual.light);
-  if (light.kept > limit) {
+  if (light.counted > limit) {
     dual.bound = unreachable;
     return dual;
   }
   dual.heavy = chain_solver<N>(model).path();
   path_cost heavy = offer(dual.heavy);
   dual.bound = heavy.weight;
-  while (heavy.kept > limit && light.weight > heavy.weight && more()) {
-    double const price = (light.weight - heavy.weight) / double(heavy.kept - light.kept);
-    scratch<int> const path = chain_solver<N>(model, price).path();
+  while (heavy.counted > limit && light.weight > heavy.weight && more()) {
+    double const price = (light.weight - heavy.weight) / double(heavy.counted - light.counted);
+    scratch<int> const path = chain_solver<N>(model, price, counted).path();
     path_cost const between = offer(path);
-    double const bound = between.weight + price * double(between.kept - limit);
+    double const bound = between.weight + price * double(between.counted - limit);
     dual.price = price;
     dual.bound = bound > dual.bound ? bound : dual.bound;
-    if (bound >= (heavy.weight + price * double(heavy.kept - limit)) * (1 - 1e-12)) break;
-    (between.kept > limit ? heavy : light) = between;
-    (between.kept > limit ? dual.heavy : dual.light) = path;
+    if (bound >= (heavy.weight + price * double(heavy.counted - limit)) * (1 - 1e-12)) break;
+    (between.counted > limit ? heavy : light) = between;
+    (between.counted > limit ? dual.heavy : dual.light) = path;
   }
   return dual;
 }
@@ -107,42 +108,23 @@ constexpr memory_dual solve_dual(chain_model<N>& model, std::int64_t limit, Offe
 /// element has one left.
 template <int N>
 constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
-  struct least_bytes {
-    std::int64_t lasting = 0, kept = 0;
-  };
-  std::int64_t const above = above_kept(model);
-  scratch<least_bytes> least(static_cast<std::size_t>(model.classes()));
-  for (int k = 0; k < model.classes(); ++k) {
-    auto const& of_class = model.class_at(k).memory;
-    auto& mine = least.data()[k];
-    mine = {of_class.data()[0].lasting, of_class.data()[0].kept()};
-    for (auto const& bytes : of_class) {
-      mine.lasting = std::min(mine.lasting, bytes.lasting);
-      mine.kept = std::min(mine.kept, bytes.kept());
-    }
-  }
-  least_bytes all;
+  counted_memory<N> const counted(model);
+  scratch<scratch<char>> keep(static_cast<std::size_t>(model.classes()));
   for (int i = 0; i < model.size(); ++i) {
     if (model.kind(i) == element_kind::residual_end) continue;
-    all.lasting += least.data()[model.class_index(i)].lasting;
-    all.kept += least.data()[model.class_index(i)].kept;
-  }
-  for (int k = 0; k < model.classes(); ++k) {
-    choice_class const& c = model.class_at(k);
-    scratch<char> keep(c.memory.size());
+    auto& own = keep.data()[model.class_index(i)];
+    int const n = model.choices(i).size();
+    if (own.size() == 0) own = scratch<char>(static_cast<std::size_t>(n));
     bool any = false;
-    for (int j = 0; j < c.size(); ++j) {
-      auto const& bytes = c.memory.data()[j];
-      auto const& mine = least.data()[k];
-      std::int64_t const running = std::max({bytes.forward, bytes.again,
-                                             bytes.saved + bytes.backward, bytes.synchronize});
-      keep.data()[j] = all.kept - mine.kept + bytes.kept() + above <= limit &&
-                       all.lasting - mine.lasting + bytes.lasting + running <= limit;
-      any = any || keep.data()[j];
+    for (int j = 0; j < n; ++j) {
+      bool const fits = counted.least_with(i, model.memory(i, j)) <= limit;
+      own.data()[j] = own.data()[j] || fits;
+      any = any || fits;
     }
     if (!any) return false;
-    model.restrict(k, keep);
   }
+  for (int k = 0; k < model.classes(); ++k)
+    if (keep.data()[k].size() > 0) model.restrict(k, keep.data()[k]);
   return true;
 }
 
@@ -180,8 +162,9 @@ template <int N>
 constexpr double lower_bound(chain_model<N>& model, std::int64_t limit) {
   auto const fastest = make_plan(model, chain_solver<N>(model).path());
   if (limit == 0 || fastest.memory <= limit) return fastest.seconds;
-  auto const cost = [&](scratch<int> const& path) { return cost_of_path(model, path); };
-  return solve_dual(model, limit, cost, [] { return true; }).bound;
+  counted_memory<N> const counted(model);
+  auto const cost = [&](scratch<int> const& path) { return cost_of_path(model, counted, path); };
+  return solve_dual(model, counted, limit, cost, [] { return true; }).bound;
 }
 
 }  // namespace ashlar::search::detail

@@ -28,10 +28,11 @@ template <int N>
 constexpr std::int64_t lean_path(chain_model<N> const& model, std::int64_t limit, bool least,
                                  scratch<int>& choice) {
   chain_model<N> lean = leanest_choices(model);
+  counted_memory<N> const counted(lean);
   scratch<int> path(choice.size(), -1);
   std::int64_t found = -1;
   for (int const width : {label_beam, label_width}) {
-    label_search<N> labels(lean, nullptr, 0, limit, unreachable, width,
+    label_search<N> labels(lean, nullptr, 0, counted, limit, unreachable, width,
                            width == label_beam ? std::numeric_limits<std::int64_t>::max()
                                                : label_effort);
     labels.improve(path);

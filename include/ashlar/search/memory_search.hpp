@@ -18,9 +18,9 @@ class memory_search {
   /// Solves the dual. `known`: weight to beat; if there is none, any plan that fits is looked for.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
-      : model_(model), limit_(limit), watch_(watch), known_(known) {
+      : model_(model), counted_(model), limit_(limit), watch_(watch), known_(known) {
     memory_dual const dual = solve_dual(
-        model, limit, [this](scratch<int> const& path) { return offer(path); },
+        model, counted_, limit, [this](scratch<int> const& path) { return offer(path); },
         [&watch] { return watch.go_on(); });
     price_ = dual.price;
     bound_ = dual.bound;
@@ -37,14 +37,14 @@ class memory_search {
   /// Closes the gap that the dual leaves, as far as that can be afforded. Returns the labels made.
   constexpr std::int64_t label() {
     std::int64_t made = 0;
-    chain_solver<N> priced(model_, price_);
+    chain_solver<N> priced(model_, price_, counted_);
     int width = label_width, failures = 0;
     for (double margin = 1e-5;; margin *= 4) {
       double const most = known_ * (1 - 1e-13);  // anything less is better
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;
-      label_search<N> labels(model_, &priced, price_, limit_, target, width, label_effort);
+      label_search<N> labels(model_, &priced, price_, counted_, limit_, target, width, label_effort);
       scratch<int> choice(static_cast<std::size_t>(model_.size()));
       double const found = labels.improve(choice);
       made += label_effort - labels.effort_left();
@@ -77,8 +77,8 @@ class memory_search {
 
   /// Takes note of a path if it fits and is better.
   constexpr path_cost offer(scratch<int> const& choice) {
-    path_cost const cost = cost_of_path(model_, choice);
-    if (cost.kept <= limit_ && cost.weight < known_ && model_.memory(choice) <= limit_)
+    path_cost const cost = cost_of_path(model_, counted_, choice);
+    if (cost.counted <= limit_ && cost.weight < known_ && model_.memory(choice) <= limit_)
       take(cost.weight, choice);
     return cost;
   }
@@ -96,6 +96,7 @@ class memory_search {
   }
 
   chain_model<N>& model_;
+  counted_memory<N> counted_;
   std::int64_t limit_;
   Watch& watch_;
   double known_;

@@ -117,8 +117,10 @@ class recomputation_search {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
     if (!drop_too_large(model, limit_)) return;
+    counted_memory<N> const counted(model);
     auto const dual = solve_dual(
-        model, limit_, [&](scratch<int> const& path) { return cost_of_path(model, path); },
+        model, counted, limit_,
+        [&](scratch<int> const& path) { return cost_of_path(model, counted, path); },
         [this] { return watch_.go_on(); });
     if (dual.bound < known_) open_.push_back({again, dual.bound});
   }

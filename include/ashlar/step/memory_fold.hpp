@@ -53,11 +53,13 @@ struct memory_so_far {
   held_by_residuals residuals;
 
   /// Whether whatever follows takes no more memory after this than after `other`, where both have the
-  /// last choice in common. `later`: what the synchronization of later elements needs at most.
-  constexpr bool is_within(memory_so_far const& other, std::int64_t later) const {
-    return peak <= other.peak && backward <= other.backward && forward <= other.forward &&
+  /// last choice in common. `least`: what the step holds at least after `other`, without what later
+  /// elements keep for the whole step. `later`: what the synchronization of later elements needs at most.
+  constexpr bool is_within(memory_so_far const& other, std::int64_t least,
+                           std::int64_t later) const {
+    return backward <= other.backward && forward <= other.forward && peak <= least &&
            again <= other.again &&
-           (synchronize <= other.synchronize || synchronize + later <= other.peak);
+           (synchronize <= other.synchronize || synchronize + later <= least);
   }
 };
 

@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What a plan needs at one moment of its step, as a sum over its elements: while one of them, the fullest,
+// runs. No plan needs less than this sum, so it is what the Lagrangian dual puts a price on.
+//
+//   the fullest element     lasting + what it needs while it runs
+//   elements in front       lasting + what they hold; those in its recomputed segment, which has been made
+//                           again by then, what they saved
+//   elements behind         lasting
+//
+// The fullest element is the one at which most is needed by the choices that need least.
+
+#include <algorithm>
+
+#include <ashlar/search/chain_model.hpp>
+
+namespace ashlar::search {
+
+/// Which bytes of an element count besides those that last. While it runs: once, in a recomputed segment, or
+/// where it is not known whether its segment is recomputed.
+enum class counted_part : signed char { none, held, saved, once, again, either };
+
+constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own) {
+  switch (part) {
+    case counted_part::none: break;
+    case counted_part::held: return own.held;
+    case counted_part::saved: return own.saved;
+    case counted_part::once: return std::max(own.forward, own.saved + own.backward);
+    case counted_part::again: return std::max(own.again, own.saved + own.backward);
+    case counted_part::either: return std::max(own.forward - own.saved, own.backward);
+  }
+  return 0;
+}
+
+template <int N>
+class counted_memory {
+ public:
+  constexpr explicit counted_memory(chain_model<N> const& model)
+      : elements_(static_cast<std::size_t>(model.size())) {
+    auto const& net = model.net();
+    auto const& again = model.again();
+    int const n = model.size();
+    int fullest = 0;
+    std::int64_t most = -1, held = 0, front_of_segment = 0, saved = 0;
+    for (int i = 0; i < n; ++i) {
+      forward_runs const runs = net.runs(i, again.least);
+      bool const once = net.runs(i, again.most) == forward_runs::once;
+      counted_part const running = runs != forward_runs::once ? counted_part::again
+                                   : once                     ? counted_part::once
+                                                              : counted_part::either;
+      if (runs == forward_runs::twice_from_here) front_of_segment = held, saved = 0;
+      entry& own = elements_.data()[i];
+      own.running = running;
+      own.in_front = runs == forward_runs::once ? held : front_of_segment + saved;
+      std::int64_t const needed = least(model, i, running);
+      if (model.kind(i) == element_kind::layer && own.in_front + needed > most)
+        fullest = i, most = own.in_front + needed;
+      held += least(model, i, counted_part::held);
+      saved += least(model, i, counted_part::saved);
+    }
+    bool const recomputed = net.runs(fullest, again.least) != forward_runs::once;
+    for (int i = 0; i < n; ++i) {
+      entry& own = elements_.data()[i];
+      own.part = i > fullest    ? counted_part::none
+                 : i == fullest ? own.running
+                 : recomputed && net[i].segment == net[fullest].segment ? counted_part::saved
+                                                                        : counted_part::held;
+      own.lasting = least(model, i, counted_part::none, true);
+      own.counted = least(model, i, own.part, true);
+      lasting_ += own.lasting;
+      counted_ += own.counted;
+    }
+  }
+
+  /// Which bytes of element i count.
+  constexpr counted_part part(int i) const { return elements_.data()[i].part; }
+
+  /// What element i counts under a choice.
+  constexpr std::int64_t bytes(int i, element_bytes const& own) const {
+    return own.lasting + counted_bytes(part(i), own);
+  }
+
+  /// What every plan needs at least in which element i takes a choice of such bytes.
+  constexpr std::int64_t least_with(int i, element_bytes const& own) const {
+    entry const& it = elements_.data()[i];
+    return std::max(counted_ - it.counted + bytes(i, own),
+                    lasting_ - it.lasting + own.lasting + it.in_front +
+                        counted_bytes(it.running, own));
+  }
+
+ private:
+  struct entry {
+    counted_part part = counted_part::none, running = counted_part::once;
+    std::int64_t in_front = 0;  ///< that elements in front hold at least while it runs
+    std::int64_t lasting = 0, counted = 0;  ///< of its choices, at least
+  };
+
+  static constexpr std::int64_t least(chain_model<N> const& model, int i, counted_part part,
+                                      bool with_lasting = false) {
+    std::int64_t found = -1;
+    for (int j = 0; j < model.choices(i).size(); ++j) {
+      auto const& own = model.memory(i, j);
+      std::int64_t const bytes = counted_bytes(part, own) + (with_lasting ? own.lasting : 0);
+      found = found < 0 || bytes < found ? bytes : found;
+    }
+    return found;
+  }
+
+  scratch<entry> elements_;
+  std::int64_t lasting_ = 0, counted_ = 0;  ///< of all elements
+};
+
+}  // namespace ashlar::search
