@@ -39,8 +39,8 @@ inline void vary(search::problem& net, random_cases& draw) {
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
   // A segment holds whole residuals, or lies inside of one.
-  int whole = 0;          // the elements in front of this one are done
-  bool goes_on = false;   // whether the last segment may be continued
+  int whole = 0;         // the elements in front of this one are done
+  bool goes_on = false;  // whether the last segment may be continued
   for (int i = 0; i < net.size(); ++i) {
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     if (i < whole) continue;

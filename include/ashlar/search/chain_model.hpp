@@ -145,6 +145,13 @@ class chain_model {
     return {!(b.y == c.x), !(c.dx == b.dy)};
   }
 
+  /// The number of a choice that element i has.
+  constexpr int find(int i, layer_choice const& choice) const {
+    int k = 0;
+    while (!(choices(i).choices.data()[k] == choice)) ++k;
+    return k;
+  }
+
   /// What element i does to the memory under a choice.
   constexpr element_bytes const& memory(int i, int own) const {
     bool const end = kind(i) == element_kind::residual_end;
@@ -173,6 +180,12 @@ class chain_model {
   /// Leaves out the choices of a class that are not to be kept.
   constexpr void restrict(int k, scratch<char> const& keep) {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
+  }
+
+  /// Leaves out the choices of which no plan of least weight and counted memory needs any.
+  constexpr void keep_counted() {
+    for (int k = 0; k < classes(); ++k)
+      if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
   }
 
   /// Gives a class other choices.

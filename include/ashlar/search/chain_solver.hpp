@@ -257,9 +257,7 @@ class chain_solver {
   }
 
   /// One list of own costs for each class, or for each part of it that counts.
-  constexpr int parts() const {
-    return counted_ == nullptr ? 1 : static_cast<int>(counted_part::either) + 1;
-  }
+  constexpr int parts() const { return counted_ == nullptr ? 1 : counted_parts; }
   constexpr int index(int i) const {
     int const part = counted_ == nullptr ? 0 : static_cast<int>(counted_->part(i));
     return model_.class_index(i) * parts() + part;

@@ -15,14 +15,16 @@
 //   cost(i) + moves from j's boundaries to i's and back  <=  cost(j)
 //
 // of which "equal boundaries, cheaper inside" is the simplest case, and where memory counts the only one:
-// choice i then has to need no more memory of any kind either, and a move would need some. A residual's
-// choice counts at both of its ends, so these moves count twice. Of equal choices the first one stays.
+// choice i then has to need no more memory of any kind either, and a move would need some. Where memory
+// counts as a sum alone (counted_memory.hpp), moves need none. A residual's choice counts at both of its
+// ends, so these moves count twice. Of equal choices the first one stays.
 
 #include <algorithm>
 #include <vector>
 
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/cost.hpp>
+#include <ashlar/search/counted_part.hpp>
 
 namespace ashlar::search {
 
@@ -64,7 +66,7 @@ struct choice_class {
   forward_runs runs = forward_runs::once;
   saved_part held = saved_part::all;  ///< of what it saves, between the passes
   std::vector<layer_choice> choices;
-  scratch<double> weight;  ///< per choice; of a residual: of its two ends
+  scratch<double> weight;                     ///< per choice; of a residual: of its two ends
   scratch<element_bytes> memory, end_memory;  ///< of a residual: of its begin, of its end
   scratch<int> x, y, dy, dx;  ///< states of the boundaries in the graphs of those extents
 
@@ -121,10 +123,10 @@ constexpr scratch<char> undominated_in_memory(choice_class const& c, bool weight
 }
 
 /// Per choice of a class whether it is not dropped. `c` has its numbers, of all choices; of its
-/// choices themselves nothing is asked.
+/// choices themselves nothing is asked. `counted`: whether counted memory matters.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
-                                    basic_problem<N> const& net) {
+                                    basic_problem<N> const& net, bool counted = false) {
   int const x_table = paths.table(c.x_extents, net.element_size),
             y_table = paths.table(c.y_extents, net.element_size);
   std::size_t const size = c.weight.size();
@@ -169,6 +171,7 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   auto const replaces = [](double with, double without, bool at_par) {
     return at_par ? with <= without : with < without;
   };
+  element_bytes const* const bytes = c.memory.data();
   for (int j = 0; j < n; ++j) {
     double const* const px = paths.weight_from(x_table, sx[j]);
     double const* const pdy = paths.weight_from(y_table, sdy[j]);
@@ -176,7 +179,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
       alive[j] = !(
           i != j && alive[i] && w[i] <= w[j] &&
           replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
-                   i < j));
+                   i < j || (counted && !counts_no_more(bytes[j], bytes[i]))) &&
+          (!counted || counts_no_more(bytes[i], bytes[j])));
   }
   return alive_list;
 }

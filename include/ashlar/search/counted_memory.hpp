@@ -19,22 +19,6 @@
 
 namespace ashlar::search {
 
-/// Which bytes of an element count besides those that last. While it runs: once, in a recomputed segment, or
-/// where it is not known whether its segment is recomputed.
-enum class counted_part : signed char { none, held, saved, once, again, either };
-
-constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own) {
-  switch (part) {
-    case counted_part::none: break;
-    case counted_part::held: return own.held;
-    case counted_part::saved: return own.saved;
-    case counted_part::once: return std::max(own.forward, own.saved + own.backward);
-    case counted_part::again: return std::max(own.again, own.saved + own.backward);
-    case counted_part::either: return std::max(own.forward - own.saved, own.backward);
-  }
-  return 0;
-}
-
 template <int N>
 class counted_memory {
  public:
@@ -64,8 +48,8 @@ class counted_memory {
     bool const recomputed = net.runs(fullest, again.least) != forward_runs::once;
     for (int i = 0; i < n; ++i) {
       entry& own = elements_.data()[i];
-      own.part = i > fullest    ? counted_part::none
-                 : i == fullest ? own.running
+      own.part = i > fullest                                            ? counted_part::none
+                 : i == fullest                                         ? own.running
                  : recomputed && net[i].segment == net[fullest].segment ? counted_part::saved
                                                                         : counted_part::held;
       own.lasting = least(model, i, counted_part::none, true);
@@ -86,15 +70,15 @@ class counted_memory {
   /// What every plan needs at least in which element i takes a choice of such bytes.
   constexpr std::int64_t least_with(int i, element_bytes const& own) const {
     entry const& it = elements_.data()[i];
-    return std::max(counted_ - it.counted + bytes(i, own),
-                    lasting_ - it.lasting + own.lasting + it.in_front +
-                        counted_bytes(it.running, own));
+    return std::max(counted_ - it.counted + bytes(i, own), lasting_ - it.lasting + own.lasting +
+                                                               it.in_front +
+                                                               counted_bytes(it.running, own));
   }
 
  private:
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
-    std::int64_t in_front = 0;  ///< that elements in front hold at least while it runs
+    std::int64_t in_front = 0;              ///< that elements in front hold at least while it runs
     std::int64_t lasting = 0, counted = 0;  ///< of its choices, at least
   };
 

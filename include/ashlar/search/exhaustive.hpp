@@ -31,8 +31,7 @@ class enumeration {
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
-      if (limit_ > 0 &&
-          fold_.whole(memory, model_.memory(i - 1, now_.data()[i - 1])) > limit_)
+      if (limit_ > 0 && fold_.whole(memory, model_.memory(i - 1, now_.data()[i - 1])) > limit_)
         return;
       least_ = weight;
       best_ = now_;
@@ -66,9 +65,8 @@ class enumeration {
       if (other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
         outer = now_.data()[model_.partner(other + 1)];
     }
-    return fold_.next(before, i, i > 0 ? &model_.memory(i - 1, left) : nullptr,
-                      model_.memory(i, k), model_.moves(i, left, k),
-                      model_.gradient_held(fold_, i, k, outer),
+    return fold_.next(before, i, i > 0 ? &model_.memory(i - 1, left) : nullptr, model_.memory(i, k),
+                      model_.moves(i, left, k), model_.gradient_held(fold_, i, k, outer),
                       end ? outside_.data()[other] : held_by_residuals{});
   }
 

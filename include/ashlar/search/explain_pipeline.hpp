@@ -40,7 +40,8 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
     auto const own = plan_of_stage<N>(p, j);
     int const first = p.stages[static_cast<std::size_t>(j)].first;
     for (int i = 0; i < stage.size(); ++i)
-      parts.elements[static_cast<std::size_t>(first + i)].memory = parts_of(memory_of(stage, own, i));
+      parts.elements[static_cast<std::size_t>(first + i)].memory = parts_of(
+          memory_of(stage, own, i));
   }
   return parts;
 }

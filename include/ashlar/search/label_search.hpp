@@ -44,8 +44,7 @@ class label_search {
       : model_(model), fold_(model.net(), model.recomputed(), model.paths().mesh().ranks()),
         counted_(counted), priced_(priced), price_(price), limit_(limit), known_(known),
         width_(width), effort_(effort), after_(static_cast<std::size_t>(model.size())) {
-    for (int i = model.size() - 1; i > 0; --i)
-      after_.data()[i - 1] = before(i, after_.data()[i]);
+    for (int i = model.size() - 1; i > 0; --i) after_.data()[i - 1] = before(i, after_.data()[i]);
   }
 
   /// Looks for choices of less weight than `known`. If there are, writes the best into `choice`,
@@ -57,7 +56,8 @@ class label_search {
     auto const rest = what_follows(0, last, nothing);
     label_lists lists(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
-      extend({0, 0, 0, {}, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k], -1, {});
+      extend({0, 0, 0, {}, -1, -1, -1}, -1, start.data()[k], 0, k, rest.data()[0].data()[k], -1,
+             {});
       reduce(lists.data()[k], 0);
     }
     lists = level(0, last, static_cast<label_lists&&>(lists), rest, -1, {});
@@ -111,11 +111,11 @@ class label_search {
       low.held = std::min(low.held, own.held);
       low.saved = std::min(low.saved, own.saved);
       low.forward = std::min(low.forward, own.forward);
-      std::int64_t const most = std::max({own.forward * (runs == forward_runs::once), own.again,
-                                          own.saved + own.backward});
+      std::int64_t const most = std::max(
+          {own.forward * (runs == forward_runs::once), own.again, own.saved + own.backward});
       running = running < 0 || most < running ? most : running;
-      all.synchronize = std::max({all.synchronize, own.synchronize,
-                                  own.gradients + here.synchronize});
+      all.synchronize = std::max(
+          {all.synchronize, own.synchronize, own.gradients + here.synchronize});
     }
     all.lasting += low.lasting;
     all.forward = std::max(low.forward, low.held + here.forward);
@@ -128,8 +128,8 @@ class label_search {
   /// What the step holds at least after element i, without what later elements keep for all of it.
   constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
     auto const& later = after_.data()[i];
-    return std::max({memory.peak, memory.forward + later.forward,
-                     memory.backward + later.backward});
+    return std::max(
+        {memory.peak, memory.forward + later.forward, memory.backward + later.backward});
   }
 
   /// Adds a candidate: the label of choice `k` of element `i`, coming from `before` over a boundary.
@@ -162,12 +162,11 @@ class label_search {
     list.clear();
     // What is dominated comes after what dominates it.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
-      double const pa = a.time + price * double(a.counted),
-                   pb = b.time + price * double(b.counted);
-      return pa != pb                         ? pa < pb
-             : a.time != b.time               ? a.time < b.time
-             : a.least != b.least             ? a.least < b.least
-                                              : a.parent < b.parent;
+      double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
+      return pa != pb             ? pa < pb
+             : a.time != b.time   ? a.time < b.time
+             : a.least != b.least ? a.least < b.least
+                                  : a.parent < b.parent;
     });
     std::int64_t const later = after_.data()[i].synchronize;
     for (label const& l : candidates_) {
@@ -221,8 +220,8 @@ class label_search {
       for (int k = 0; k < next; ++k) {
         for (int j = 0; j < static_cast<int>(lists.size()); ++j)
           for (int const l : lists.data()[j])
-            extend(labels_.data()[l], l, ways[j * next + k], i + 1, k,
-                   rest.data()[i + 1].data()[k], outer, {});
+            extend(labels_.data()[l], l, ways[j * next + k], i + 1, k, rest.data()[i + 1].data()[k],
+                   outer, {});
         reduce(result.data()[k], i + 1);
       }
       lists = static_cast<label_lists&&>(result);
@@ -236,8 +235,7 @@ class label_search {
                                      double rest, held_by_residuals const& outside) {
     std::vector<int> result;
     auto const arrive = [&](std::vector<int> const& from, double way) {
-      for (int const l : from)
-        extend(labels_.data()[l], l, way, end, r, rest, r, outside);
+      for (int const l : from) extend(labels_.data()[l], l, way, end, r, rest, r, outside);
     };
     if (end == begin + 1) {
       arrive(list, model_.boundary(begin)[r * model_.choices(end).size() + r]);
@@ -253,8 +251,8 @@ class label_search {
     label_lists lists(static_cast<std::size_t>(n));
     for (int k = 0; k < n; ++k) {
       for (int const l : list)
-        extend(labels_.data()[l], l, from[k], begin + 1, k,
-               within.data()[begin + 1].data()[k], r, {});
+        extend(labels_.data()[l], l, from[k], begin + 1, k, within.data()[begin + 1].data()[k], r,
+               {});
       reduce(lists.data()[k], begin + 1);
     }
     auto const held = labels_.data()[list.data()[0]].memory.residuals;

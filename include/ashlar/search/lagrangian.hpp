@@ -137,8 +137,8 @@ template <int N>
   std::int64_t most = -1;
   for (int i = 0; i < model.size(); ++i) {
     auto const& bytes = model.memory(i, lean.data()[i]);
-    std::int64_t const own = bytes.lasting + std::max({bytes.forward, bytes.again,
-                                                       bytes.saved + bytes.backward});
+    std::int64_t const own = bytes.lasting +
+                             std::max({bytes.forward, bytes.again, bytes.saved + bytes.backward});
     if (own > most) most = own, element = i;
   }
   refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);

@@ -39,11 +39,8 @@ constexpr std::int64_t lean_path(chain_model<N> const& model, std::int64_t limit
     if (path.data()[0] >= 0) found = limit = lean.memory(path);
     if (labels.complete() || (found >= 0 && !least)) break;
   }
-  for (int i = 0; i < model.size() && found >= 0; ++i) {
-    auto const& own = lean.choices(i).choices.data()[path.data()[i]];
-    int& k = choice.data()[i];
-    for (k = 0; !(model.choices(i).choices.data()[k] == own);) ++k;
-  }
+  for (int i = 0; i < model.size() && found >= 0; ++i)
+    choice.data()[i] = model.find(i, lean.choices(i).choices.data()[path.data()[i]]);
   return found;
 }
 

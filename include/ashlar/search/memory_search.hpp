@@ -19,13 +19,24 @@ class memory_search {
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
       : model_(model), counted_(model), limit_(limit), watch_(watch), known_(known) {
-    memory_dual const dual = solve_dual(
-        model, counted_, limit, [this](scratch<int> const& path) { return offer(path); },
+    chain_model<N> few = model;  // choices enough for the dual
+    few.keep_counted();
+    counted_memory<N> const counted(few);
+    auto const in_model = [&](scratch<int> const& path) {
+      scratch<int> choice(path.size());
+      for (int i = 0; i < model.size(); ++i)
+        choice.data()[i] = model.find(i, few.choices(i).choices.data()[path.data()[i]]);
+      return choice;
+    };
+    memory_dual dual = solve_dual(
+        few, counted, limit, [&](scratch<int> const& path) { return offer(in_model(path)); },
         [&watch] { return watch.go_on(); });
     price_ = dual.price;
     bound_ = dual.bound;
     if (bound_ >= unreachable) return;
     watch.raise_bound(bound_);
+    dual.heavy = in_model(dual.heavy);
+    dual.light = in_model(dual.light);
     offer_mixtures(dual.heavy, dual.light);
     offer_mixtures(dual.light, dual.heavy);
     if (known_ < unreachable) return;
@@ -44,7 +55,8 @@ class memory_search {
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;
-      label_search<N> labels(model_, &priced, price_, counted_, limit_, target, width, label_effort);
+      label_search<N> labels(model_, &priced, price_, counted_, limit_, target, width,
+                             label_effort);
       scratch<int> choice(static_cast<std::size_t>(model_.size()));
       double const found = labels.improve(choice);
       made += label_effort - labels.effort_left();

@@ -117,6 +117,7 @@ class recomputation_search {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
     if (!drop_too_large(model, limit_)) return;
+    model.keep_counted();
     counted_memory<N> const counted(model);
     auto const dual = solve_dual(
         model, counted, limit_,

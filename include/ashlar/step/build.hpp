@@ -252,13 +252,13 @@ class program_builder {
       a.makes.push_back(statistics_[part]);
       return;
     }
-    own(element_).y = add_value(
-        value_kind::y, 0, bytes_of(y_extents(net_, element_), c.y, net_.element_size), again);
+    own(element_).y = add_value(value_kind::y, 0,
+                                bytes_of(y_extents(net_, element_), c.y, net_.element_size), again);
     a.makes.push_back(own(element_).y);
     bool const twice = net_.runs(element_, chosen_.recomputed) != forward_runs::once;
     if ((twice && !again) || net_[element_].kind == element_kind::residual_end) return;
-    own(element_).saved = add_value(
-        value_kind::saved, 0, saved_bytes(net_, spec, c, chosen_.mesh), again);
+    own(element_).saved = add_value(value_kind::saved, 0, saved_bytes(net_, spec, c, chosen_.mesh),
+                                    again);
     a.makes.push_back(own(element_).saved);
   }
 
@@ -275,8 +275,8 @@ class program_builder {
     if (what != computation::weight_gradient) {
       for (int k = 0; k < spec.parameters.size(); ++k)
         if (spec.parameters[k].in_backward) a.reads.push_back(used_[k]);
-      own(element_).dx = add_value(
-          value_kind::dx, 0, bytes_of(x_extents(net_, element_), c.dx, net_.element_size));
+      own(element_).dx = add_value(value_kind::dx, 0,
+                                   bytes_of(x_extents(net_, element_), c.dx, net_.element_size));
       a.makes.push_back(own(element_).dx);
     }
     if (what != computation::input_gradient)

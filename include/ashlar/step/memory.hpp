@@ -52,9 +52,9 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
 
 /// What an element does to the memory of its rank, in bytes.
 struct element_bytes {
-  std::int64_t lasting = 0;              ///< for the whole step
-  std::int64_t held = 0;                 ///< of what it saved, between its two passes
-  std::int64_t saved = 0;                ///< for its backward pass
+  std::int64_t lasting = 0;  ///< for the whole step
+  std::int64_t held = 0;     ///< of what it saved, between its two passes
+  std::int64_t saved = 0;    ///< for its backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
   std::int64_t forward = 0;      ///< most above x while it runs forward, what it makes included
   std::int64_t again = 0;        ///< the same while it is recomputed

@@ -49,7 +49,8 @@ struct memory_so_far {
   std::int64_t again = -1;       ///< the most while an open segment is recomputed; -1: none is open
   std::int64_t synchronize = 0;  ///< held when the next element synchronizes its gradients
   std::int64_t peak = 0;
-  std::int64_t y = 0, y_own = 0;  ///< of what the last element hands on; what of that nobody else holds
+  std::int64_t y = 0,
+               y_own = 0;  ///< of what the last element hands on; what of that nobody else holds
   held_by_residuals residuals;
 
   /// Whether whatever follows takes no more memory after this than after `other`, where both have the
@@ -91,8 +92,7 @@ class memory_fold {
                                       ? m.y_own + most_of_move(m.y, own.x, ranks_)
                                       : 0;
     raise(m, m.forward + m.residuals.forward + arriving);
-    if (runs == forward_runs::twice)
-      raise_again(m, m.backward + m.residuals.again + arriving);
+    if (runs == forward_runs::twice) raise_again(m, m.backward + m.residuals.again + arriving);
     std::int64_t const x = moves.activation || received ? own.x : m.y;
     std::int64_t x_own = moves.activation || received ? x : m.y_own, x_again = x_own;
     if (runs == forward_runs::twice_from_here) {  // x is held until this runs again

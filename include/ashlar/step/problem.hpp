@@ -64,7 +64,7 @@ struct basic_problem {
   int micro_batches = 1;      ///< per step; gradients are synchronized once
   int in_flight = 1;          ///< micro-batches alive at a time: more in a pipeline stage
   bool stages_before = false, stages_after = false;  ///< of a stage: whether it receives x, and dy
-  int optimizer_states = 2;   ///< values kept per parameter beside it and its gradient
+  int optimizer_states = 2;  ///< values kept per parameter beside it and its gradient
   int segments = 0;
   int recomputed = 0;  ///< so many segments, the first; a search below a memory limit takes more
 

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The parts of an element's memory that may count in a sum over all elements (counted_memory.hpp).
+
+#include <algorithm>
+
+#include <ashlar/step/memory.hpp>
+
+namespace ashlar::search {
+
+/// Which bytes of an element count besides those that last. While it runs: once, in a recomputed segment, or
+/// where it is not known whether its segment is recomputed.
+enum class counted_part : signed char { none, held, saved, once, again, either };
+inline constexpr int counted_parts = 6;
+
+constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own) {
+  switch (part) {
+    case counted_part::none: break;
+    case counted_part::held: return own.held;
+    case counted_part::saved: return own.saved;
+    case counted_part::once: return std::max(own.forward, own.saved + own.backward);
+    case counted_part::again: return std::max(own.again, own.saved + own.backward);
+    case counted_part::either: return std::max(own.forward - own.saved, own.backward);
+  }
+  return 0;
+}
+
+/// Whether an element counts no more bytes than another one, whichever part counts.
+constexpr bool counts_no_more(element_bytes const& a, element_bytes const& b) {
+  for (int k = 0; k < counted_parts; ++k) {
+    auto const part = static_cast<counted_part>(k);
+    if (a.lasting + counted_bytes(part, a) > b.lasting + counted_bytes(part, b)) return false;
+  }
+  return true;
+}
+
+}  // namespace ashlar::search
