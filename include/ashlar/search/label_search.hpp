@@ -105,14 +105,15 @@ class label_search {
     std::int64_t running = -1;  // while it runs: it may trade one moment for another
     still_to_come all{here.lasting, 0, 0, 0};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
+    bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();
     for (int j = 0; j < model_.choices(i).size(); ++j) {
       auto const& own = model_.memory(i, j);
       low.lasting = std::min(low.lasting, own.lasting);
       low.held = std::min(low.held, own.held);
       low.saved = std::min(low.saved, own.saved);
       low.forward = std::min(low.forward, own.forward);
-      std::int64_t const most = std::max(
-          {own.forward * (runs == forward_runs::once), own.again, own.saved + own.backward});
+      std::int64_t const forward = runs == forward_runs::once ? own.forward : own.again;
+      std::int64_t const most = back ? std::max(forward, own.saved + own.backward) : forward;
       running = running < 0 || most < running ? most : running;
       all.synchronize = std::max(
           {all.synchronize, own.synchronize, own.gradients + here.synchronize});

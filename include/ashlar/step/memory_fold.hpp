@@ -69,8 +69,8 @@ template <int N>
 class memory_fold {
  public:
   /// For plans that recompute the first `again` segments, on so many ranks.
-  constexpr memory_fold(basic_problem<N> const& net, int again, int ranks)
-      : net_(net), again_(again), ranks_(ranks) {}
+  constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
+      : net_(described), again_(again), ranks_(ranks) {}
 
   /// Adds element i. `before`: the one in front of it, if there is one; `moves`: across the boundary
   /// between them, or of the batch. `gradient`: of a residual's begin, what its end holds (held_gradient);
