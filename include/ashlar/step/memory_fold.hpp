@@ -49,8 +49,8 @@ struct memory_so_far {
   std::int64_t again = -1;       ///< the most while an open segment is recomputed; -1: none is open
   std::int64_t synchronize = 0;  ///< held when the next element synchronizes its gradients
   std::int64_t peak = 0;
-  std::int64_t y = 0,
-               y_own = 0;  ///< of what the last element hands on; what of that nobody else holds
+  std::int64_t y = 0;      ///< of what the last element hands on
+  std::int64_t y_own = 0;  ///< of that, what nobody else holds
   held_by_residuals residuals;
 
   /// Whether whatever follows takes no more memory after this than after `other`, where both have the
@@ -64,7 +64,7 @@ struct memory_so_far {
   }
 };
 
-/// Adds elements to a memory_so_far. `Problem`: a basic_problem, which has to outlive this.
+/// Adds elements to a memory_so_far. The problem has to outlive this.
 template <int N>
 class memory_fold {
  public:
@@ -78,41 +78,19 @@ class memory_fold {
   constexpr memory_so_far next(memory_so_far m, int i, element_bytes const* before,
                                element_bytes const& own, crossing moves, std::int64_t gradient,
                                held_by_residuals const& outside) const {
-    element_kind const kind = net_[i].kind;
-    forward_runs const runs = net_.runs(i, again_);
-    bool const begin = kind == element_kind::residual_begin,
-               end = kind == element_kind::residual_end, once = runs == forward_runs::once;
+    bool const begin = net_[i].kind == element_kind::residual_begin,
+               end = net_[i].kind == element_kind::residual_end;
     for (auto* bytes : {&m.forward, &m.backward, &m.synchronize, &m.peak}) *bytes += own.lasting;
     if (m.again >= 0) m.again += own.lasting;
     if (before != nullptr)
       go_back(m, i, *before, end ? held_gradient(i, own, false) : own.dx, end, moves.gradient);
-    // Forward.
-    bool const received = i == 0 && net_.stages_before;
-    std::int64_t const arriving = moves.activation || received
-                                      ? m.y_own + most_of_move(m.y, own.x, ranks_)
-                                      : 0;
-    raise(m, m.forward + m.residuals.forward + arriving);
-    if (runs == forward_runs::twice) raise_again(m, m.backward + m.residuals.again + arriving);
-    std::int64_t const x = moves.activation || received ? own.x : m.y;
-    std::int64_t x_own = moves.activation || received ? x : m.y_own, x_again = x_own;
-    if (runs == forward_runs::twice_from_here) {  // x is held until this runs again
-      m.residuals.again = m.residuals.backward;
-      m.again = m.backward;
-      m.residuals.forward -= x - x_own;
-      m.forward += x;
-      x_again = x;
-      x_own = 0;
-    }
-    raise(m, m.forward + m.residuals.forward + x_own + own.forward);
-    if (!once) raise_again(m, m.backward + m.residuals.again + x_again + own.again);
-    m.backward += own.saved;
-    if (once) m.forward += own.saved;
-    m.y = begin ? x : own.y;
+    auto const x = go_forward(m, i, own, moves.activation || (i == 0 && net_.stages_before));
+    m.y = begin ? x.bytes : own.y;
     m.y_own = begin ? 0 : own.y;
     if (begin) {
-      m.residuals.forward += x_own;
+      m.residuals.forward += x.own;
       m.residuals.backward += gradient;
-      m.residuals.again += x_again;
+      m.residuals.again += x.again;
     } else if (end) {
       m.residuals = outside;
     }
@@ -147,6 +125,34 @@ class memory_fold {
   }
   static constexpr void raise_again(memory_so_far& m, std::int64_t bytes) {
     m.again = bytes > m.again ? bytes : m.again;
+  }
+
+  /// What element i reads: its bytes, and those of them that nobody else holds while it runs forward, and
+  /// once more forward.
+  struct input {
+    std::int64_t bytes, own, again;
+  };
+
+  /// The forward pass of element i, and its second one. `moves`: its x comes by a move.
+  constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
+    forward_runs const runs = net_.runs(i, again_);
+    std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
+    raise(m, m.forward + m.residuals.forward + moving);
+    if (runs == forward_runs::twice) raise_again(m, m.backward + m.residuals.again + moving);
+    input x{moves ? own.x : m.y, moves ? own.x : m.y_own, moves ? own.x : m.y_own};
+    if (runs == forward_runs::twice_from_here) {  // x is held until this runs again
+      m.residuals.forward -= x.bytes - x.own;
+      m.residuals.again = m.residuals.backward;
+      m.again = m.backward;
+      m.forward += x.bytes;
+      x.own = 0;
+      x.again = x.bytes;
+    }
+    raise(m, m.forward + m.residuals.forward + x.own + own.forward);
+    if (runs == forward_runs::once) m.forward += own.saved;
+    else raise_again(m, m.backward + m.residuals.again + x.again + own.again);
+    m.backward += own.saved;
+    return x;
   }
 
   /// The backward pass of the element in front of i, to which i hands on a gradient of so many bytes;
