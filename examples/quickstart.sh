@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what is missing, builds examples/train_gpt and trains a small byte-level GPT on this
-# project's own text: 4 ranks, one to two minutes on two cores. Arguments go to train_gpt.
+# project's own text: 4 ranks, one to two minutes on two cores. Arguments go to train_gpt; of an option that
+# is given twice the last one counts.
 set -euo pipefail
 
 ranks=4

@@ -45,6 +45,7 @@ void check_device(options const& o) {
 
 std::optional<farewell> parse_options(int argc, char** argv, options& o) {
   CLI::App app("Trains a byte-level GPT on a mesh of MPI ranks or of GPUs.");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   app.add_option("--device", o.device, "cpu: ranks on host memory; cuda: a GPU for each rank")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();

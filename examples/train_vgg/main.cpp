@@ -31,6 +31,7 @@ struct options : example::training_options {
 
 std::optional<example::farewell> parse_options(int argc, char** argv, options& o) {
   CLI::App app("Trains a small VGG13 on a mesh of MPI ranks, on images that it draws.");
+  app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   o.batch = 32;
   o.steps = 300;
   o.lr = 2e-3;
