@@ -15,6 +15,8 @@
 #include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 #include <ashlar/search/pipeline_schedule.hpp>
+#include <ashlar/step/build.hpp>
+#include <ashlar/step/high_water.hpp>
 
 #include "search_nets.hpp"
 
@@ -267,6 +269,21 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
             CHECK((now.seconds > before.seconds) == (recomputed[std::size_t(j)] > 0));
             CHECK(now.memory == played_stage_memory(net, p, j));
             CHECK(before.memory == played_stage_memory(net, kept, j));
+            // What it receives takes no more than itself and its buffers.
+            auto alone = stage_of(net, limits[std::size_t(j)], limits[std::size_t(j) + 1], 1);
+            alone.recomputed = 0;
+            auto const own = search::plan_of_stage<-1>(kept, j);
+            auto const with = memory_per_rank(alone, own);
+            auto const& last = alone.spec(alone.size() - 1).y;
+            auto const room = [&](shape const& s, ashlar::placement const& at) {
+              auto const bytes = 4 * max_local_elements(s, t, at);
+              return bytes + ashlar::packing_bound(bytes, t.ranks());
+            };
+            alone.stages_before = alone.stages_after = false;
+            auto const without = high_water(build(alone, own, cluster)).peak;
+            CHECK(without <= with);
+            CHECK(with <= without + (j > 0 ? room(alone.spec(0).x, own[0].x) : 0) +
+                              (j + 1 < s ? room(last, own[alone.size() - 1].dy) : 0));
             forward.push_back(now.forward);
             backward.push_back(before.seconds - before.forward + seconds_again(net, p, j, cluster));
             sum += now.seconds;

@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/machine/presets.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
@@ -134,6 +135,73 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
       CHECK(other.seconds == doctest::Approx(plan.seconds));
     }
   }
+}
+
+TEST_CASE("a segment that begins with what a residual or the caller holds is counted once") {
+  shape const x{64, 8};
+  ashlar::topology const one{{"a", 1}};
+  auto const m = ashlar::machines::workstation;
+  auto const add_segment = [&](search::problem& p, auto const& add) {
+    int const first = p.size();
+    add();
+    p.add_segment(first);
+  };
+  for (bool const batch : {true, false})
+    for (bool const nested : {true, false}) {
+      search::problem net;
+      net.optimizer_states = 0;
+      if (!batch) net.add(gelu_spec(x));
+      add_residual(net, x, [&](search::problem& p) {
+        add_segment(p, [&] {
+          if (nested) add_residual(p, x, [&](search::problem& q) { q.add(gelu_spec(x)); });
+          for (int k = 0; k < 3; ++k) p.add(gelu_spec(x));
+        });
+        auto large = dropout_spec(x);
+        large.workspace_values = nested ? 5'000 : 0;
+        p.add(large);
+      });
+      net.add(linear_spec(x, 1));
+      auto loss = cross_entropy_spec({64, 1});
+      loss.workspace_values = 4'096;
+      net.add(loss);
+      CAPTURE(batch);
+      CAPTURE(nested);
+      for (net.recomputed = 0; net.recomputed <= 1; ++net.recomputed) {
+        auto limited = m;
+        auto const free = optimal(net, one, limited);
+        CHECK(free.memory == high_water(build(net, free, m)).peak);
+        limited.memory = free.memory;
+        CHECK(optimal(net, one, limited).memory <= free.memory);
+      }
+    }
+}
+
+TEST_CASE("the least memory may be that of any number of recomputed segments") {
+  shape const x{64, 8};
+  search::problem net;
+  net.optimizer_states = 0;
+  net.add(dropout_spec(x));
+  for (int const length : {6, 2, 2}) {
+    int const first = net.size();
+    for (int k = 0; k < length; ++k) net.add(length > 2 ? gelu_spec(x) : dropout_spec(x));
+    net.add_segment(first);
+  }
+  auto loss = cross_entropy_spec(x);
+  loss.workspace_values = 5'000;
+  net.add(loss);
+  ashlar::topology const one{{"a", 1}};
+  auto m = ashlar::machines::workstation;
+  std::int64_t least = optimal(net, one, m).memory;
+  auto fixed = net;
+  for (fixed.recomputed = 0; fixed.recomputed <= 3; ++fixed.recomputed)
+    least = std::min(least, optimal(fixed, one, m).memory);
+  m.memory = least;
+  CHECK(optimal(net, one, m).memory == least);
+  m.memory = least - 1;
+  CHECK_THROWS_WITH_AS(
+      optimal(net, one, m),
+      doctest::Contains(("possible is " + ashlar::bytes_text(double(least))).c_str()),
+      ashlar::error);
 }
 
 TEST_CASE("below a memory limit as many segments are recomputed as trying all says is best") {

@@ -8,13 +8,14 @@
 //
 //   variable   an element that chooses; the two ends of a residual are one, and choose together
 //   weight     Σ variables own + Σ boundaries, as chain_model tabulates them
-//   memory     folded anew over the chain where there is a limit (step/memory_fold.hpp)
+//   memory     folded anew over the chain where there is a limit (step/memory_fold.hpp), in time that grows
+//              with its length, unless the choice alone needs too much
 //
 // Sums change by differences, and are made anew every 4,096 changes so that rounding stays small.
 
 #include <vector>
 
-#include <ashlar/search/chain_model.hpp>
+#include <ashlar/search/counted_memory.hpp>
 
 namespace ashlar::search {
 
@@ -23,7 +24,7 @@ class assignment {
  public:
   /// The first choice of every variable. `limit`: bytes per rank; 0: none.
   assignment(chain_model<N>& model, std::int64_t limit)
-      : model_(model), limit_(limit), start_(model.from_source()) {
+      : model_(model), counted_(model), limit_(limit), start_(model.from_source()) {
     std::size_t const n = at(model.size());
     choice_.resize(n);
     for (int i = 0; i < model.size(); ++i) {
@@ -56,8 +57,10 @@ class assignment {
   /// Whether the plan would fit if variable v took choice k.
   bool fits_with(int v, int k) const {
     if (limit_ == 0) return true;
+    int const b = begin_[at(v)];
+    if (counted_.least_with(b, model_.memory(b, k)) > limit_) return false;
     auto changed = path();
-    changed.data()[begin_[at(v)]] = changed.data()[end_[at(v)]] = k;
+    changed.data()[b] = changed.data()[end_[at(v)]] = k;
     return model_.memory(changed) <= limit_;
   }
 
@@ -101,6 +104,7 @@ class assignment {
   }
 
   chain_model<N>& model_;
+  counted_memory<N> counted_;
   std::int64_t limit_;
   scratch<double> start_;
   std::vector<double const*> way_;  ///< per boundary: [choice before][choice after]

@@ -51,7 +51,7 @@ struct plan_breakdown {
 /// What an element keeps, and needs besides while it runs forward or backward.
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
-  return {bytes.kept(), std::max(bytes.x + forward, bytes.dy + bytes.backward)};
+  return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
 }
 
 /// How often a move runs in one step.

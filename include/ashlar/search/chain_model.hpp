@@ -171,6 +171,8 @@ class chain_model {
 
   /// The memory of a path, for as many recomputed segments as its costs are of.
   constexpr std::int64_t memory(scratch<int> const& choice) const {
+    for (int i = 0; i < size(); ++i)
+      if (!choices(i).plain) return memory_per_rank(net_, plan_of(choice));
     return fold_memory(
         net_, recomputed(), paths_.mesh().ranks(),
         [&](int i) -> element_bytes const& { return memory(i, choice.data()[i]); },
@@ -223,6 +225,16 @@ class chain_model {
     return boundaries_.find(class_index(i), class_index(i + 1), times, extents, [&] {
       return boundary_weights(choices(i), choices(i + 1), extents, net_, times, paths_);
     });
+  }
+
+  /// The choices of a path.
+  constexpr basic_plan<N> plan_of(scratch<int> const& choice) const {
+    basic_plan<N> chosen;
+    chosen.mesh = paths_.mesh();
+    chosen.recomputed = recomputed();
+    for (int i = 0; i < size(); ++i)
+      chosen.choices.push_back(choices(i).choices.data()[choice.data()[i]]);
+    return chosen;
   }
 
   template <class Filter>

@@ -101,24 +101,29 @@ struct choice_class {
   }
 };
 
-/// Per choice of a class whether it is not dropped where memory counts, and `weight` too or not. `c` as for
-/// undominated.
-constexpr scratch<char> undominated_in_memory(choice_class const& c, bool weight) {
+/// What else a choice has to have to be dropped for one that needs no more memory.
+struct compared {
+  bool weight, boundaries;
+};
+
+/// Per choice of a class whether it is not dropped where memory counts. `c` as for undominated.
+constexpr scratch<char> undominated_in_memory(choice_class const& c, compared const& by) {
   scratch<char> alive(c.weight.size(), 1);
   int const n = static_cast<int>(alive.size());
   auto const has_boundaries_of = [&c](int i, int j) {
     return c.x.data()[i] == c.x.data()[j] && c.y.data()[i] == c.y.data()[j] &&
            c.dy.data()[i] == c.dy.data()[j] && c.dx.data()[i] == c.dx.data()[j];
   };
-  auto const needs_no_more = [&c, weight](int i, int j) {
-    return (!weight || c.weight.data()[i] <= c.weight.data()[j]) &&
+  auto const needs_no_more = [&](int i, int j) {
+    return (!by.weight || c.weight.data()[i] <= c.weight.data()[j]) &&
+           (!by.boundaries || has_boundaries_of(i, j)) &&
            c.memory.data()[i].is_within(c.memory.data()[j]) &&
            (c.end < 0 || c.end_memory.data()[i].is_within(c.end_memory.data()[j]));
   };
   for (int j = 0; j < n; ++j)
     for (int i = 0; i < n && alive.data()[j]; ++i)
-      alive.data()[j] = !(i != j && alive.data()[i] && has_boundaries_of(i, j) &&
-                          needs_no_more(i, j) && (i < j || !needs_no_more(j, i)));
+      alive.data()[j] = !(i != j && alive.data()[i] && needs_no_more(i, j) &&
+                          (i < j || !needs_no_more(j, i)));
   return alive;
 }
 
@@ -228,7 +233,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   }
   scratch<char> keep;
   if (prune == pruning::by_time) keep = undominated(c, paths, net);
-  else keep = undominated_in_memory(c, true);
+  else keep = undominated_in_memory(c, {true, true});
   c.keep_numbers(keep);
   c.choices.reserve(c.weight.size());
   for (int j = 0; j < n; ++j)

@@ -11,7 +11,7 @@
 //                           again by then, what they saved
 //   elements behind         lasting
 //
-// The fullest element is the one at which most is needed by the choices that need least.
+// The fullest element is the layer at which most is needed by the choices that need least.
 
 #include <algorithm>
 
@@ -66,6 +66,9 @@ class counted_memory {
   constexpr std::int64_t bytes(int i, element_bytes const& own) const {
     return own.lasting + counted_bytes(part(i), own);
   }
+
+  /// What every plan needs at least.
+  constexpr std::int64_t least() const { return counted_; }
 
   /// What every plan needs at least in which element i takes a choice of such bytes.
   constexpr std::int64_t least_with(int i, element_bytes const& own) const {

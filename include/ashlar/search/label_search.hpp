@@ -161,7 +161,7 @@ class label_search {
   /// The Pareto set of the candidates, or its most promising ones, become the labels of `list`.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // What is dominated comes after what dominates it.
+    // What is dominated mostly comes after what dominates it.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb
@@ -230,11 +230,13 @@ class label_search {
     }
   }
 
-  /// The labels at the end of a residual in choice `r`, given those at its begin. `outside`: what was held
+  /// The labels at the end of a residual in choice `r`, given those at its begin. `in_front`: what was held
   /// in front of it.
   constexpr std::vector<int> through(int begin, int end, int r, std::vector<int> const& list,
-                                     double rest, held_by_residuals const& outside) {
+                                     double rest, held_by_residuals const& in_front) {
     std::vector<int> result;
+    auto const held = labels_.data()[list.data()[0]].memory.residuals;
+    auto const outside = fold_.outside_of(in_front, held);
     auto const arrive = [&](std::vector<int> const& from, double way) {
       for (int const l : from) extend(labels_.data()[l], l, way, end, r, rest, r, outside);
     };
@@ -256,7 +258,6 @@ class label_search {
                {});
       reduce(lists.data()[k], begin + 1);
     }
-    auto const held = labels_.data()[list.data()[0]].memory.residuals;
     lists = level(begin + 1, end - 1, static_cast<label_lists&&>(lists), within, r, held);
     for (int k = 0; k < static_cast<int>(lists.size()); ++k) arrive(lists.data()[k], to[k]);
     reduce(result, end);

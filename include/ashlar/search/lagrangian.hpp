@@ -20,15 +20,17 @@
 namespace ashlar::search::detail {
 
 /// `element`, `name`: the layer that needs most in the plan of least memory, `most` bytes.
-[[noreturn]] inline void refuse_memory(std::int64_t limit, std::int64_t least, int element,
+[[noreturn]] inline void refuse_memory(std::int64_t limit, lean_result const& least, int element,
                                        char const* name, std::int64_t most, char const* operation) {
   auto const both = [](std::int64_t bytes) {
     return bytes_text(double(bytes)) + " (" + std::to_string(bytes) + " bytes)";
   };
-  throw error(operation, "no plan fits in " + both(limit) + " per rank; the least possible is " +
-                             both(least) + ", where element " + std::to_string(element) + " (" +
-                             name + ") needs most, " + bytes_text(double(most)) +
-                             ". Raise the memory limit, or use more ranks.");
+  throw error(operation,
+              std::string(least.complete ? "no plan fits in " : "found no plan that fits in ") +
+                  both(limit) + " per rank; the least " +
+                  (least.complete ? "possible is " : "that was found is ") + both(least.bytes) +
+                  ", where element " + std::to_string(element) + " (" + name + ") needs most, " +
+                  bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
 /// A path's weight and counted memory.
@@ -131,7 +133,7 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
 /// Throws: no plan fits. `lean`: the choices of least memory, of `least` bytes.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
-                                        std::int64_t least, scratch<int> const& lean,
+                                        lean_result const& least, scratch<int> const& lean,
                                         char const* operation) {
   int element = 0;
   std::int64_t most = -1;
@@ -152,8 +154,8 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
   scratch<int> lean(static_cast<std::size_t>(model.size()));
   if (limit == 0) return lean;
   chain_model<N> all = model;
-  if (drop_too_large(model, limit) && lean_path(model, limit, false, lean) >= 0) return lean;
-  std::int64_t const least = leanest(all, lean);
+  if (drop_too_large(model, limit) && lean_path(model, limit, false, lean).bytes >= 0) return lean;
+  lean_result const least = leanest(all, lean);
   refuse_path(all, limit, least, lean, operation);
 }
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // The choices of least memory, and choices that fit a limit, whatever they cost: label_search.hpp without
-// weights, on the choices that memory leaves over. First with few labels per choice, which finds a good
-// path soon; then with many, below what that path needs.
+// weights. First on few choices, those that need least wherever their neighbours lie, which finds a good
+// path soon; then on all that may be part of a better one.
 
 #include <limits>
 
@@ -13,40 +13,52 @@
 
 namespace ashlar::search::detail {
 
-/// The model without choices that need no less memory than another one with the same boundaries.
+/// The least memory that was found, and whether there is no less; -1: nothing was found.
+struct lean_result {
+  std::int64_t bytes = -1;
+  bool complete = false;
+};
+
+inline constexpr std::int64_t lean_effort = 500'000;  ///< labels, to find the least
+
+/// The model without choices that need no less memory than another one, with the same boundaries or any.
 template <int N>
-constexpr chain_model<N> leanest_choices(chain_model<N> const& model) {
+constexpr chain_model<N> leanest_choices(chain_model<N> const& model, bool same_boundaries) {
   chain_model<N> lean = model.in_use();
   for (int k = 0; k < lean.classes(); ++k)
-    lean.restrict(k, undominated_in_memory(lean.class_at(k), false));
+    lean.restrict(k, undominated_in_memory(lean.class_at(k), {false, same_boundaries}));
   return lean;
 }
 
 /// Looks for a path of at most `limit` bytes, of the least bytes if `least`, and writes it into `choice`.
-/// Returns its bytes; -1: there is none.
 template <int N>
-constexpr std::int64_t lean_path(chain_model<N> const& model, std::int64_t limit, bool least,
-                                 scratch<int>& choice) {
-  chain_model<N> lean = leanest_choices(model);
-  counted_memory<N> const counted(lean);
-  scratch<int> path(choice.size(), -1);
-  std::int64_t found = -1;
-  for (int const width : {label_beam, label_width}) {
-    label_search<N> labels(lean, nullptr, 0, counted, limit, unreachable, width,
-                           width == label_beam ? std::numeric_limits<std::int64_t>::max()
-                                               : label_effort);
+constexpr lean_result lean_path(chain_model<N> const& model, std::int64_t limit, bool least,
+                                scratch<int>& choice) {
+  lean_result found;
+  auto const look = [&](chain_model<N>& among, int width, std::int64_t effort) {
+    counted_memory<N> const counted(among);
+    label_search<N> labels(among, nullptr, 0, counted, limit, unreachable, width, effort);
+    scratch<int> path(choice.size(), -1);
     labels.improve(path);
-    if (path.data()[0] >= 0) found = limit = lean.memory(path);
-    if (labels.complete() || (found >= 0 && !least)) break;
-  }
-  for (int i = 0; i < model.size() && found >= 0; ++i)
-    choice.data()[i] = model.find(i, lean.choices(i).choices.data()[path.data()[i]]);
+    if (path.data()[0] >= 0) {
+      found.bytes = limit = among.memory(path);
+      for (int i = 0; i < model.size(); ++i)
+        choice.data()[i] = model.find(i, among.choices(i).choices.data()[path.data()[i]]);
+    }
+    return labels.complete();
+  };
+  chain_model<N> few = leanest_choices(model, false);
+  look(few, label_beam, label_effort);
+  chain_model<N> all = leanest_choices(model, true);
+  for (int const width : {label_beam, label_width})
+    if (!found.complete && (least || found.bytes < 0))
+      found.complete = look(all, width, least ? lean_effort : label_effort);
   return found;
 }
 
 /// The choices of least memory, and that memory.
 template <int N>
-constexpr std::int64_t leanest(chain_model<N> const& model, scratch<int>& choice) {
+constexpr lean_result leanest(chain_model<N> const& model, scratch<int>& choice) {
   return lean_path(model, std::numeric_limits<std::int64_t>::max() / 2, true, choice);
 }
 

@@ -29,7 +29,11 @@ class memory_search {
       return choice;
     };
     memory_dual dual = solve_dual(
-        few, counted, limit, [&](scratch<int> const& path) { return offer(in_model(path)); },
+        few, counted, limit,
+        [&](scratch<int> const& path) {
+          offer(in_model(path));
+          return cost_of_path(few, counted, path);
+        },
         [&watch] { return watch.go_on(); });
     price_ = dual.price;
     bound_ = dual.bound;
@@ -41,8 +45,9 @@ class memory_search {
     offer_mixtures(dual.light, dual.heavy);
     if (known_ < unreachable) return;
     scratch<int> lean(static_cast<std::size_t>(model.size()));
-    if (lean_path(model, limit, false, lean) >= 0) offer(lean);
-    else bound_ = unreachable;
+    auto const found = lean_path(model, limit, false, lean);
+    if (found.bytes >= 0) offer(lean);
+    else if (found.complete) bound_ = unreachable;
   }
 
   /// Closes the gap that the dual leaves, as far as that can be afforded. Returns the labels made.
@@ -88,11 +93,10 @@ class memory_search {
   }
 
   /// Takes note of a path if it fits and is better.
-  constexpr path_cost offer(scratch<int> const& choice) {
+  constexpr void offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, counted_, choice);
     if (cost.counted <= limit_ && cost.weight < known_ && model_.memory(choice) <= limit_)
       take(cost.weight, choice);
-    return cost;
   }
 
   /// The first elements as in one path, the others as in the other, for every place between.

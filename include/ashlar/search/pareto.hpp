@@ -50,7 +50,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
   auto search = o.permits ? limited(net, t, m, o.permits, alone)  // one model for all limits
                           : limited(net, t, m, any_choice{}, alone);
   int again = 0;
-  double const least = double(search.least(again)), most = double(front.plans[0].memory);
+  double const least = double(search.least(again).bytes), most = double(front.plans[0].memory);
   for (int k = 1; k < o.limits; ++k) {
     auto const limit = static_cast<std::int64_t>(
         k + 1 == o.limits ? least : most * std::pow(least / most, double(k) / (o.limits - 1)));

@@ -6,7 +6,7 @@
 // The cheapest plan that fits a memory limit, exactly. The memory of a plan is that of its program in
 // serial order (step/memory_fold.hpp). For one number r of recomputed segments (memory_search.hpp):
 //
-//   1. the Lagrangian dual in one price of kept memory (lagrangian.hpp): a lower bound of the seconds,
+//   1. the Lagrangian dual in one price of memory (lagrangian.hpp): a lower bound of the seconds,
 //      and on the way plans that fit; if none does, any plan that fits (leanest.hpp)
 //   2. labels (label_search.hpp) of the plans that are dearer than the bound by at most a margin, which
 //      grows until there is one: the cheapest of them is the optimum
@@ -52,7 +52,7 @@ class recomputation_search {
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
     double labelled = unreachable;  // the least bound of what labels left open
-    if (all.is_bound()) consider(all);
+    if (all.is_range()) consider(all);
     else labelled = search({all.least, all.least}, true);
     while (!open_.empty()) {
       auto best = open_.begin();
@@ -80,19 +80,30 @@ class recomputation_search {
   }
 
   /// The least bytes per rank of any plan, and how many segments it recomputes.
-  constexpr std::int64_t least(int& again) {
-    std::int64_t least = -1;
+  constexpr lean_result least(int& again) {
+    lean_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
-    for (int const r : leanest_numbers()) {
+    auto const numbers = numbers_by_need();
+    for (std::size_t k = 0; k < numbers.size(); ++k) {
+      auto const& [bound, r] = numbers.data()[k];
+      if (least.bytes >= 0 && bound >= least.bytes) break;
+      if (k == most_numbers) {
+        least.complete = false;
+        break;
+      }
       model_.recompute({r, r});
-      std::int64_t const bytes = leanest(model_, lean);
-      if (least < 0 || bytes < least) least = bytes, again = r;
+      lean_result const found = leanest(model_, lean);
+      bool const complete = found.complete && (k == 0 || least.complete);
+      if (least.bytes < 0 || found.bytes < least.bytes) least = found, again = r;
+      least.complete = complete;
     }
     return least;
   }
 
  private:
   static constexpr std::int64_t most_labels = label_effort;  ///< then no further r
+  static constexpr std::size_t most_numbers =
+      8;  ///< of segments, of which the least memory is looked for
 
   struct range {
     recomputation again;
@@ -109,7 +120,7 @@ class recomputation_search {
 
   /// Adds a range to what is open, if a plan may fit.
   constexpr void consider(recomputation again) {
-    if (!again.is_bound()) {
+    if (!again.is_range()) {
       double const bound = search(again, false);
       if (bound < known_) open_.push_back({again, bound});
       return;
@@ -144,23 +155,34 @@ class recomputation_search {
   /// Any plan that fits: the search was stopped before it came to one, or there is none. Throws then,
   /// saying the least memory.
   constexpr void take_any() {
-    for (int const r : leanest_numbers()) {
+    for (auto const& [bound, r] : numbers_by_need()) {
+      if (bound > limit_) break;
       search({r, r}, false);
       if (known_ < unreachable) return;
     }
     int again = net_.recomputed;
-    std::int64_t const bytes = least(again);
+    lean_result const bytes = least(again);
     model_.recompute({again, again});
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
     leanest(model_, lean);
     refuse_path(model_, limit_, bytes, lean, "search::optimal");
   }
 
-  /// Numbers of recomputed segments of which one needs least memory.
-  constexpr inplace_vector<int, 3> leanest_numbers() const {
-    inplace_vector<int, 3> list{net_.recomputed};
-    for (int const r : {net_.segments - 1, net_.segments})
-      if (r > net_.recomputed) list.push_back(r);
+  struct needed {
+    std::int64_t bytes;
+    int again;
+  };
+
+  /// Numbers of recomputed segments with what every plan needs at least of which so many are, the least first.
+  constexpr std::vector<needed> numbers_by_need() {
+    std::vector<needed> list;
+    for (int r = net_.recomputed; r <= net_.segments || list.empty(); ++r) {
+      model_.recompute({r, r});
+      list.push_back({counted_memory<N>(model_).least(), r});
+    }
+    std::sort(list.begin(), list.end(), [](needed const& a, needed const& b) {
+      return a.bytes != b.bytes ? a.bytes < b.bytes : a.again < b.again;
+    });
     return list;
   }
 

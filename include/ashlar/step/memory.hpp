@@ -31,6 +31,13 @@ inline namespace step {
 /// reads the batch where the caller has it. `least`: all or input, whichever is less.
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
+/// Whether element i may read the batch where the caller has it: nothing but residuals begins in front of it.
+template <int N>
+constexpr bool reads_batch(basic_problem<N> const& net, int i) {
+  while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;
+  return i == 0 && !net.stages_before;
+}
+
 /// The part that element i holds if the first `again` segments are recomputed.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
@@ -39,7 +46,7 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
     case forward_runs::twice: return saved_part::nothing;
     case forward_runs::twice_from_here: break;
   }
-  return i == 0 && !net.stages_before ? saved_part::moved_input : saved_part::input;
+  return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
 /// The part that it holds at least, however many segments of the range are recomputed.
@@ -62,9 +69,6 @@ struct element_bytes {
   std::int64_t synchronize = 0;  ///< most while its gradients are synchronized
   std::int64_t gradients = 0;    ///< synchronized gradients, from then on
 
-  /// What it adds to the memory between the two passes.
-  constexpr std::int64_t kept() const { return lasting + held; }
-
   /// Whether it needs no more of anything.
   constexpr bool is_within(element_bytes const& other) const {
     for (auto which : {&element_bytes::lasting, &element_bytes::held, &element_bytes::saved,
@@ -74,7 +78,6 @@ struct element_bytes {
       if (this->*which > other.*which) return false;
     return true;
   }
-  friend constexpr bool operator==(element_bytes const&, element_bytes const&) = default;
 };
 
 /// What a move holds besides its source while it is under way, between ends of so many bytes.

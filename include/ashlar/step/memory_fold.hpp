@@ -21,7 +21,7 @@
 //   values not moved       one that its reader takes as it was made is counted once
 //
 // Where a recomputed segment begins inside a residual, with its very input, that input is counted as the
-// segment's; inside of two residuals that begin there together it is counted twice.
+// segment's.
 
 #include <vector>
 
@@ -54,7 +54,7 @@ struct memory_so_far {
   held_by_residuals residuals;
 
   /// Whether whatever follows takes no more memory after this than after `other`, where both have the
-  /// last choice in common. `least`: what the step holds at least after `other`, without what later
+  /// last choice and those of all residuals around it in common. `least`: what the step holds at least after `other`, without what later
   /// elements keep for the whole step. `later`: what the synchronization of later elements needs at most.
   constexpr bool is_within(memory_so_far const& other, std::int64_t least,
                            std::int64_t later) const {
@@ -92,7 +92,9 @@ class memory_fold {
       m.residuals.backward += gradient;
       m.residuals.again += x.again;
     } else if (end) {
+      std::int64_t const forward = m.residuals.forward;
       m.residuals = outside;
+      if (outside.forward < 0) m.residuals.forward = forward;
     }
     raise(m, m.synchronize + own.synchronize);
     m.synchronize += own.gradients;
@@ -107,9 +109,19 @@ class memory_fold {
       raise(m, base + most_of_move(0, last.dy, ranks_));
       dy = last.dy;
     }
-    raise(m, base + dy + last.backward);
+    bool const hands_on = net_.stages_after &&
+                          net_[net_.size() - 1].kind == element_kind::residual_end;
+    raise(m, base + dy + (hands_on ? 0 : last.backward));
     if (m.again >= 0) raise(m, m.again + dy);
     return m.peak;
+  }
+
+  /// What the residual's end is given as `outside`, from what was held before and behind its begin. Where
+  /// the begin holds nothing of its own forward, its end leaves that as it is: forward is -1.
+  static constexpr held_by_residuals outside_of(held_by_residuals before,
+                                                held_by_residuals const& behind) {
+    if (behind.forward <= before.forward) before.forward = -1;
+    return before;
   }
 
   /// The bytes of the gradient that the residual's end i holds for its begin. `shared`: an outer residual
@@ -183,13 +195,12 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
   int const n = net.size();
   for (int i = 0; i < n; ++i) {
     std::int64_t gradient = 0;
-    held_by_residuals around;
+    held_by_residuals around = m.residuals;
     if (net[i].kind == element_kind::residual_begin) {
       int const end = net[i].partner;
       bool const shared = end + 1 < n && net[end + 1].kind == element_kind::residual_end &&
                           !moves(end + 1).gradient;
       gradient = fold.held_gradient(end, bytes(end), shared);
-      outside.push_back(m.residuals);
     } else if (net[i].kind == element_kind::residual_end) {
       around = outside.back();
       outside.pop_back();
@@ -199,6 +210,8 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
       auto const& before = bytes(i - 1);
       m = fold.next(m, i, &before, bytes(i), moves(i), gradient, around);
     }
+    if (net[i].kind == element_kind::residual_begin)
+      outside.push_back(fold.outside_of(around, m.residuals));
   }
   return fold.whole(m, bytes(n - 1));
 }

@@ -52,7 +52,7 @@ enum class forward_runs : signed char { once, twice_from_here, twice };
 /// any number between: seconds as with `least`, memory as with `most`.
 struct recomputation {
   int least = 0, most = 0;
-  constexpr bool is_bound() const { return least < most; }
+  constexpr bool is_range() const { return least < most; }
 };
 
 template <int Capacity = dynamic_size>
