@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The three dense layers of VGG13, with the maps between them, on a mesh of three axes, found by the
-// compiler: beyond the default limits, within those that the README names.
+// compiler: beyond the default limits, within those that docs/05_a_searched_model.md names.
 //
 // gcc:   -fconstexpr-ops-limit=115000000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=6800000 -ftemplate-depth=1024
