@@ -214,7 +214,7 @@ done
 
 # numberless: compiler output without the numbers of lines and columns, and without folders.
 numberless() {
-  sed -e "s,$source_dir/,,g; s,$work/programs/,,g; s/refused_[0-9]*\.cpp/NAME.cpp/g" \
+  sed -e "s,[^ ]*include/ashlar/,include/ashlar/,g; s,$work/programs/,,g; s/refused_[0-9]*\.cpp/NAME.cpp/g" \
     -e 's/[A-Za-z0-9_]*\.cpp:/NAME.cpp:/g; s/:[0-9]*:[0-9]*:/:N:N:/g; s/^ *[0-9]* |/ N |/; s/[~^]*$//; s/ *$//'
 }
 # part_of <part> <whole>: whether the lines of one file are consecutive lines of the other.
