@@ -303,10 +303,10 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
                   return work;
                 }()));
           for (auto const& stage : p.stages) {
-            std::int64_t kept = 0;
+            std::int64_t lasting = 0;
             for (int i = stage.first; i < stage.last; ++i)
-              kept += parts.elements[std::size_t(i)].memory.kept;
-            CHECK(kept <= stage.memory);
+              lasting += parts.elements[std::size_t(i)].memory.kept;
+            CHECK(lasting <= stage.memory);
           }
         }
         // One stage holds most while it synchronizes gradients, whatever it saves.
