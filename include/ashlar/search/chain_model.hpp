@@ -145,11 +145,14 @@ class chain_model {
     return {!(b.y == c.x), !(c.dx == b.dy)};
   }
 
-  /// The number of a choice that element i has.
-  constexpr int find(int i, layer_choice const& choice) const {
-    int k = 0;
-    while (!(choices(i).choices.data()[k] == choice)) ++k;
-    return k;
+  /// The path of another model of the same chain, whose choices this one has too.
+  constexpr scratch<int> path_from(chain_model const& other, scratch<int> const& path) const {
+    scratch<int> own(path.size());
+    for (int i = 0; i < size(); ++i) {
+      layer_choice const& choice = other.choices(i).choices.data()[path.data()[i]];
+      while (!(choices(i).choices.data()[own.data()[i]] == choice)) ++own.data()[i];
+    }
+    return own;
   }
 
   /// What element i does to the memory under a choice.

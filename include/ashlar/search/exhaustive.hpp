@@ -59,17 +59,15 @@ class enumeration {
   constexpr memory_so_far memory_with(int i, int k, memory_so_far const& before) {
     bool const end = model_.kind(i) == element_kind::residual_end;
     int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
+    bool const begin = model_.kind(i) == element_kind::residual_begin;
     int outer = 0;  // of a residual's begin: the choice of a residual that ends right behind it
-    if (model_.kind(i) == element_kind::residual_begin) {
-      if (other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
-        outer = now_.data()[model_.partner(other + 1)];
-    }
+    if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
+      outer = now_.data()[model_.partner(other + 1)];
     auto const next = fold_.next(before, i, i > 0 ? &model_.memory(i - 1, left) : nullptr,
                                  model_.memory(i, k), model_.moves(i, left, k),
                                  model_.gradient_held(fold_, i, k, outer),
                                  end ? outside_.data()[other] : held_by_residuals{});
-    if (model_.kind(i) == element_kind::residual_begin)
-      outside_.data()[i] = fold_.outside_of(before.residuals, next.residuals);
+    if (begin) outside_.data()[i] = fold_.outside_of(before.residuals, next.residuals);
     return next;
   }
 

@@ -42,8 +42,7 @@ constexpr lean_result lean_path(chain_model<N> const& model, std::int64_t limit,
     labels.improve(path);
     if (path.data()[0] >= 0) {
       found.bytes = limit = among.memory(path);
-      for (int i = 0; i < model.size(); ++i)
-        choice.data()[i] = model.find(i, among.choices(i).choices.data()[path.data()[i]]);
+      choice = model.path_from(among, path);
     }
     return labels.complete();
   };

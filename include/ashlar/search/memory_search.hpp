@@ -22,16 +22,10 @@ class memory_search {
     chain_model<N> few = model;  // choices enough for the dual
     few.keep_counted();
     counted_memory<N> const counted(few);
-    auto const in_model = [&](scratch<int> const& path) {
-      scratch<int> choice(path.size());
-      for (int i = 0; i < model.size(); ++i)
-        choice.data()[i] = model.find(i, few.choices(i).choices.data()[path.data()[i]]);
-      return choice;
-    };
-    memory_dual dual = solve_dual(
+    memory_dual const dual = solve_dual(
         few, counted, limit,
         [&](scratch<int> const& path) {
-          offer(in_model(path));
+          offer(model.path_from(few, path));
           return cost_of_path(few, counted, path);
         },
         [&watch] { return watch.go_on(); });
@@ -39,10 +33,9 @@ class memory_search {
     bound_ = dual.bound;
     if (bound_ >= unreachable) return;
     watch.raise_bound(bound_);
-    dual.heavy = in_model(dual.heavy);
-    dual.light = in_model(dual.light);
-    offer_mixtures(dual.heavy, dual.light);
-    offer_mixtures(dual.light, dual.heavy);
+    auto const heavy = model.path_from(few, dual.heavy), light = model.path_from(few, dual.light);
+    offer_mixtures(heavy, light);
+    offer_mixtures(light, heavy);
     if (known_ < unreachable) return;
     scratch<int> lean(static_cast<std::size_t>(model.size()));
     auto const found = lean_path(model, limit, false, lean);

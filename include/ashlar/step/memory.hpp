@@ -169,10 +169,9 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const&
   for (int k = 0; k < spec.parameters.size(); ++k) {
     parameter_choice const& p = c.parameters.items[k];
     shape const& extents = spec.parameters.items[k].extents;
-    bytes.lasting += stored_size(net) * max_local_elements(extents, t, p.store);
-    if (!(p.grad == p.store))
-      bytes.lasting += a * (max_local_elements(extents, t, p.grad) -
-                            max_local_elements(extents, t, p.store));
+    std::int64_t const store = max_local_elements(extents, t, p.store);
+    std::int64_t const grad = p.grad == p.store ? store : max_local_elements(extents, t, p.grad);
+    bytes.lasting += (stored_size(net) - a) * store + a * grad;
   }
   halo_traffic const halo = spec.halo.dim < 0 ? halo_traffic{} : halo_of(spec, c, t);
   auto const running = [&](phase when, std::int64_t made) {

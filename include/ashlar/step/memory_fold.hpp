@@ -53,9 +53,10 @@ struct memory_so_far {
   std::int64_t y_own = 0;  ///< of that, what nobody else holds
   held_by_residuals residuals;
 
-  /// Whether whatever follows takes no more memory after this than after `other`, where both have the
-  /// last choice and those of all residuals around it in common. `least`: what the step holds at least after `other`, without what later
-  /// elements keep for the whole step. `later`: what the synchronization of later elements needs at most.
+  /// Whether any later elements need no more memory after this than after `other`. Both must end with the
+  /// same choice, inside of residuals of the same choices. `least` is a lower bound of the memory of a step
+  /// that begins as `other` does, without what later elements keep for the whole step; `later` is an upper
+  /// bound of what later elements need while they synchronize their gradients.
   constexpr bool is_within(memory_so_far const& other, std::int64_t least,
                            std::int64_t later) const {
     return backward <= other.backward && forward <= other.forward && peak <= least &&
