@@ -257,7 +257,7 @@ TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
       auto const whole = search::detail::cost_of_path(model, counted, then.path());
       CHECK(expected == Approx(whole.weight).epsilon(1e-9));
       CHECK(then.weight() == Approx(whole.weight).epsilon(1e-9));
-      CHECK(model.memory(then.path()) == memory_of_plan(then));
+      CHECK(search::chain_memory<-1>(model).of(then.path()) == memory_of_plan(then));
       CHECK(whole.counted <= memory_of_plan(then));
       for (std::int64_t const slack : {0, -1}) {
         search::assignment<-1> limited(model, memory_of_plan(then) + slack);

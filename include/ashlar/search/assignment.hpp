@@ -15,6 +15,7 @@
 
 #include <vector>
 
+#include <ashlar/search/chain_memory.hpp>
 #include <ashlar/search/counted_memory.hpp>
 
 namespace ashlar::search {
@@ -24,7 +25,7 @@ class assignment {
  public:
   /// The first choice of every variable. `limit`: bytes per rank; 0: none.
   assignment(chain_model<N>& model, std::int64_t limit)
-      : model_(model), counted_(model), limit_(limit), start_(model.from_source()) {
+      : model_(model), memory_(model), counted_(model), limit_(limit), start_(model.from_source()) {
     std::size_t const n = at(model.size());
     choice_.resize(n);
     for (int i = 0; i < model.size(); ++i) {
@@ -41,7 +42,7 @@ class assignment {
   int choice(int v) const { return choice_[at(begin_[at(v)])]; }
 
   double weight() const { return weight_; }
-  bool fits() const { return limit_ == 0 || model_.memory(path()) <= limit_; }
+  bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
   /// The weight if variable v took choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
@@ -61,7 +62,7 @@ class assignment {
     if (counted_.least_with(b, model_.memory(b, k)) > limit_) return false;
     auto changed = path();
     changed.data()[b] = changed.data()[end_[at(v)]] = k;
-    return model_.memory(changed) <= limit_;
+    return memory_.of(changed) <= limit_;
   }
 
   void choose(int v, int k) {
@@ -104,6 +105,7 @@ class assignment {
   }
 
   chain_model<N>& model_;
+  chain_memory<N> memory_;
   counted_memory<N> counted_;
   std::int64_t limit_;
   scratch<double> start_;

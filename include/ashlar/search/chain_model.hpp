@@ -94,6 +94,7 @@ class chain_model {
 
   constexpr basic_problem<N> const& net() const { return net_; }
   constexpr Paths& paths() { return paths_; }
+  constexpr topology const& mesh() const { return paths_.mesh(); }
   constexpr recomputation const& again() const { return again_; }
   /// Segments whose costs are those of recomputed ones.
   constexpr int recomputed() const { return again_.least; }
@@ -136,15 +137,6 @@ class chain_model {
     return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
   }
 
-  /// Whether the two tensors of the boundary in front of element i move, for a choice of the element
-  /// before it and one of its own.
-  constexpr crossing moves(int i, int before, int own) const {
-    layer_choice const& c = choices(i).choices.data()[own];
-    if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
-    layer_choice const& b = choices(i - 1).choices.data()[before];
-    return {!(b.y == c.x), !(c.dx == b.dy)};
-  }
-
   /// The path of another model of the same chain, whose choices this one has too.
   constexpr scratch<int> path_from(chain_model const& other, scratch<int> const& path) const {
     scratch<int> own(path.size());
@@ -161,25 +153,14 @@ class chain_model {
     return (end ? choices(i).end_memory : choices(i).memory).data()[own];
   }
 
-  /// What the end of a residual holds for its begin, element i (memory_fold.hpp); 0 for other elements.
-  /// `own`: its choice; `outer`: that of the residual it is inside of, if there is one.
-  constexpr std::int64_t gradient_held(memory_fold<N> const& fold, int i, int own,
-                                       int outer) const {
-    if (kind(i) != element_kind::residual_begin) return 0;
-    int const end = partner(i);
-    bool const shared = end + 1 < size() && kind(end + 1) == element_kind::residual_end &&
-                        !moves(end + 1, own, outer).gradient;
-    return fold.held_gradient(end, memory(end, own), shared);
-  }
-
-  /// The memory of a path, for as many recomputed segments as its costs are of.
-  constexpr std::int64_t memory(scratch<int> const& choice) const {
+  /// The choices of a path, without what they predict.
+  constexpr basic_plan<N> plan_of(scratch<int> const& choice) const {
+    basic_plan<N> chosen;
+    chosen.mesh = mesh();
+    chosen.recomputed = recomputed();
     for (int i = 0; i < size(); ++i)
-      if (!choices(i).plain) return memory_per_rank(net_, plan_of(choice));
-    return fold_memory(
-        net_, recomputed(), paths_.mesh().ranks(),
-        [&](int i) -> element_bytes const& { return memory(i, choice.data()[i]); },
-        [&](int i) { return moves(i, i > 0 ? choice.data()[i - 1] : 0, choice.data()[i]); });
+      chosen.choices.push_back(choices(i).choices.data()[choice.data()[i]]);
+    return chosen;
   }
 
   /// Leaves out the choices of a class that are not to be kept.
@@ -228,16 +209,6 @@ class chain_model {
     return boundaries_.find(class_index(i), class_index(i + 1), times, extents, [&] {
       return boundary_weights(choices(i), choices(i + 1), extents, net_, times, paths_);
     });
-  }
-
-  /// The choices of a path.
-  constexpr basic_plan<N> plan_of(scratch<int> const& choice) const {
-    basic_plan<N> chosen;
-    chosen.mesh = paths_.mesh();
-    chosen.recomputed = recomputed();
-    for (int i = 0; i < size(); ++i)
-      chosen.choices.push_back(choices(i).choices.data()[choice.data()[i]]);
-    return chosen;
   }
 
   template <class Filter>
@@ -289,10 +260,9 @@ class chain_model {
 /// The plan that takes choice[i] of element i, priced by the tables that the model has anyway.
 template <int N>
 constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
-  return make_plan(model.net(), model.paths(), model.recomputed(),
-                   [&](int i) -> layer_choice const& {
-                     return model.choices(i).choices.data()[choice.data()[i]];
-                   });
+  basic_plan<N> chosen = model.plan_of(choice);
+  predict(chosen, model.net(), model.paths());
+  return chosen;
 }
 
 }  // namespace ashlar::search

@@ -12,6 +12,7 @@
 // choice added to a partial plan. Once every plan was tried the result is its own lower bound.
 
 #include <ashlar/search/algorithm.hpp>
+#include <ashlar/search/chain_memory.hpp>
 #include <ashlar/search/lagrangian.hpp>
 #include <ashlar/search/within_memory.hpp>
 
@@ -22,8 +23,7 @@ template <int N, class Watch>
 class enumeration {
  public:
   constexpr enumeration(chain_model<N>& model, std::int64_t limit, Watch& watch)
-      : model_(model), fold_(model.net(), model.recomputed(), model.paths().mesh().ranks()),
-        limit_(limit), watch_(watch), start_(model.from_source()),
+      : model_(model), memory_(model), limit_(limit), watch_(watch), start_(model.from_source()),
         now_(static_cast<std::size_t>(model.size())), best_(now_),
         outside_(static_cast<std::size_t>(model.size())) {}
 
@@ -31,8 +31,7 @@ class enumeration {
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
-      if (limit_ > 0 && fold_.whole(memory, model_.memory(i - 1, now_.data()[i - 1])) > limit_)
-        return;
+      if (limit_ > 0 && memory_.whole(memory, now_.data()[i - 1]) > limit_) return;
       least_ = weight;
       best_ = now_;
       watch_.improves(weight);
@@ -63,16 +62,14 @@ class enumeration {
     int outer = 0;  // of a residual's begin: the choice of a residual that ends right behind it
     if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
       outer = now_.data()[model_.partner(other + 1)];
-    auto const next = fold_.next(before, i, i > 0 ? &model_.memory(i - 1, left) : nullptr,
-                                 model_.memory(i, k), model_.moves(i, left, k),
-                                 model_.gradient_held(fold_, i, k, outer),
-                                 end ? outside_.data()[other] : held_by_residuals{});
-    if (begin) outside_.data()[i] = fold_.outside_of(before.residuals, next.residuals);
+    auto const next = memory_.next(before, i, left, k, outer,
+                                   end ? outside_.data()[other] : held_by_residuals{});
+    if (begin) outside_.data()[i] = memory_.outside_of(before.residuals, next.residuals);
     return next;
   }
 
   chain_model<N>& model_;
-  memory_fold<N> fold_;
+  chain_memory<N> memory_;
   std::int64_t limit_;
   Watch& watch_;
   scratch<double> start_;

@@ -21,6 +21,7 @@
 
 #include <algorithm>
 
+#include <ashlar/search/chain_memory.hpp>
 #include <ashlar/search/chain_solver.hpp>
 
 namespace ashlar::search {
@@ -41,9 +42,9 @@ class label_search {
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
                          counted_memory<N> const& counted, std::int64_t limit, double known,
                          int width, std::int64_t effort)
-      : model_(model), fold_(model.net(), model.recomputed(), model.paths().mesh().ranks()),
-        counted_(counted), priced_(priced), price_(price), limit_(limit), known_(known),
-        width_(width), effort_(effort), after_(static_cast<std::size_t>(model.size())) {
+      : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
+        limit_(limit), known_(known), width_(width), effort_(effort),
+        after_(static_cast<std::size_t>(model.size())) {
     for (int i = model.size() - 1; i > 0; --i) after_.data()[i - 1] = before(i, after_.data()[i]);
   }
 
@@ -67,7 +68,7 @@ class label_search {
     for (auto const& list : lists)
       for (int const l : list) {
         label const& it = labels_.data()[l];
-        std::int64_t const memory = fold_.whole(it.memory, model_.memory(last, it.choice));
+        std::int64_t const memory = memory_.whole(it.memory, it.choice);
         if (priced_ == nullptr ? memory > most : memory > limit_ || it.time >= found) continue;
         found = it.time, best = l, most = memory;
       }
@@ -150,9 +151,7 @@ class label_search {
       if (model_.kind(i) != element_kind::residual_end) time += model_.choices(i).weight.data()[k];
       if (time + price_ * double(counted - limit_) + rest >= known_) return;
     }
-    element_bytes const* const last = parent < 0 ? nullptr : &model_.memory(i - 1, before.choice);
-    auto const memory = fold_.next(before.memory, i, last, own, model_.moves(i, before.choice, k),
-                                   model_.gradient_held(fold_, i, k, outer), outside);
+    auto const memory = memory_.next(before.memory, i, before.choice, k, outer, outside);
     std::int64_t const least = least_of(memory, i);
     if (least + after_.data()[i].lasting > limit_) return;
     candidates_.push_back({time, counted, least, memory, parent, i, k});
@@ -236,7 +235,7 @@ class label_search {
                                      double rest, held_by_residuals const& in_front) {
     std::vector<int> result;
     auto const held = labels_.data()[list.data()[0]].memory.residuals;
-    auto const outside = fold_.outside_of(in_front, held);
+    auto const outside = memory_.outside_of(in_front, held);
     auto const arrive = [&](std::vector<int> const& from, double way) {
       for (int const l : from) extend(labels_.data()[l], l, way, end, r, rest, r, outside);
     };
@@ -265,7 +264,7 @@ class label_search {
   }
 
   chain_model<N>& model_;
-  memory_fold<N> fold_;
+  chain_memory<N> memory_;
   counted_memory<N> const& counted_;
   chain_solver<N>* priced_;
   double price_;

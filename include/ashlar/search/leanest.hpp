@@ -41,7 +41,7 @@ constexpr lean_result lean_path(chain_model<N> const& model, std::int64_t limit,
     scratch<int> path(choice.size(), -1);
     labels.improve(path);
     if (path.data()[0] >= 0) {
-      found.bytes = limit = among.memory(path);
+      found.bytes = limit = chain_memory<N>(among).of(path);
       choice = model.path_from(among, path);
     }
     return labels.complete();

@@ -18,7 +18,8 @@ class memory_search {
   /// Solves the dual. `known`: weight to beat; if there is none, any plan that fits is looked for.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
-      : model_(model), counted_(model), limit_(limit), watch_(watch), known_(known) {
+      : model_(model), memory_(model), counted_(model), limit_(limit), watch_(watch),
+        known_(known) {
     chain_model<N> few = model;  // choices enough for the dual
     few.keep_counted();
     counted_memory<N> const counted(few);
@@ -58,7 +59,7 @@ class memory_search {
       scratch<int> choice(static_cast<std::size_t>(model_.size()));
       double const found = labels.improve(choice);
       made += label_effort - labels.effort_left();
-      bool const taken = found < target && model_.memory(choice) <= limit_;
+      bool const taken = found < target && memory_.of(choice) <= limit_;
       if (taken) take(found, choice);
       if (labels.complete()) {  // every plan below the target was looked at
         bound_ = found < target ? found : target == most ? known_ : target;
@@ -88,7 +89,7 @@ class memory_search {
   /// Takes note of a path if it fits and is better.
   constexpr void offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, counted_, choice);
-    if (cost.counted <= limit_ && cost.weight < known_ && model_.memory(choice) <= limit_)
+    if (cost.counted <= limit_ && cost.weight < known_ && memory_.of(choice) <= limit_)
       take(cost.weight, choice);
   }
 
@@ -105,6 +106,7 @@ class memory_search {
   }
 
   chain_model<N>& model_;
+  chain_memory<N> memory_;
   counted_memory<N> counted_;
   std::int64_t limit_;
   Watch& watch_;
