@@ -114,7 +114,8 @@ TEST_CASE("memory is what is held at the fullest moment") {
   // Most is held when the weight is gathered for the linear layer's dx: its saved x, half of 24, its dy, and
   // what the shard of 18 needs to become 36, with buffers for what is sent and received.
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
-  // With whole storage, and a workspace: saved x, x and y, or saved x, dy and dx.
+  // Where parameters are stored whole, the linear layer needs most while it runs: what it saves, its
+  // workspace, and x and y or dy and dx.
   c.plan.choices[0].parameters = {
       {parse_placement("B"), parse_placement("B"), parse_placement("B")},
       {parse_placement("B"), parse_placement("B"), parse_placement("B")}};

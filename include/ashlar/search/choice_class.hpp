@@ -106,7 +106,8 @@ struct compared {
   bool weight, boundaries;
 };
 
-/// Per choice of a class whether it is not dropped where memory counts. `c` as for undominated.
+/// Says for each choice of a class whether it stays where memory counts: no other choice that needs no more
+/// memory replaces it. `c` as for undominated.
 constexpr scratch<char> undominated_in_memory(choice_class const& c, compared const& by) {
   scratch<char> alive(c.weight.size(), 1);
   int const n = static_cast<int>(alive.size());

@@ -7,9 +7,9 @@
 // (time, memory so far; memory_fold.hpp), of which each choice of each element keeps the Pareto set.
 // A label goes as soon as one of two bounds shows that it cannot win:
 //
-//   memory   the most so far, or what is held + the least that later elements need above that (still_to_come),
-//            with the least that they keep for the whole step                          >  limit
-//   time     time + price · (counted memory - limit) + rest      >= the best plan known
+//   memory   the plan needs at least what the label held so far, and at least what it holds now + what later
+//            elements need above that (still_to_come.hpp): one of the two is more than the limit
+//   time     time + price · (counted memory - limit) + rest is no less than the time of the best plan known
 //
 // where rest is the optimum of what follows under time + price · counted memory (counted_memory.hpp), by
 // chain_solver. With the price that solves the Lagrangian dual few labels are left; any price gives the same
@@ -23,6 +23,7 @@
 
 #include <ashlar/search/chain_memory.hpp>
 #include <ashlar/search/chain_solver.hpp>
+#include <ashlar/search/still_to_come.hpp>
 
 namespace ashlar::search {
 
@@ -43,10 +44,7 @@ class label_search {
                          counted_memory<N> const& counted, std::int64_t limit, double known,
                          int width, std::int64_t effort)
       : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
-        limit_(limit), known_(known), width_(width), effort_(effort),
-        after_(static_cast<std::size_t>(model.size())) {
-    for (int i = model.size() - 1; i > 0; --i) after_.data()[i - 1] = before(i, after_.data()[i]);
-  }
+        limit_(limit), known_(known), width_(width), effort_(effort), after_(model) {}
 
   /// Looks for choices of less weight than `known`. If there are, writes the best into `choice`,
   /// whose weight is returned; else returns `known`. Without `priced`: for those of least memory.
@@ -92,48 +90,6 @@ class label_search {
   };
   using label_lists = scratch<std::vector<int>>;  ///< per choice of an element: its labels
 
-  /// What the elements behind one need, in bytes.
-  struct still_to_come {
-    std::int64_t lasting = 0;      ///< for the whole step, at least
-    std::int64_t forward = 0;      ///< at some moment above memory_so_far::forward, at least
-    std::int64_t backward = 0;     ///< above memory_so_far::backward, until an open segment ends
-    std::int64_t synchronize = 0;  ///< above memory_so_far::synchronize, at most
-  };
-
-  /// That of the element in front of i, if `here` is that of i.
-  constexpr still_to_come before(int i, still_to_come const& here) const {
-    element_bytes low = model_.memory(i, 0);
-    std::int64_t running = -1;  // while it runs: it may trade one moment for another
-    still_to_come all{here.lasting, 0, 0, 0};
-    forward_runs const runs = model_.net().runs(i, model_.recomputed());
-    bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();
-    for (int j = 0; j < model_.choices(i).size(); ++j) {
-      auto const& own = model_.memory(i, j);
-      low.lasting = std::min(low.lasting, own.lasting);
-      low.held = std::min(low.held, own.held);
-      low.saved = std::min(low.saved, own.saved);
-      low.forward = std::min(low.forward, own.forward);
-      std::int64_t const forward = runs == forward_runs::once ? own.forward : own.again;
-      std::int64_t const most = back ? std::max(forward, own.saved + own.backward) : forward;
-      running = running < 0 || most < running ? most : running;
-      all.synchronize = std::max(
-          {all.synchronize, own.synchronize, own.gradients + here.synchronize});
-    }
-    all.lasting += low.lasting;
-    all.forward = std::max(low.forward, low.held + here.forward);
-    std::int64_t const from_backward = std::max(running, low.saved + here.backward);
-    if (runs == forward_runs::twice) all.backward = from_backward;
-    else all.forward = std::max(all.forward, from_backward);
-    return all;
-  }
-
-  /// What the step holds at least after element i, without what later elements keep for all of it.
-  constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
-    auto const& later = after_.data()[i];
-    return std::max(
-        {memory.peak, memory.forward + later.forward, memory.backward + later.backward});
-  }
-
   /// Adds a candidate: the label of choice `k` of element `i`, coming from `before` over a boundary.
   /// `outer`: the choice of the residual around it; `outside`: of a residual's end, what was held in front
   /// of its begin.
@@ -152,8 +108,8 @@ class label_search {
       if (time + price_ * double(counted - limit_) + rest >= known_) return;
     }
     auto const memory = memory_.next(before.memory, i, before.choice, k, outer, outside);
-    std::int64_t const least = least_of(memory, i);
-    if (least + after_.data()[i].lasting > limit_) return;
+    std::int64_t const least = after_.least_of(memory, i);
+    if (least + after_.lasting(i) > limit_) return;
     candidates_.push_back({time, counted, least, memory, parent, i, k});
   }
 
@@ -168,7 +124,7 @@ class label_search {
              : a.least != b.least ? a.least < b.least
                                   : a.parent < b.parent;
     });
-    std::int64_t const later = after_.data()[i].synchronize;
+    std::int64_t const later = after_.synchronize(i);
     for (label const& l : candidates_) {
       bool dominated = false;
       int const n = static_cast<int>(list.size());
@@ -273,7 +229,7 @@ class label_search {
   int width_;
   std::int64_t effort_;  ///< labels that may still be made
   bool complete_ = true;
-  scratch<still_to_come> after_;  ///< per element
+  still_to_come<N> after_;
   std::vector<label> labels_, candidates_;
 };
 

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Bounds of what the elements behind each element of a chain need, whatever they choose, on top of a
+// memory_so_far (step/memory_fold.hpp). Labels that cannot fit, or cannot be better than others, go by them.
+
+#include <algorithm>
+
+#include <ashlar/search/chain_model.hpp>
+
+namespace ashlar::search {
+
+template <int N>
+class still_to_come {
+ public:
+  /// The model has to outlive this, and keep its choices.
+  constexpr explicit still_to_come(chain_model<N> const& model)
+      : model_(model), behind_(static_cast<std::size_t>(model.size())) {
+    for (int i = model.size() - 1; i > 0; --i)
+      behind_.data()[i - 1] = in_front(i, behind_.data()[i]);
+  }
+
+  /// What the elements behind element i add for the whole step, at least.
+  constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
+
+  /// What one of them needs at most while it synchronizes its gradients, with those of others among them.
+  constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
+
+  /// What the step holds at least after element i, without what later elements keep for all of it.
+  constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
+    auto const& later = behind_.data()[i];
+    return std::max(
+        {memory.peak, memory.forward + later.forward, memory.backward + later.backward});
+  }
+
+ private:
+  struct needed {
+    std::int64_t lasting = 0;      ///< for the whole step, at least
+    std::int64_t forward = 0;      ///< at some moment above memory_so_far::forward, at least
+    std::int64_t backward = 0;     ///< above memory_so_far::backward, until an open segment ends
+    std::int64_t synchronize = 0;  ///< above memory_so_far::synchronize, at most
+  };
+
+  /// What is needed behind the element in front of i, if `here` is needed behind i.
+  constexpr needed in_front(int i, needed const& here) const {
+    element_bytes low = model_.memory(i, 0);
+    std::int64_t running = -1;  // while it runs: it may trade one moment for another
+    needed all{here.lasting, 0, 0, 0};
+    forward_runs const runs = model_.net().runs(i, model_.recomputed());
+    bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();
+    for (int j = 0; j < model_.choices(i).size(); ++j) {
+      auto const& own = model_.memory(i, j);
+      low.lasting = std::min(low.lasting, own.lasting);
+      low.held = std::min(low.held, own.held);
+      low.saved = std::min(low.saved, own.saved);
+      low.forward = std::min(low.forward, own.forward);
+      std::int64_t const forward = runs == forward_runs::once ? own.forward : own.again;
+      std::int64_t const most = back ? std::max(forward, own.saved + own.backward) : forward;
+      running = running < 0 || most < running ? most : running;
+      all.synchronize = std::max(
+          {all.synchronize, own.synchronize, own.gradients + here.synchronize});
+    }
+    all.lasting += low.lasting;
+    all.forward = std::max(low.forward, low.held + here.forward);
+    std::int64_t const from_backward = std::max(running, low.saved + here.backward);
+    if (runs == forward_runs::twice) all.backward = from_backward;
+    else all.forward = std::max(all.forward, from_backward);
+    return all;
+  }
+
+  chain_model<N> const& model_;
+  scratch<needed> behind_;  ///< per element
+};
+
+}  // namespace ashlar::search
