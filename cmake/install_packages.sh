@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced. `ashlar_install_packages program|tests|mpich|smpi|peers` makes sure that what the programs
-# (or also the tests, or nothing but MPICH, the simulated clusters, or the comparisons of bench/run.sh)
-# need is there: does nothing when it is, installs what is missing on Debian and Ubuntu as root or
-# with password-less sudo, else prints the package line and returns 1.
+# Sourced. `ashlar_install_packages KIND` makes sure that the packages of that kind are there: it does
+# nothing when they are, installs what is missing on Debian and Ubuntu as root or with password-less
+# sudo, else prints the package line and returns 1. The kinds: `program` is what the programs need,
+# `tests` that and what the tests need; `format` is the formatter that tests/scripts/house.sh checks with,
+# `mpich` MPICH, `smpi` the simulated clusters, `peers` the comparisons of bench/run.sh.
 
 # Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, a header (<…>), a
 # package of pkg-config (in parentheses), or a library that links (in braces, the first of several).
@@ -26,7 +27,7 @@ tests|<doctest/doctest.h>|doctest-dev|doctest-devel|doctest
 tests|<rapidcheck.h>|librapidcheck-dev|rapidcheck-devel|rapidcheck
 tests|<benchmark/benchmark.h>|libbenchmark-dev|google-benchmark-devel|google-benchmark
 tests|clang++|clang|clang|llvm
-tests|clang-format|clang-format|clang-tools-extra|clang-format
+format|clang-format-16|clang-format-16|clang-tools-extra|clang-format@16
 mpich|mpicxx.mpich|libmpich-dev|mpich-devel|mpich
 mpich|mpiexec.mpich|mpich|mpich|mpich
 smpi|smpirun|simgrid|simgrid|simgrid
@@ -71,7 +72,7 @@ ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }
 
-# ashlar_column <program|tests|mpich|smpi|peers> <column>: the packages of one system, each once.
+# ashlar_column <kind> <column>: the packages of one system, each once.
 ashlar_column() {
   printf '%s' "$ashlar_package_table" |
     awk -F'|' -v kind="$1" -v column="$2" \

@@ -58,6 +58,7 @@ if [ "$install" = yes ]; then
   # shellcheck source=cmake/install_packages.sh
   . cmake/install_packages.sh
   ashlar_install_packages tests
+  ashlar_install_packages format || printf 'No clang-format 16: the format is not checked.\n'
   if [ "$mpi" = mpich ]; then ashlar_install_packages mpich; fi
   # Only for the tests on simulated clusters, which are skipped without it.
   case "$preset" in

@@ -36,8 +36,8 @@ done < <(sources \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \))
 
 # Another version formats differently, so only the reference version may judge.
 formatter=
-for candidate in clang-format-14 clang-format; do
-  if "$candidate" --version 2>/dev/null | grep -q 'version 14\.'; then
+for candidate in clang-format-16 clang-format; do
+  if "$candidate" --version 2>/dev/null | grep -q 'version 16\.'; then
     formatter=$candidate
     break
   fi
@@ -52,7 +52,7 @@ if [ -n "$formatter" ]; then
     done
   fi
 elif [ "$status" -eq 0 ]; then
-  echo "clang-format 14 not found: formatting not checked"
+  echo "clang-format 16 not found: formatting not checked"
   exit 77
 fi
 exit "$status"

@@ -37,9 +37,9 @@ static_assert(spelled<placement::all_broadcast(6), sbp<B, B, B, B, B, B>>);
 
 // One canonical spelling; depths appear on the dims whose order needs them, and on no others.
 template <class Tags, class Canonical>
-inline constexpr bool is_canonical_spelling =
-    std::is_same_v<canonical<Tags>, Canonical>&& std::is_same_v<canonical<Canonical>, Canonical>&&
-        value_of<Tags> == value_of<Canonical>;
+inline constexpr bool is_canonical_spelling = std::is_same_v<canonical<Tags>, Canonical> &&
+                                              std::is_same_v<canonical<Canonical>, Canonical> &&
+                                              value_of<Tags> == value_of<Canonical>;
 static_assert(is_canonical_spelling<sbp<S<0, 0>, B>, sbp<S<0>, B>>);
 static_assert(is_canonical_spelling<sbp<S<0, 0>, S<0, 1>>, sbp<S<0>, S<0>>>);
 static_assert(is_canonical_spelling<sbp<S<0, 1>, S<0, 0>>, sbp<S<0, 1>, S<0, 0>>>);

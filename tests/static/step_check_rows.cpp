@@ -22,9 +22,7 @@ constexpr bool passes(search::layer_spec const& s) {
   return true;
 }
 template <auto Y, auto Use>
-concept may_be = requires {
-  typename std::bool_constant<passes(spec(Y, Use))>;
-};
+concept may_be = requires { typename std::bool_constant<passes(spec(Y, Use))>; };
 
 static_assert(passes(spec(split(1, 0), split(0, 0))));
 static_assert(may_be<split(1, 0), split(0, 0)>);

@@ -179,7 +179,7 @@ class arena {
   void* from_heap(std::size_t size) {
     std::size_t const wanted = heap_bytes_ + size;
     if (wanted > heap_most_) free_heap_blocks();
-    void* const block = ::operator new (size, std::align_val_t{alignment});
+    void* const block = ::operator new(size, std::align_val_t{alignment});
     // With those just freed: two sizes in turns shall not drive each other out for ever.
     heap_most_ = std::max(heap_most_, wanted);
     heap_bytes_ += size;
@@ -191,7 +191,7 @@ class arena {
       std::erase_if(blocks, [&, bytes = size](void* block) {
         if (in_region(block)) return false;
         ASHLAR_UNPOISON(block, bytes);
-        ::operator delete (block, std::align_val_t{alignment});
+        ::operator delete(block, std::align_val_t{alignment});
         heap_bytes_ -= bytes;
         return true;
       });

@@ -33,7 +33,7 @@ class guarded_blocks {
 
   void* allocate(std::size_t bytes) {
     auto* const begin = static_cast<std::byte*>(
-        ::operator new (bytes + 2 * margin_, std::align_val_t{alignment}));
+        ::operator new(bytes + 2 * margin_, std::align_val_t{alignment}));
     std::memset(begin, 0xff, bytes + 2 * margin_);
     blocks_.emplace(begin + margin_, bytes);
     return begin + margin_;
@@ -61,7 +61,7 @@ class guarded_blocks {
     return std::all_of(margin, margin + margin_, [](std::byte b) { return b == std::byte(0xff); });
   }
   void free(std::byte* block) const {
-    ::operator delete (block - margin_, std::align_val_t{alignment});
+    ::operator delete(block - margin_, std::align_val_t{alignment});
   }
 
   std::size_t margin_;

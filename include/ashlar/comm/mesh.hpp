@@ -174,10 +174,12 @@ class basic_mesh {
   /// What `work` gives the device, written down instead of done, to be done again and again: an object with
   /// replay(). All ranks capture the same, and replay it in the same order. On devices only.
   template <class Work>
-  requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
-    back.capture(mesh, work);
+    requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
+      back.capture(mesh, work);
+    }
+  auto capture(Work const& work) const {
+    return state_->back.capture(state_, work);
   }
-  auto capture(Work const& work) const { return state_->back.capture(state_, work); }
 
   double communication_seconds() const { return state_->seconds; }
   /// The plan of a redistribution, from the cache.

@@ -133,13 +133,11 @@ constexpr auto choice_of() {
     return std::tuple<typed_parameter<tag_of<Plan[Index].parameters[int(K)].use>,
                                       tag_of<Plan[Index].parameters[int(K)].grad>,
                                       tag_of<Plan[Index].parameters[int(K)].store>>...>{};
-  }
-  (std::make_index_sequence<std::size_t(c.parameters.size())>{});
+  }(std::make_index_sequence<std::size_t(c.parameters.size())>{});
   auto const statistics = []<std::size_t... K>(std::index_sequence<K...>) {
     return std::tuple<typed_statistic<tag_of<Plan[Index].statistics[int(K)].from>,
                                       tag_of<Plan[Index].statistics[int(K)].to>>...>{};
-  }
-  (std::make_index_sequence<std::size_t(c.statistics.size())>{});
+  }(std::make_index_sequence<std::size_t(c.statistics.size())>{});
   return compile_time_choice<tag_of<Plan[Index].x>, tag_of<Plan[Index].y>, tag_of<Plan[Index].dy>,
                              tag_of<Plan[Index].dx>, std::remove_const_t<decltype(parameters)>,
                              std::remove_const_t<decltype(statistics)>, Processor>{};

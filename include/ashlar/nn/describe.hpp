@@ -98,7 +98,7 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
 /// The same for the extents and micro-batches of a batch. Requires that it is of the kind that the net
 /// takes.
 template <class T = float, class Layer, class Batch>
-requires requires(Batch const& b) { b.extents(); }
+  requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
   static_assert(
       takes_tokens<Layer>() == Batch::holds_tokens && input_rank<Layer>() == batch_rank<Batch>(),

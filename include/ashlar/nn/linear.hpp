@@ -28,8 +28,8 @@ class linear {
   template <int XRank>
   static constexpr int y_rank = XRank - In + Out;
 
-  constexpr linear(std::int64_t in, std::int64_t out,
-                   bool bias = true) requires(In == 1 && Out == 1)
+  constexpr linear(std::int64_t in, std::int64_t out, bool bias = true)
+    requires(In == 1 && Out == 1)
       : in_{in}, out_{out}, bias_(bias) {}
   constexpr linear(std::int64_t const (&in)[In], std::int64_t const (&out)[Out], bool bias = true)
       : bias_(bias) {

@@ -26,9 +26,7 @@ namespace ashlar::nn {
 
 /// A layer that is a loss.
 template <class Layer>
-concept loss_layer = requires {
-  requires Layer::is_loss;
-};
+concept loss_layer = requires { requires Layer::is_loss; };
 
 /// The loss at the end of a net, or void: a chain says that of its last part.
 template <class Layer>
@@ -36,7 +34,7 @@ struct loss_of {
   using type = void;
 };
 template <class Layer>
-requires requires { typename Layer::loss; }
+  requires requires { typename Layer::loss; }
 struct loss_of<Layer> {
   using type = typename Layer::loss;
 };

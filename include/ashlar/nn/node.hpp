@@ -67,12 +67,11 @@ class layer_node final : public element_node<typename At::processor_type> {
       "(nn/layer.hpp).");
 
   static constexpr bool has_forward() {
-    if constexpr (parts > 1) return requires(Layer const& layer, forward_type const& c) {
+    if constexpr (parts > 1)
+      return requires(Layer const& layer, forward_type const& c) {
         layer.template forward<parts - 1>(c);
       };
-    else return requires(Layer const& layer, forward_type const& c) {
-        layer.forward(c);
-      };
+    else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
   }
   /// The last part of the forward pass, which makes y.
   static auto last_part(Layer const& layer, forward_type const& c) {
@@ -179,9 +178,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     static_assert(
         requires(Layer const& layer) {
           { layer.initial(k) } -> std::convertible_to<initial_values>;
-        },
-        "nn: a layer with parameters says what they are before training: nn::initial_values "
-        "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
+        }, "nn: a layer with parameters says what they are before training: nn::initial_values "
+           "initial(int k) const, such as nn::all_equal(1) (nn/layer.hpp).");
     if (k >= spec_.parameters.size()) return;
     auto const initial = layer_.initial(k);
     std::uint64_t const stream = initial.is_random() ? streams.next++ : 0;
@@ -196,8 +194,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   void at_parameter(int k, F f) const {
     [&]<std::size_t... K>(std::index_sequence<K...>) {
       ((static_cast<int>(K) == k ? f(*std::get<K>(parameters_)) : void()), ...);
-    }
-    (std::make_index_sequence<std::size_t(types::parameters)>{});
+    }(std::make_index_sequence<std::size_t(types::parameters)>{});
   }
 
   void forward(step::action const& a, execution<processor>& on) {
@@ -225,8 +222,7 @@ class layer_node final : public element_node<typename At::processor_type> {
             ? on.set(a.makes[0], layer_.template forward<static_cast<int>(Part)>(call))
             : void()),
        ...);
-    }
-    (std::make_index_sequence<std::size_t(parts - 1)>{});
+    }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
   /// The targets where the rows of the input are.

@@ -117,10 +117,9 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
 
 /// A plan with a capacity known to the compiler, used as a run-time value.
 template <class T, class Layer, class Processor, int Capacity>
-requires(Capacity != search::dynamic_size) auto place(Layer const& net,
-                                                      basic_mesh<Processor> const& m,
-                                                      search::basic_plan<Capacity> const& fixed,
-                                                      std::uint64_t seed = 0) {
+  requires(Capacity != search::dynamic_size)
+auto place(Layer const& net, basic_mesh<Processor> const& m,
+           search::basic_plan<Capacity> const& fixed, std::uint64_t seed = 0) {
   return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 

@@ -96,8 +96,7 @@ template <int N, class Layer>
 constexpr auto repeat(Layer const& layer) {
   return []<std::size_t... I>(segment<Layer> const& l, std::index_sequence<I...>) {
     return chain((static_cast<void>(I), l)...);
-  }
-  (segment(layer), std::make_index_sequence<static_cast<std::size_t>(N)>{});
+  }(segment(layer), std::make_index_sequence<static_cast<std::size_t>(N)>{});
 }
 
 }  // namespace ashlar::nn

@@ -34,8 +34,8 @@ struct vgg_options {
 
 /// N convolutions of 3 x 3 with their relus, 2 or 3 of them, then the maximum of 2 x 2.
 template <int N>
-requires(N == 2 || N == 3) constexpr auto vgg_stage(std::int64_t in, std::int64_t out,
-                                                    bool halo = false) {
+  requires(N == 2 || N == 3)
+constexpr auto vgg_stage(std::int64_t in, std::int64_t out, bool halo = false) {
   auto const convolve = [out, halo](std::int64_t from) {
     return convolution(from, out, 3, {.padding = 1, .halo = halo});
   };

@@ -82,7 +82,7 @@ class enumeration {
 
 /// A plan that costs as much as that of `optimal`, found by enumeration. Arguments and errors as there.
 template <int N, class Filter = any_choice>
-requires std::is_invocable_v<Filter, int, layer_choice const&>
+  requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
   chain_model<N> model(net, t, m, filter, pruning::keep_all);

@@ -43,11 +43,13 @@ concept move_prices = requires(T& prices, int table, shape const& extents, place
 /// what the states differ.
 template <class T>
 concept tabulated_move_prices = move_prices<T> &&
-    requires(T& prices, int table, int state, placement const& p) {
-  { prices.state(table, p) } -> std::same_as<int>;
-  { prices.weight_from(table, state) } -> std::same_as<double const*>;
-  T::orders;
-};
+                                requires(T& prices, int table, int state, placement const& p) {
+                                  { prices.state(table, p) } -> std::same_as<int>;
+                                  {
+                                    prices.weight_from(table, state)
+                                  } -> std::same_as<double const*>;
+                                  T::orders;
+                                };
 
 /// The price of the redistribution that plan_redistribution finds.
 constexpr move_price planned_price(shape const& extents, int element_size, placement const& from,

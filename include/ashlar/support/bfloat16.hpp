@@ -64,7 +64,7 @@ class bfloat16 {
   constexpr std::uint16_t bits() const { return bits_; }
 
   template <class A>
-  requires std::is_arithmetic_v<A>
+    requires std::is_arithmetic_v<A>
   constexpr explicit operator A() const {
     return static_cast<A>(std::bit_cast<float>(static_cast<std::uint32_t>(bits_) << 16));
   }

@@ -68,7 +68,8 @@ shape check_concat(std::span<X const> parts, int dim) {
 /// The tensors of a list, joined along dim Dim. Communicates nothing. Throws ashlar::error if they
 /// lie differently, if other extents than Dim's differ, or if elements would have to move.
 template <int Dim, distributed X>
-requires detail::has_dim<Dim, X> X concat(std::span<X const> parts) {
+  requires detail::has_dim<Dim, X>
+X concat(std::span<X const> parts) {
   shape const extents = detail::check_concat(parts, Dim);
   X y(parts[0].mesh(), extents, parts[0].placement());
   std::int64_t begin = 0;
@@ -82,14 +83,15 @@ requires detail::has_dim<Dim, X> X concat(std::span<X const> parts) {
   return y;
 }
 template <int Dim, distributed X>
-requires detail::has_dim<Dim, X> X concat(std::vector<X> const& parts) {
+  requires detail::has_dim<Dim, X>
+X concat(std::vector<X> const& parts) {
   return concat<Dim>(std::span<X const>(parts));
 }
 
 /// Tensors of one type, joined along dim Dim. Communicates nothing; errors as above.
 template <int Dim, distributed X, class... Rest>
-requires(detail::has_dim<Dim, X> && (std::same_as<X, Rest> && ...)) X
-    concat(X const& first, Rest const&... rest) {
+  requires(detail::has_dim<Dim, X> && (std::same_as<X, Rest> && ...))
+X concat(X const& first, Rest const&... rest) {
   std::array<X, 1 + sizeof...(Rest)> const parts{first, rest...};
   return concat<Dim>(std::span<X const>(parts));
 }

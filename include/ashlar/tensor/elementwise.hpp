@@ -70,9 +70,9 @@ struct softmax_rule {
 };
 
 template <class X, class Y>
-concept alike = distributed<X> && distributed<Y> &&
-                X::rank == Y::rank&& std::same_as<typename X::value_type, typename Y::value_type>&&
-                               std::same_as<typename X::processor_type, typename Y::processor_type>;
+concept alike = distributed<X> && distributed<Y> && X::rank == Y::rank &&
+                std::same_as<typename X::value_type, typename Y::value_type> &&
+                std::same_as<typename X::processor_type, typename Y::processor_type>;
 
 template <distributed X, distributed Y>
 void same_extents(char const* name, X const& x, Y const& y) {
@@ -104,8 +104,10 @@ auto apply(X const& x, Y const& y, F const& f) {
 
 /// f(x), element by element. Communicates nothing.
 template <distributed X, class F>
-requires locally_applicable<detail::map_rule<X::rank>, X>
-auto map(X const& x, F f) { return detail::apply<detail::map_rule<X::rank>>(x, f); }
+  requires locally_applicable<detail::map_rule<X::rank>, X>
+auto map(X const& x, F f) {
+  return detail::apply<detail::map_rule<X::rank>>(x, f);
+}
 template <distributed X, class F>
 ill_formed map(X const&, F) {
   static_assert(detail::always_false<X>, ASHLAR_SAYS_MAP_PARTIAL);
@@ -126,7 +128,7 @@ auto relu(X const& x) {
 
 /// a · x. Communicates nothing.
 template <distributed X>
-requires locally_applicable<detail::scale_rule<X::rank>, X>
+  requires locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(accumulation_t<typename X::value_type> a, X const& x) {
   using A = accumulation_t<typename X::value_type>;
   return detail::apply<detail::scale_rule<X::rank>>(x, device::scaled<A>{a});
@@ -140,7 +142,7 @@ ill_formed operator*(accumulation_t<typename X::value_type>, X const&) {
 
 /// x + y. Communicates nothing.
 template <distributed X, distributed Y>
-requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
 auto operator+(X const& x, Y const& y) {
   return detail::apply<detail::add_rule<X::rank>>(x, y, device::sum_of{});
 }
@@ -153,7 +155,7 @@ ill_formed operator+(X const&, Y const&) {
 
 /// x - y. Communicates nothing.
 template <distributed X, distributed Y>
-requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
 auto operator-(X const& x, Y const& y) {
   return detail::apply<detail::add_rule<X::rank>>(x, y, device::difference_of{});
 }
@@ -166,7 +168,7 @@ ill_formed operator-(X const&, Y const&) {
 
 /// x · y, element by element. Communicates nothing.
 template <distributed X, distributed Y>
-requires detail::alike<X, Y> && locally_applicable<detail::multiply_rule<X::rank>, X, Y>
+  requires detail::alike<X, Y> && locally_applicable<detail::multiply_rule<X::rank>, X, Y>
 auto operator*(X const& x, Y const& y) {
   return detail::apply<detail::multiply_rule<X::rank>>(x, y, device::product_of{});
 }
@@ -200,7 +202,7 @@ void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t col
 
 /// Softmax over the last dimension. Communicates nothing.
 template <distributed X>
-requires locally_applicable<detail::softmax_rule<X::rank>, X>
+  requires locally_applicable<detail::softmax_rule<X::rank>, X>
 auto softmax(X const& x) {
   auto const p = detail::result_of<detail::softmax_rule<X::rank>>(x);
   auto y = empty<typename X::value_type, X::rank>(x.mesh(), x.extents(), p);

@@ -90,7 +90,7 @@ auto result_of(Operands const&... operands) {
 
 /// The operator of `Rule` is local on these operands (decided now for typed ones).
 template <class Rule, class... Operands>
-concept locally_applicable =
-    (distributed<Operands> && ...) && detail::holds_statically<Rule, Operands...>();
+concept locally_applicable = (distributed<Operands> && ...) &&
+                             detail::holds_statically<Rule, Operands...>();
 
 }  // namespace ashlar

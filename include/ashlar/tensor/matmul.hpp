@@ -58,20 +58,21 @@ auto rewrap(Tensor const& x) {
 /// Both operands are matrices (or batches) whose product needs no communication.
 template <class A, class B>
 concept multipliable = detail::matmul_operands<A, B> &&
-    locally_applicable<detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
-                       detail::matmul_tensor<B>>;
+                       locally_applicable<detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
+                                          detail::matmul_tensor<B>>;
 
 /// x · w where no data has to move. Communicates nothing.
 /// Throws ashlar::error if extents do not fit, or for run-time placements that match no signature.
 template <class A, class B>
-requires multipliable<A, B>
+  requires multipliable<A, B>
 auto matmul(A const& a, B const& b) {
   auto const p = detail::result_of<detail::matmul_rule_of<A, B>>(detail::matmul_operand<A>::get(a),
                                                                  detail::matmul_operand<B>::get(b));
   return detail::local_matmul(a, b, p);
 }
 template <class A, class B>
-requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
+  requires detail::matmul_operands<A, B>
+ill_formed matmul(A const&, B const&) {
   constexpr auto fault = detail::matmul_rule_of<A, B>::fault_of(
       detail::static_value<detail::matmul_tensor<A>>,
       detail::static_value<detail::matmul_tensor<B>>);
@@ -83,8 +84,9 @@ requires detail::matmul_operands<A, B> ill_formed matmul(A const&, B const&) {
 }
 
 template <class A, class B>
-requires(detail::is_matmul_operand<A>&& detail::is_matmul_operand<B> &&
-         !detail::matmul_operands<A, B>) ill_formed matmul(A const&, B const&) {
+  requires(detail::is_matmul_operand<A> && detail::is_matmul_operand<B> &&
+           !detail::matmul_operands<A, B>)
+ill_formed matmul(A const&, B const&) {
   static_assert(detail::always_false<A>, ASHLAR_SAYS_MATMUL_OPERANDS);
   return {};
 }
@@ -114,15 +116,14 @@ std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const&
 /// Communicates nothing. Throws ashlar::error if extents or the placement do not fit, or if no plan
 /// does what is wanted.
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
-                                                                 Result const& p,
-                                                                 matmul_options const& wanted) {
+  requires detail::matmul_operands<A, B>
+matmul_report plan_matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
   auto const& m = detail::matmul_operand<A>::get(a).mesh();
   return {detail::product_plan(a, b, p, wanted)->plan, m.topology(), m.machine()};
 }
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B> matmul_report plan_matmul(A const& a, B const& b,
-                                                                 Result const& p) {
+  requires detail::matmul_operands<A, B>
+matmul_report plan_matmul(A const& a, B const& b, Result const& p) {
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
@@ -138,7 +139,7 @@ matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t 
 /// x · w, placed as asked, by the cheapest plan that does what is `wanted` (without it: fits the
 /// memory of the mesh's machine). Communicates: what plan_matmul says.
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B>
+  requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
   auto const product = detail::product_plan(a, b, p, wanted);
   auto const& plan = *product;
@@ -159,12 +160,14 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
   else return result;
 }
 template <class A, class B, placement_argument Result>
-requires detail::matmul_operands<A, B>
+  requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p) {
   return matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 template <static_placement Result, class A, class B>
-requires detail::matmul_operands<A, B>
-auto matmul(A const& a, B const& b) { return matmul(a, b, Result{}); }
+  requires detail::matmul_operands<A, B>
+auto matmul(A const& a, B const& b) {
+  return matmul(a, b, Result{});
+}
 
 }  // namespace ashlar

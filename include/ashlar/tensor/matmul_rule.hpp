@@ -85,13 +85,13 @@ using matmul_rule_of = matmul_rule<matmul_tensor<A>::rank, matmul_operand<A>::is
                                    matmul_operand<B>::is_transposed>;
 
 template <class A, class B>
-concept matmul_operands = is_matmul_operand<A> && is_matmul_operand<B> &&
-                              matmul_tensor<A>::rank == matmul_tensor<B>::rank &&
-                          (matmul_tensor<A>::rank == 2 || matmul_tensor<A>::rank == 3) &&
-                          std::same_as<typename matmul_tensor<A>::value_type,
-                                       typename matmul_tensor<B>::value_type>&& std::
-                              same_as<typename matmul_tensor<A>::processor_type,
-                                      typename matmul_tensor<B>::processor_type>;
+concept matmul_operands =
+    is_matmul_operand<A> && is_matmul_operand<B> &&
+    matmul_tensor<A>::rank == matmul_tensor<B>::rank &&
+    (matmul_tensor<A>::rank == 2 || matmul_tensor<A>::rank == 3) &&
+    std::same_as<typename matmul_tensor<A>::value_type, typename matmul_tensor<B>::value_type> &&
+    std::same_as<typename matmul_tensor<A>::processor_type,
+                 typename matmul_tensor<B>::processor_type>;
 
 /// Refuses operands whose contracted or batch extents differ.
 template <class A, class B>

@@ -31,7 +31,7 @@ auto merge_axes_result() {
 /// x with Count dims from First on as one. Communicates nothing; shares the shard of x.
 /// Throws ashlar::error if elements would have to move.
 template <int First, int Count = 2, distributed X>
-requires detail::has_dims<First, Count, X>
+  requires detail::has_dims<First, Count, X>
 auto merge_axes(X const& x) {
   shape extents;
   std::int64_t product = 1;

@@ -59,7 +59,8 @@ extern template any_tensor<device::host::processor> run_plan(any_tensor<device::
 #endif
 
 template <distributed Tensor>
-requires(!Tensor::is_static) Tensor run_plan(Tensor const& x, prepared_plan const& p) {
+  requires(!Tensor::is_static)
+Tensor run_plan(Tensor const& x, prepared_plan const& p) {
   return run_plan(any_tensor(x), p).template as<Tensor>();
 }
 

@@ -63,9 +63,11 @@ auto converted(X const& x) {
 
 /// Sum over dim Dim. Communicates nothing: P where Dim was split.
 template <int Dim, distributed X>
-requires detail::has_dim<Dim, X> &&
-    locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
-auto sum(X const& x) { return detail::reduced<Dim, reduction::sum>(x); }
+  requires detail::has_dim<Dim, X> &&
+           locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
+auto sum(X const& x) {
+  return detail::reduced<Dim, reduction::sum>(x);
+}
 template <int Dim, distributed X>
 ill_formed sum(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -75,9 +77,11 @@ ill_formed sum(X const&) {
 
 /// Maximum over dim Dim. Communicates nothing: P(max) where Dim was split.
 template <int Dim, distributed X>
-requires detail::has_dim<Dim, X> &&
-    locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
-auto max(X const& x) { return detail::reduced<Dim, reduction::max>(x); }
+  requires detail::has_dim<Dim, X> &&
+           locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
+auto max(X const& x) {
+  return detail::reduced<Dim, reduction::max>(x);
+}
 template <int Dim, distributed X>
 ill_formed max(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -87,9 +91,11 @@ ill_formed max(X const&) {
 
 /// Minimum over dim Dim. Communicates nothing: P(min) where Dim was split.
 template <int Dim, distributed X>
-requires detail::has_dim<Dim, X> &&
-    locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
-auto min(X const& x) { return detail::reduced<Dim, reduction::min>(x); }
+  requires detail::has_dim<Dim, X> &&
+           locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
+auto min(X const& x) {
+  return detail::reduced<Dim, reduction::min>(x);
+}
 template <int Dim, distributed X>
 ill_formed min(X const&) {
   static_assert(detail::has_dim<Dim, X>, ASHLAR_SAYS_DIMENSION);
@@ -109,7 +115,8 @@ auto sum(X const& x) {
 
 /// The transposed matrix. Communicates nothing.
 template <distributed X>
-requires(X::rank == 2) auto transpose(X const& x) {
+  requires(X::rank == 2)
+auto transpose(X const& x) {
   auto const p = detail::result_of<detail::transpose_rule>(x);
   using T = typename X::value_type;
   auto y = empty<T, 2>(x.mesh(), shape{x.extents()[1], x.extents()[0]}, p);

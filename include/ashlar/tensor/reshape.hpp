@@ -98,7 +98,8 @@ constexpr bool reshape_keeps_partials() {
 /// x with other extents, placed as that leaves it. Communicates nothing; shares the shard of x.
 /// Throws ashlar::error if the numbers of elements differ or elements would have to move.
 template <distributed X, int Rank>
-requires(Rank <= max_rank) auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
+  requires(Rank <= max_rank)
+auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
   return detail::reshaped<dynamic, Rank>("reshape", x, detail::shape_of(extents));
 }
 template <distributed X, int Rank>
@@ -111,10 +112,9 @@ ill_formed reshape(X const&, std::int64_t const (&)[Rank]) {
 /// Requires: Result has one placement per mesh axis, of dims there are, and the partial axes of x.
 /// Throws ashlar::error if the numbers of elements differ or elements would have to move.
 template <static_placement Result, distributed X, int Rank>
-requires(
-    Rank <= max_rank && detail::fits<Result, Rank>() && detail::reshape_keeps_axes<Result, X>() &&
-    detail::reshape_keeps_partials<Result, X>()) auto reshape(X const& x,
-                                                              std::int64_t const (&extents)[Rank]) {
+  requires(Rank <= max_rank && detail::fits<Result, Rank>() &&
+           detail::reshape_keeps_axes<Result, X>() && detail::reshape_keeps_partials<Result, X>())
+auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
   return detail::reshaped<canonical<Result>, Rank>("reshape", x, detail::shape_of(extents));
 }
 template <static_placement Result, distributed X, int Rank>

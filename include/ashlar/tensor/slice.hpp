@@ -45,7 +45,8 @@ void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
 /// The indices [begin, begin + size) of dim Dim. Communicates nothing. Shares the shard of x if Dim
 /// is 0. Throws ashlar::error if the range is not within the dim or elements would have to move.
 template <int Dim, distributed X>
-requires detail::has_dim<Dim, X> X slice(X const& x, std::int64_t begin, std::int64_t size) {
+  requires detail::has_dim<Dim, X>
+X slice(X const& x, std::int64_t begin, std::int64_t size) {
   detail::check_slice(x, Dim, begin, size);
   shape extents = x.extents();
   extents[Dim] = size;

@@ -29,8 +29,8 @@ auto split_axis_result() {
 /// x with dim Dim as `parts`, whose product is its extent. Communicates nothing; shares the shard.
 /// Throws ashlar::error if the product differs or elements would have to move.
 template <int Dim, distributed X, int Parts>
-requires(detail::has_dim<Dim, X>&& X::rank - 1 + Parts <=
-         max_rank) auto split_axis(X const& x, std::int64_t const (&parts)[Parts]) {
+  requires(detail::has_dim<Dim, X> && X::rank - 1 + Parts <= max_rank)
+auto split_axis(X const& x, std::int64_t const (&parts)[Parts]) {
   shape extents;
   std::int64_t product = 1;
   for (int d = 0; d < Dim; ++d) extents.extent.push_back(x.extents()[d]);

@@ -46,9 +46,7 @@ struct placement_traits<placement> {
 
 /// An sbp<…> or a placement: what functions take to say where a tensor shall lie.
 template <class Type>
-concept placement_argument = requires {
-  typename placement_traits<Type>::type;
-};
+concept placement_argument = requires { typename placement_traits<Type>::type; };
 
 /// A placement, or that of a tag type, as a value.
 template <placement_argument Placement>

@@ -44,7 +44,7 @@ template <class T, class F>
 
 /// y[i] = f(x[i]) for 0 <= i < n.
 template <class T, class F>
-requires std::is_invocable_r_v<T, F, T>
+  requires std::is_invocable_r_v<T, F, T>
 [[gnu::flatten]] void map(T const* x, std::int64_t n, T* y, F f) {
   if (x == y) {
     for (std::int64_t i = 0; i < n; ++i) y[i] = f(y[i]);
@@ -55,7 +55,7 @@ requires std::is_invocable_r_v<T, F, T>
 
 /// y[i] = f(a[i], b[i]) for 0 <= i < n.
 template <class T, class F>
-requires std::is_invocable_r_v<T, F, T, T>
+  requires std::is_invocable_r_v<T, F, T, T>
 [[gnu::flatten]] void map(T const* a, T const* b, std::int64_t n, T* y, F f) {
   if (a == b) {
     map(a, n, y, [&f](T value) { return f(value, value); });

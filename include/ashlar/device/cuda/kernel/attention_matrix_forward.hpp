@@ -81,8 +81,8 @@ struct attention_matrix_forward {
       block.template wait_copies<0>();
       block.each_alone([&](int t) { copy_rows<keys, Dim>(block, t, v_rows, key, e, v); });
       block.commit_copies();
-      multiply_rows<Dim, strips, keys>(
-          block, q, k, [&](int t) -> auto& { return threads[t].scores; });
+      multiply_rows<Dim, strips, keys>(block, q, k,
+                                       [&](int t) -> auto& { return threads[t].scores; });
       block.each([&](int t) { find_peaks(t, threads[t], first, key); });
       if (key + keys < end) {
         block.each_alone([&](int t) { copy_rows<keys, Dim>(block, t, k_rows, key + keys, e, k); });
@@ -95,8 +95,8 @@ struct attention_matrix_forward {
       block.each_alone([&](int t) { weigh<Block>(t, threads[t]); });
       block.template wait_copies<1>();
       add_weighted<Dim, strips, keys>(
-          block, [&](int t) -> auto& { return threads[t].weights; },
-          v, [&](int t) -> auto& { return threads[t].sums; });
+          block, [&](int t) -> auto& { return threads[t].weights; }, v,
+          [&](int t) -> auto& { return threads[t].sums; });
     }
     for_each_row([&](int i, int half) {
       block.fold_quads([&](int t) -> float& { return threads[t].total[i][half]; },
@@ -104,8 +104,8 @@ struct attention_matrix_forward {
     });
     block.each([&](int t) { finish(t, threads[t], pair, first); });
     write_rows<Dim, strips>(
-        block, rows_of_out(e, out, pair), first, e,
-        q, [&](int t) -> auto& { return threads[t].sums; },
+        block, rows_of_out(e, out, pair), first, e, q,
+        [&](int t) -> auto& { return threads[t].sums; },
         [&](int t, int i, int half) { return threads[t].total[i][half]; });
   }
 

@@ -68,28 +68,26 @@ struct attention_matrix_keys : attention_matrix_backward<Dim, Dim == 64 ? 2 : 1,
       block.commit_copies();
       bfloat16 const* const q = tile.other(now, 0);
       bfloat16 const* const grad = tile.other(now, 1);
-      multiply_rows<Dim, strips, others>(
-          block, tile.own(0), q, [&](int t) -> auto& { return threads[t].scores; });
-      multiply_rows<Dim, strips, others>(
-          block, tile.own(1), grad, [&](int t) -> auto& { return threads[t].gradients; });
+      multiply_rows<Dim, strips, others>(block, tile.own(0), q,
+                                         [&](int t) -> auto& { return threads[t].scores; });
+      multiply_rows<Dim, strips, others>(block, tile.own(1), grad,
+                                         [&](int t) -> auto& { return threads[t].gradients; });
       block.each_alone([&](int t) { weigh<Block>(t, threads[t], key, first, tile.numbers(now)); });
       add_weighted<Dim, strips, others>(
-          block, [&](int t) -> auto& { return threads[t].p; },
-          grad, [&](int t) -> auto& { return threads[t].dv; });
+          block, [&](int t) -> auto& { return threads[t].p; }, grad,
+          [&](int t) -> auto& { return threads[t].dv; });
       add_weighted<Dim, strips, others>(
-          block, [&](int t) -> auto& { return threads[t].ds; },
-          q, [&](int t) -> auto& { return threads[t].dk; });
+          block, [&](int t) -> auto& { return threads[t].ds; }, q,
+          [&](int t) -> auto& { return threads[t].dk; });
       now = 1 - now;
     }
     block.each([](int) {});
     write_rows<Dim, strips>(
-        block, rows_of_qkv(e, this->dqkv, pair, 1), key, e,
-        tile.own(0), [&](int t) -> auto& { return threads[t].dk; },
-        [&](int, int, int) { return this->scale; });
+        block, rows_of_qkv(e, this->dqkv, pair, 1), key, e, tile.own(0),
+        [&](int t) -> auto& { return threads[t].dk; }, [&](int, int, int) { return this->scale; });
     write_rows<Dim, strips>(
-        block, rows_of_qkv(e, this->dqkv, pair, 2), key, e,
-        tile.own(1), [&](int t) -> auto& { return threads[t].dv; },
-        [](int, int, int) { return 1.0f; });
+        block, rows_of_qkv(e, this->dqkv, pair, 2), key, e, tile.own(1),
+        [&](int t) -> auto& { return threads[t].dv; }, [](int, int, int) { return 1.0f; });
   }
 
  private:

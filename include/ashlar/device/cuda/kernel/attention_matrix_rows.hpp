@@ -69,22 +69,20 @@ struct attention_matrix_rows
       if (key + others < end) block.each_alone([&](int t) { copy_keys(t, key + others, 1 - now); });
       block.commit_copies();
       bfloat16 const* const k = tile.other(now, 0);
-      multiply_rows<Dim, strips, others>(
-          block, tile.own(0), k, [&](int t) -> auto& { return threads[t].scores; });
-      multiply_rows<Dim, strips, others>(
-          block, tile.own(1),
-          tile.other(now, 1), [&](int t) -> auto& { return threads[t].gradients; });
+      multiply_rows<Dim, strips, others>(block, tile.own(0), k,
+                                         [&](int t) -> auto& { return threads[t].scores; });
+      multiply_rows<Dim, strips, others>(block, tile.own(1), tile.other(now, 1),
+                                         [&](int t) -> auto& { return threads[t].gradients; });
       block.each_alone([&](int t) { weigh<Block>(t, threads[t], first, key); });
       add_weighted<Dim, strips, others>(
-          block, [&](int t) -> auto& { return threads[t].ds; },
-          k, [&](int t) -> auto& { return threads[t].dq; });
+          block, [&](int t) -> auto& { return threads[t].ds; }, k,
+          [&](int t) -> auto& { return threads[t].dq; });
       now = 1 - now;
     }
     block.each([](int) {});
     write_rows<Dim, strips>(
-        block, rows_of_qkv(e, this->dqkv, pair, 0), first, e,
-        tile.own(0), [&](int t) -> auto& { return threads[t].dq; },
-        [&](int, int, int) { return this->scale; });
+        block, rows_of_qkv(e, this->dqkv, pair, 0), first, e, tile.own(0),
+        [&](int t) -> auto& { return threads[t].dq; }, [&](int, int, int) { return this->scale; });
   }
 
  private:

@@ -42,9 +42,7 @@ inline constexpr int warp = 32;
 /// Has the two ways of launching. A stream is none: the functions for streams are declared in
 /// device/cuda/*.hpp and defined by the file that nvcc compiles.
 template <class L>
-concept launcher = requires {
-  typename L::is_launcher;
-};
+concept launcher = requires { typename L::is_launcher; };
 
 /// Whole warps for so many units of work of a block, at most 256 threads.
 constexpr int threads_for(std::int64_t units) {

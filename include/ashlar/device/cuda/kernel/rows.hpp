@@ -37,15 +37,11 @@ namespace ashlar::cuda {
 
 /// Whether an op needs something of the whole row first.
 template <class Op>
-concept folds_rows = requires {
-  typename Op::partial;
-};
+concept folds_rows = requires { typename Op::partial; };
 
 /// Whether `apply` reads again what `gather` has read.
 template <class Op>
-concept keeps_rows = requires {
-  Op::kept;
-};
+concept keeps_rows = requires { Op::kept; };
 
 template <class T, int Width, class Op>
 struct kept_row_kernel {
@@ -76,9 +72,7 @@ struct kept_row_kernel {
 };
 
 template <class Op>
-concept takes_any_row = requires {
-  Op::any_row;
-};
+concept takes_any_row = requires { Op::any_row; };
 
 template <int Width, class Op>
 struct cut_row_kernel {
