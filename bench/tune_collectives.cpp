@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Measures the algorithms of the collectives beside each other, on the ranks it is launched on, and
-// writes the table of choices that ASHLAR_COLLECTIVES names (comm/mpi/choice_file.hpp):
+// writes the table of algorithms that ASHLAR_COLLECTIVES names (comm/mpi/algorithm_file.hpp):
 //
 //   mpirun -n 8 bench/tune_collectives table.txt        about a minute
 //   mpirun -n 8 bench/tune_collectives table.txt 1.5 1KiB,64KiB,16MiB
@@ -11,7 +11,7 @@
 //
 // Groups of 2, 4, … and all ranks, within nodes and across them, and of one rank a node; all groups
 // at once, as on a mesh. Pairs are kept where nothing is 5 % faster. Elements are double, so that the
-// library's reductions are measured for two members only (choice.hpp). Times are of messages, also
+// library's reductions are measured for two members only (algorithm_table.hpp). Times are of messages, also
 // where ranks share memory; how fast the bare blocking call is comes for comparison.
 
 #include <cstdio>
@@ -19,7 +19,7 @@
 #include <iostream>
 #include <sstream>
 
-#include <ashlar/comm/mpi/choice_file.hpp>
+#include <ashlar/comm/mpi/algorithm_file.hpp>
 #include <ashlar/comm/mpi/environment.hpp>
 #include <ashlar/comm/mpi/message_transfer.hpp>
 
@@ -74,7 +74,7 @@ ashlar::transfer flat_transfer(collective kind, std::int64_t elements, int membe
 }
 
 struct measured {
-  algorithm take;
+  algorithm use;
   timing time;
 };
 
@@ -102,7 +102,7 @@ class tuned_case {
   std::vector<measured> run(effort const& how, double& bare) {
     std::vector<contestant> all;
     std::vector<algorithm> taken;
-    for (auto const a : {algorithm::pairwise, algorithm::ring, algorithm::library}) {
+    for (auto const a : ashlar::mpi::all_algorithms) {
       if (!may_carry(a, facts_)) continue;
       taken.push_back(a);
       all.push_back(
@@ -118,9 +118,9 @@ class tuned_case {
   }
 
  private:
-  void carry(algorithm take) {
+  void carry(algorithm use) {
     message_transfer(what_, {source_.data(), ashlar::element_type_of<T>},
-                     {target_.data(), ashlar::element_type_of<T>}, comm_, memory_, take)
+                     {target_.data(), ashlar::element_type_of<T>}, comm_, memory_, use)
         .wait();
   }
   void call() {
@@ -162,7 +162,7 @@ bool is_faster(timing const& a, timing const& b) {
 /// Measures one case, prints it, and adds a row where the table does not say what is fastest.
 template <class T>
 void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes, effort const& how,
-          ashlar::mpi::choice_table& table) {
+          ashlar::mpi::algorithm_table& table) {
   tuned_case<T> one(comm, g, kind, bytes);
   double bare = 0;
   auto const times = one.run(how, bare);
@@ -177,14 +177,14 @@ void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes,
     for (auto const a : {algorithm::ring, algorithm::library}) {
       double ratio = 0;
       for (auto const& t : times)
-        if (t.take == a) ratio = times[0].time.median / t.time.median;
+        if (t.use == a) ratio = times[0].time.median / t.time.median;
       std::printf(" %8s", number(ratio, "%.2f").c_str());
     }
-    std::printf(" %8.2f   %s\n", times[0].time.median / bare, to_string(best.take));
+    std::printf(" %8.2f   %s\n", times[0].time.median / bare, to_string(best.use));
     std::fflush(stdout);
   }
-  if (choose(table, one.facts()) != best.take)
-    table.push_back({kind, g.members, bytes, g.where, best.take});
+  if (choose(table, one.facts()) != best.use)
+    table.push_back({kind, g.members, bytes, g.where, best.use});
 }
 
 /// A whole table or, on failure, what was there before.
@@ -216,7 +216,7 @@ void run(int argc, char** argv) {
         "bare MPI call are.\n%-14s %7s %9s %-16s %10s %8s %8s %8s   %s\n",
         env.size(), "kind", "members", "bytes", "nodes", "pairs us", "ring", "library", "MPI",
         "taken");
-  choice_table table;
+  algorithm_table table;
   for (auto const& g : groupings(env.world())) {
     MPI_Comm comm;
     MPI_Comm_split(env.world(), g.color, g.key, &comm);

@@ -9,7 +9,7 @@
 #   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
 #   tests/cuda/*_test.cpp       doctest on a device, one process or several ranks; label cuda;
 #                               skipped (exit 77) where there is no device; also *.sh
-#   tests/cuda/played/*_test.cpp   one process with a CUDA and an NCCL that are played on the host
+#   tests/cuda/fake/*_test.cpp   one process with a CUDA and an NCCL that are fake on the host
 #   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
 #   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
 #   tests/programs/*.cpp        what those scripts run; no test of its own
@@ -207,7 +207,7 @@ function(ashlar_add_mpi_tests)
   endforeach()
 endfunction()
 
-# To a program of operators_test.cpp, what it runs on a device as on a played one: compiled once.
+# To a program of operators_test.cpp, what it runs on a device as on a fake one: compiled once.
 function(ashlar_link_device_operators target)
   if(NOT target MATCHES "_operators_test$")
     return()
@@ -271,31 +271,31 @@ endfunction()
 
 # Of what issues to a device, on every machine that has the headers: the functions of CUDA and NCCL that
 # it calls are the program's own.
-function(ashlar_add_played_cuda_tests)
-  ashlar_glob(sources cuda/played *_test.cpp)
+function(ashlar_add_fake_cuda_tests)
+  ashlar_glob(sources cuda/fake *_test.cpp)
   list(APPEND sources "${ASHLAR_TEST_DIR}/cuda/gemm_test.cpp" "${ASHLAR_TEST_DIR}/cuda/operations_test.cpp")
-  add_library(played_cuda OBJECT EXCLUDE_FROM_ALL
-    "${ASHLAR_TEST_DIR}/cuda/played/played_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_nccl.cpp"
-    "${ASHLAR_TEST_DIR}/cuda/played/played_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/played/played_blas.cpp"
-    "${ASHLAR_TEST_DIR}/cuda/played/played_nvtx.cpp")
-  # The launcher of played/device stands where nvcc's is.
-  target_include_directories(played_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/played/device" "${ASHLAR_TEST_DIR}")
-  target_link_libraries(played_cuda PRIVATE ashlar::cuda ashlar_test_flags)
+  add_library(fake_cuda OBJECT EXCLUDE_FROM_ALL
+    "${ASHLAR_TEST_DIR}/cuda/fake/fake_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_nccl.cpp"
+    "${ASHLAR_TEST_DIR}/cuda/fake/fake_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_blas.cpp"
+    "${ASHLAR_TEST_DIR}/cuda/fake/fake_nvtx.cpp")
+  # The launcher of fake/device stands where nvcc's is.
+  target_include_directories(fake_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/fake/device" "${ASHLAR_TEST_DIR}")
+  target_link_libraries(fake_cuda PRIVATE ashlar::cuda ashlar_test_flags)
   foreach(source IN LISTS sources)
     cmake_path(GET source STEM name)
-    ashlar_test_program(played_${name} "${source}")
-    ashlar_link_device_operators(played_${name})
-    target_link_libraries(played_${name} PRIVATE unit_main played_cuda ashlar::cuda)
-    add_test(NAME played/${name} COMMAND played_${name})
-    ashlar_test_properties(played/${name} unit)
+    ashlar_test_program(fake_${name} "${source}")
+    ashlar_link_device_operators(fake_${name})
+    target_link_libraries(fake_${name} PRIVATE unit_main fake_cuda ashlar::cuda)
+    add_test(NAME fake/${name} COMMAND fake_${name})
+    ashlar_test_properties(fake/${name} unit)
   endforeach()
   # The benchmarks of one device, for tests/scripts/bench_cuda.sh.
   foreach(name gemm kernels attention launch)
     if(TARGET bench_cuda_${name}_object)
-      add_executable(played_bench_${name} $<TARGET_OBJECTS:bench_cuda_${name}_object>)
-      set_target_properties(played_bench_${name} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX
-        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/played/bench/cuda")
-      target_link_libraries(played_bench_${name} PRIVATE played_cuda ashlar::cuda)
+      add_executable(fake_bench_${name} $<TARGET_OBJECTS:bench_cuda_${name}_object>)
+      set_target_properties(fake_bench_${name} PROPERTIES OUTPUT_NAME ${name} LINKER_LANGUAGE CXX
+        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/tests/fake/bench/cuda")
+      target_link_libraries(fake_bench_${name} PRIVATE fake_cuda ashlar::cuda)
     endif()
   endforeach()
 endfunction()

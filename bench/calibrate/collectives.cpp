@@ -32,7 +32,7 @@ struct rotation {
 class step_run {
  public:
   step_run(ashlar::mesh const& m, measured_step const& s, rotation const& buffers)
-      : mesh_(m), what_(make_transfer(s.step, s.extents, m.topology(), m.here())),
+      : mesh_(m), what_(make_transfer(s.step, s.extents, m.topology(), m.coordinate())),
         buffers_(&buffers) {}
 
   void run() const {

@@ -42,7 +42,7 @@ class step_communication {
   void add_of_rank(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
     auto x = ashlar::from_index<float, Rank>(m, plan.extents, plan.from,
                                              [](auto const&) { return 1; });
-    moves_.push_back([x = std::move(x), p = ashlar::prepare(plan, m.topology(), m.here())] {
+    moves_.push_back([x = std::move(x), p = ashlar::prepare(plan, m.topology(), m.coordinate())] {
       ashlar::detail::run_plan(x, p);
     });
   }

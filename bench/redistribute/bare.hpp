@@ -80,16 +80,17 @@ class bare_program {
         : call(what.call) {
       auto const& t = m.topology();
       ashlar::axis_list axes;
-      ashlar::coordinates color = m.here();
+      ashlar::coordinates color = m.coordinate();
       for (int const a : what.axes) {
         axes.push_back(static_cast<signed char>(a));
         color[static_cast<std::size_t>(a)] = 0;
       }
-      MPI_Comm_split(MPI_COMM_WORLD, t.rank_of(color), t.index_in_group(m.here(), axes), &comm);
-      from = local_box(extents, t, before, m.here());
-      to = local_box(extents, t, after, m.here());
+      MPI_Comm_split(MPI_COMM_WORLD, t.rank_of(color), t.index_in_group(m.coordinate(), axes),
+                     &comm);
+      from = local_box(extents, t, before, m.coordinate());
+      to = local_box(extents, t, after, m.coordinate());
       for (int j = 0; j < t.group_size(axes); ++j) {
-        auto const there = t.member(m.here(), axes, j);
+        auto const there = t.member(m.coordinate(), axes, j);
         auto const had = local_box(extents, t, before, there);
         auto const gets = local_box(extents, t, after, there);
         if (had == to && gets == from) partner = j;

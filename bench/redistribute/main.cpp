@@ -66,8 +66,8 @@ std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mes
   all.push_back({"ours", role::ours, [keep, run = ours.run] { run(); }, checked(ours.result)});
   all.push_back({"ours, typed", role::typed, ours.run_typed, checked(ours.typed_result)});
 
-  auto const from_box = local_box(extents, m.topology(), c.from, m.here());
-  auto const to_box = local_box(extents, m.topology(), c.to, m.here());
+  auto const from_box = local_box(extents, m.topology(), c.from, m.coordinate());
+  auto const to_box = local_box(extents, m.topology(), c.to, m.coordinate());
   auto const input = std::make_shared<std::vector<double>>(ours.input,
                                                            ours.input + from_box.elements());
   for (auto const& p : c.programs) {

@@ -24,9 +24,9 @@ struct peer_state {
   std::vector<double> input, output;
   peer_state(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& from,
              ashlar::placement const& to, double const* data)
-      : input(data, data + local_box(extents, m.topology(), from, m.here()).elements()),
-        output(
-            static_cast<std::size_t>(local_box(extents, m.topology(), to, m.here()).elements())) {}
+      : input(data, data + local_box(extents, m.topology(), from, m.coordinate()).elements()),
+        output(static_cast<std::size_t>(
+            local_box(extents, m.topology(), to, m.coordinate()).elements())) {}
 };
 
 bool applies(block_grid const& from, block_grid const& to) {

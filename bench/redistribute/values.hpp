@@ -60,9 +60,9 @@ inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
 inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& p,
                  int addends, double* shard) {
   auto const axes = partial_axes(p);
-  int const mine = m.topology().index_in_group(m.here(), axes);
+  int const mine = m.topology().index_in_group(m.coordinate(), axes);
   bool const partial = !axes.empty();
-  for_each_row(extents, local_box(extents, m.topology(), p, m.here()),
+  for_each_row(extents, local_box(extents, m.topology(), p, m.coordinate()),
                [&](std::int64_t first, std::int64_t count, std::int64_t at) {
                  for (std::int64_t i = 0; i < count; ++i)
                    shard[at + i] = partial ? addend(first + i, mine) : total(first + i, addends);
@@ -73,7 +73,7 @@ inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::pl
 inline bool holds_totals(ashlar::mesh const& m, ashlar::shape const& extents,
                          ashlar::placement const& p, int addends, double const* shard) {
   bool right = true;
-  for_each_row(extents, local_box(extents, m.topology(), p, m.here()),
+  for_each_row(extents, local_box(extents, m.topology(), p, m.coordinate()),
                [&](std::int64_t first, std::int64_t count, std::int64_t at) {
                  for (std::int64_t i = 0; i < count; ++i)
                    right = right && shard[at + i] == total(first + i, addends);

@@ -27,11 +27,11 @@ namespace ashlar_bench {
 class held_back_communicator final : public ashlar::communicator {
  public:
   held_back_communicator(std::shared_ptr<ashlar::communicator> inner, ashlar::topology const& t,
-                         ashlar::machine const& m, ashlar::progress& order)
+                         ashlar::machine const& m, ashlar::operation_queue& order)
       : inner_(std::move(inner)), topology_(t), machine_(m), order_(order) {}
 
   void open(ashlar::axis_list const& axes) override { inner_->open(axes); }
-  void run(ashlar::shipment const& s) override {
+  void run(ashlar::transfer_request const& s) override {
     double until = 0;
     while (!leaves_link(s, until)) {
       order_.poll();
@@ -43,7 +43,7 @@ class held_back_communicator final : public ashlar::communicator {
     }
     inner_->run(s);
   }
-  std::unique_ptr<ashlar::progressing> start(ashlar::shipment const& s) override {
+  std::unique_ptr<ashlar::progressing> start(ashlar::transfer_request const& s) override {
     auto held = std::make_unique<held_transfer>(*this, s);
     held->advance();
     return held;
@@ -53,7 +53,7 @@ class held_back_communicator final : public ashlar::communicator {
  private:
   class held_transfer final : public ashlar::progressing {
    public:
-    held_transfer(held_back_communicator& owner, ashlar::shipment const& s)
+    held_transfer(held_back_communicator& owner, ashlar::transfer_request const& s)
         : owner_(owner), shipment_(s) {}
     ~held_transfer() override {
       while (!watch_.is_passing() && real_ == nullptr && !advance()) {
@@ -77,7 +77,7 @@ class held_back_communicator final : public ashlar::communicator {
 
    private:
     held_back_communicator& owner_;
-    ashlar::shipment shipment_;
+    ashlar::transfer_request shipment_;
     bool on_link_ = false;
     double until_ = 0;
     std::unique_ptr<ashlar::progressing> real_;
@@ -88,9 +88,9 @@ class held_back_communicator final : public ashlar::communicator {
 
   /// Puts a transfer on its link and says when it leaves; false if an earlier one of its group, by ticket,
   /// was not given yet.
-  bool leaves_link(ashlar::shipment const& s, double& until) {
+  bool leaves_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
-    std::uint64_t& last = last_of_group_[ashlar::progress::group_of(x.axes)];
+    std::uint64_t& last = last_of_group_[ashlar::operation_queue::group_of(x.axes)];
     if (last + 1 != s.ticket && !order_.is_turn_of(x.axes, s.ticket)) return false;
     last = s.ticket;
     ashlar::traffic load = ashlar::collective_traffic(x.kind, x.members, x.from.elements(),
@@ -116,7 +116,7 @@ class held_back_communicator final : public ashlar::communicator {
   std::shared_ptr<ashlar::communicator> inner_;
   ashlar::topology topology_;
   ashlar::machine machine_;
-  ashlar::progress& order_;
+  ashlar::operation_queue& order_;
   double free_[2]{};  // when each link is free
   std::uint64_t last_of_group_[1 << ashlar::max_axes]{};
 };
@@ -125,7 +125,7 @@ class held_back_communicator final : public ashlar::communicator {
 inline ashlar::decorated_transport held_back(ashlar::mesh const& m) {
   return {m, [&m](std::shared_ptr<ashlar::communicator> inner) {
             return std::make_shared<held_back_communicator>(std::move(inner), m.topology(),
-                                                            m.machine(), m.order());
+                                                            m.machine(), m.operations());
           }};
 }
 

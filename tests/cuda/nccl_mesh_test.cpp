@@ -3,7 +3,7 @@
 // ranks: 1 2 4
 
 // Meshes of ranks with a device each, on a device: one that all ranks share, where there are no more
-// (support/gpu_ranks.hpp). The same cases as played on the host (tests/cuda/played), and the bits
+// (support/gpu_ranks.hpp). The same cases as fake on the host (tests/cuda/fake), and the bits
 // of ordered sums.
 
 #include <doctest/doctest.h>

@@ -3,7 +3,7 @@
 // ranks: 1 2 4
 
 // The operators of tensors on a device, one that all ranks share where there are no more: the cases that are
-// played on the host (tests/cuda/played).
+// fake on the host (tests/cuda/fake).
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>

@@ -22,7 +22,7 @@
 #include <support/transport.hpp>
 #include <unistd.h>
 
-#include <ashlar/comm/mpi/choice_file.hpp>
+#include <ashlar/comm/mpi/algorithm_file.hpp>
 #include <ashlar/comm/mpi/communicator.hpp>
 #include <ashlar/plan/redistribution.hpp>
 
@@ -51,10 +51,10 @@ class table_file {
   std::string name_;
 };
 
-std::string always(algorithm take) {
+std::string always(algorithm use) {
   std::string text;
   for (char const* kind : {"all-gather", "reduce-scatter", "all-reduce"})
-    text += std::string(kind) + " 2 0 any " + to_string(take) + "\n";
+    text += std::string(kind) + " 2 0 any " + to_string(use) + "\n";
   return text;
 }
 
@@ -113,7 +113,7 @@ template <class T>
 std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribution_step const& s,
                                        ashlar::shape const& extents) {
   auto const type = ashlar::element_type_of<T>;
-  auto const what = make_transfer(s, extents, m.topology(), m.here());
+  auto const what = make_transfer(s, extents, m.topology(), m.coordinate());
   array<T> const source(m, what.from.elements());
   array<T> const at_once(m, what.to.elements()), background(m, what.to.elements());
   traffic_check traffic(m);
@@ -122,7 +122,7 @@ std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribu
     CHECK(traffic.difference(records) == "");
     REQUIRE(records.size() == 1);
     CHECK(records[0].received_bytes ==
-          step_traffic(s, extents, m.topology(), m.here()).elements * size_of(type));
+          step_traffic(s, extents, m.topology(), m.coordinate()).elements * size_of(type));
     traffic.clear();
   };
   m.run(what, type, source.data, at_once.data);
@@ -199,7 +199,7 @@ TEST_CASE(
              direct = mesh_on(transport::shared_memory, t);
   for (std::int64_t const n : {30001, 40001})  // these arrays cross, those do not
     for (auto const op : {reduction::sum, reduction::max, reduction::min}) {
-      auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.here(), op);
+      auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.coordinate(), op);
       std::vector<std::vector<std::uint32_t>> bits;
       for (auto const* m : {&direct, &messages}) {
         array<float> const x(*m, n), y(*m, n);
@@ -230,18 +230,18 @@ TEST_CASE(
 
 TEST_CASE("what has been carried before is carried again without asking the system for memory") {
   ashlar::topology const t{{"gpu", world_size()}};
-  for (auto const take : {algorithm::pairwise, algorithm::ring, algorithm::library}) {
-    auto const m = mesh_with(always(take), t);
+  for (auto const use : ashlar::mpi::all_algorithms) {
+    auto const m = mesh_with(always(use), t);
     for (ashlar::shape const extents : {ashlar::shape{7, 5}, ashlar::shape{613, 311}})
       for (auto const& s : steps_on(t, reduction::sum)) {
-        auto const what = make_transfer(s, extents, t, m.here());
+        auto const what = make_transfer(s, extents, t, m.coordinate());
         array<float> const source(m, what.from.elements()), target(m, what.to.elements());
         // Twice: the arena grows its lists when it first gets a block back, and so does MPI.
         for (int i = 0; i < 2; ++i) m.run(what, element_type::f32, source.data, target.data);
         int const before = allocations;
         m.run(what, element_type::f32, source.data, target.data);
         int const more = allocations - before;
-        CHECK_MESSAGE(more == 0, std::string(to_string(take)) << ", " << to_string(s.kind));
+        CHECK_MESSAGE(more == 0, std::string(to_string(use)) << ", " << to_string(s.kind));
       }
   }
 }
@@ -256,7 +256,7 @@ TEST_CASE("a mesh takes the algorithm of its table") {
                                            placement::all_broadcast(1)};
   auto const calls_by = [&](std::string const& table) {
     auto const m = mesh_with(table, t);
-    auto const what = make_transfer(gather, extents, t, m.here());
+    auto const what = make_transfer(gather, extents, t, m.coordinate());
     array<float> const source(m, what.from.elements()), target(m, what.to.elements());
     traffic_check const traffic(m);
     m.run(what, element_type::f32, source.data, target.data);
@@ -282,7 +282,7 @@ TEST_CASE("a mesh takes the algorithm of its table") {
 }
 
 TEST_CASE("the last row that matches and may carry the transfer counts") {
-  static constexpr choice_table table{
+  static constexpr algorithm_table table{
       {collective::all_reduce, 2, 0, spread::any, algorithm::ring},
       {collective::all_reduce, 4, 1024, spread::any, algorithm::library},
       {collective::all_reduce, 4, 4096, spread::several_per_node, algorithm::pairwise}};
@@ -323,18 +323,19 @@ TEST_CASE("how a group lies on the nodes") {
 }
 
 TEST_CASE("a table is read as it is written") {
-  auto const table = parse_choices("# a comment\n\n  all-gather 2 0 any ring # more\nall-reduce 16 "
-                                   "64KiB several-per-node library"
-                                   "\r\nreduce-scatter 3 2GiB one-node pairwise",
-                                   "here");
+  auto const table = parse_algorithms(
+      "# a comment\n\n  all-gather 2 0 any ring # more\nall-reduce 16 "
+      "64KiB several-per-node library"
+      "\r\nreduce-scatter 3 2GiB one-node pairwise",
+      "here");
   REQUIRE(table.size() == 3);
-  CHECK(table[0] == choice_row{collective::all_gather, 2, 0, spread::any, algorithm::ring});
-  CHECK(table[1] == choice_row{collective::all_reduce, 16, 65536, spread::several_per_node,
-                               algorithm::library});
-  CHECK(table[2] == choice_row{collective::reduce_scatter, 3, std::int64_t(2) << 30,
-                               spread::one_node, algorithm::pairwise});
-  CHECK(parse_choices(to_string(table), "again") == table);
-  CHECK(parse_choices("", "empty").empty());
+  CHECK(table[0] == algorithm_row{collective::all_gather, 2, 0, spread::any, algorithm::ring});
+  CHECK(table[1] == algorithm_row{collective::all_reduce, 16, 65536, spread::several_per_node,
+                                  algorithm::library});
+  CHECK(table[2] == algorithm_row{collective::reduce_scatter, 3, std::int64_t(2) << 30,
+                                  spread::one_node, algorithm::pairwise});
+  CHECK(parse_algorithms(to_string(table), "again") == table);
+  CHECK(parse_algorithms("", "empty").empty());
 }
 
 TEST_CASE("what is wrong with a table is said with its file and line") {
@@ -342,23 +343,23 @@ TEST_CASE("what is wrong with a table is said with its file and line") {
       {"all-gather 2 0 any", "a row has 5 words, not 4. Write: kind, members, bytes, nodes, "
                              "algorithm."},
       {"permute 2 0 any ring",
-       "'permute' has no choice. Write all-gather, reduce-scatter or all-reduce."},
+       "'permute' has one algorithm only. Write all-gather, reduce-scatter or all-reduce."},
       {"all-gather 1 0 any ring", "'1' is no number of members. Write 2 or more."},
       {"all-gather two 0 any ring", "'two' is no number of members. Write 2 or more."},
       {"all-gather 2 -1 any ring", "'-1' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 9999999999GiB any ring",
        "'9999999999GiB' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
-      {"all-gather 2 1kB any ring",
-       "'1kB' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+      {"all-gather 2 1kb any ring",
+       "'1kb' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 0 here ring",
        "'here' is no place. Write any, one-node, one-per-node or several-per-node."},
       {"all-gather 2 0 any tree", "'tree' is no algorithm. Write pairwise, ring or library."}};
   for (auto const& [line, sentence] : wrong)
-    CHECK(message_of([&line = line] { parse_choices("# first\n" + line, "table"); }) ==
+    CHECK(message_of([&line = line] { parse_algorithms("# first\n" + line, "table"); }) ==
           "collectives: table, line 2: " + sentence);
   std::string long_one;
   for (int i = 0; i < 257; ++i) long_one += "all-gather 2 0 any ring\n";
-  CHECK(message_of([&] { parse_choices(long_one, "table"); }) ==
+  CHECK(message_of([&] { parse_algorithms(long_one, "table"); }) ==
         "collectives: table, line 257: more than 256 rows. Leave some out.");
 }
 

@@ -92,7 +92,7 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
       for (auto const& s : all_steps_on(t, extents)) {
         if (&extents == shapes_moved && t.axes() > 1 && s.axes.size() == 1)
           continue;  // seen on one axis
-        auto const what = make_transfer(s, extents, t, direct.here());
+        auto const what = make_transfer(s, extents, t, direct.coordinate());
         std::vector<std::vector<float>> results;
         for (auto const* m : {&direct, &messages}) {
           floats const source(*m, what.from.elements());
@@ -105,7 +105,8 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
           REQUIRE(records.size() == 1);
           CHECK(records[0].kind == s.kind);
           CHECK(records[0].axes == s.axes);
-          CHECK(records[0].received_bytes == step_traffic(s, extents, t, m->here()).elements * 4);
+          CHECK(records[0].received_bytes ==
+                step_traffic(s, extents, t, m->coordinate()).elements * 4);
           traffic.clear();
           auto const pending = m->start(
               {&what, element_type::f32, source.data, background.data, m->take_ticket(what)});
@@ -127,9 +128,9 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
     ashlar::shape const extents{64, 96};
     std::vector<ashlar::transfer> whats;
     for (auto const& s : all_steps_on(t, extents))
-      whats.push_back(make_transfer(s, extents, t, m.here()));
+      whats.push_back(make_transfer(s, extents, t, m.coordinate()));
     std::vector<std::unique_ptr<floats>> sources, background, at_once;
-    std::vector<std::unique_ptr<ashlar::progressing>> pending;
+    std::vector<std::unique_ptr<ashlar::pending_operation>> pending;
     for (auto const& what : whats) {
       sources.push_back(std::make_unique<floats>(m, what.from.elements()));
       background.push_back(std::make_unique<floats>(m, what.to.elements()));
@@ -141,7 +142,7 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
     for (std::size_t i = 0; i < whats.size(); ++i)
       m.run(whats[i], element_type::f32, sources[i]->data, at_once[i]->data);
     while (!pending.empty()) pending.pop_back();
-    CHECK(m.order().idle());
+    CHECK(m.operations().idle());
     for (std::size_t i = 0; i < whats.size(); ++i)
       CHECK(background[i]->values() == at_once[i]->values());
   }
@@ -187,7 +188,7 @@ TEST_CASE("small all-reduces in place, one after the other") {
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
     std::int64_t const n = 8000;  // all ranks would read all of it, others write theirs meanwhile
-    auto const what = ashlar::flat_all_reduce(n, {0}, t, m.here(), ashlar::reduction::sum);
+    auto const what = ashlar::flat_all_reduce(n, {0}, t, m.coordinate(), ashlar::reduction::sum);
     int wrong = 0;
     for (int round = 0; round < 100; ++round) {
       floats const values(m, n);
@@ -237,7 +238,7 @@ TEST_CASE("settings that are wrong on one rank are the same error on all") {
 TEST_CASE("after an exception dropped a transfer the mesh refuses others instead of waiting") {
   ashlar::topology const t{{"gpu", world_size()}};
   auto const m = mesh_on(transport::messages, t);
-  auto const what = ashlar::flat_all_reduce(4, {0}, t, m.here(), ashlar::reduction::sum);
+  auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
   try {
     (void)m.take_ticket(what);  // a turn that nobody uses: the next one cannot begin
@@ -246,7 +247,7 @@ TEST_CASE("after an exception dropped a transfer the mesh refuses others instead
     throw std::runtime_error("meanwhile");
   } catch (std::runtime_error const&) {
   }
-  CHECK(m.order().idle());
+  CHECK(m.operations().idle());
   CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),
             "an exception dropped a transfer"));
 }
@@ -260,7 +261,7 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
     if (world_rank() == 0) std::ofstream(name) << "all-reduce 2 0 any " << take << '\n';
     scoped_environment const setting("ASHLAR_COLLECTIVES", name.c_str());
     auto const m = mesh_on(transport::messages, t);
-    auto const what = ashlar::flat_all_reduce(64, {0}, t, m.here(), ashlar::reduction::sum);
+    auto const what = ashlar::flat_all_reduce(64, {0}, t, m.coordinate(), ashlar::reduction::sum);
     auto const ticket = m.take_ticket(what);
     if (m.rank() == 0) {
       auto target = std::make_unique<floats>(m, 64);
@@ -305,7 +306,7 @@ TEST_CASE(
           throw std::runtime_error("meanwhile");
         } catch (std::runtime_error const&) {
         }
-        if (what == ended::before_its_turn) m->order().abandon();
+        if (what == ended::before_its_turn) m->operations().abandon();
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);  // or its transfer may end in time
@@ -323,8 +324,8 @@ TEST_CASE(
       }
       if (leaves && m)
         CHECK(has(message_of([&] {
-                    m->take_ticket(
-                        ashlar::flat_all_reduce(4, {0}, t, m->here(), ashlar::reduction::sum));
+                    m->take_ticket(ashlar::flat_all_reduce(4, {0}, t, m->coordinate(),
+                                                           ashlar::reduction::sum));
                   }),
                   "Go on with a new mesh."));
       MPI_Barrier(MPI_COMM_WORLD);
@@ -339,10 +340,10 @@ TEST_CASE("a handle dropped while a neighbour has abandoned the mesh ends withou
   if (n == 1) return;
   auto const m = mesh_on(transport::shared_memory, {{"gpu", n}});
   auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1);
-  if (m.rank() == 0) m.order().abandon();
+  if (m.rank() == 0) m.operations().abandon();
   else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // or cannot begin
   CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
-  CHECK(m.order().idle());
+  CHECK(m.operations().idle());
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
@@ -369,15 +370,15 @@ TEST_CASE("a transfer within a destructor that an exception runs ends in order")
 TEST_CASE("a blocking transfer that fails leaves a mesh that refuses others") {
   ashlar::topology const t{{"gpu", world_size()}};
   auto const m = mesh_on(transport::messages, t);
-  struct fails final : ashlar::progressing {
+  struct fails final : ashlar::pending_operation {
     bool advance() override { throw std::runtime_error("meanwhile"); }
   } failing;
-  auto const what = ashlar::flat_all_reduce(4, {0}, t, m.here(), ashlar::reduction::sum);
+  auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
-  m.order().add(failing);
+  m.operations().add(failing);
   (void)m.take_ticket(what);  // not its turn: it waits, and polls
   CHECK_THROWS_AS(m.run(what, element_type::f32, values.data, values.data), std::runtime_error);
-  m.order().remove(failing);
+  m.operations().remove(failing);
   CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),
             "an exception dropped a transfer"));
 }
@@ -432,10 +433,10 @@ TEST_CASE("where communication is forbidden, both forms of transfer say so") {
     }
     ashlar::redistribution_step const gather{
         collective::all_gather, {1}, x.placement(), ashlar::placement::all_broadcast(2)};
-    auto const what = make_transfer(gather, x.extents(), m.topology(), m.here());
+    auto const what = make_transfer(gather, x.extents(), m.topology(), m.coordinate());
     CHECK(message_of([&] { m.take_ticket(what); }) == expected);
     CHECK(message_of([&] { ashlar::redistribute_async(x, sbp<B, B>{}); }) == expected);
-    CHECK(m.order().idle());
+    CHECK(m.operations().idle());
     (void)(x | ashlar::to<S<1>, S<0>>);  // a slice is free
   }
   CHECK(to_string((x | ashlar::to<B, B>).placement()) == "[B,B]");
@@ -457,8 +458,8 @@ TEST_CASE("what goes on in progress() is time spent in transfers") {
   auto const x = ashlar::full<float>(m, {64, 64}, sbp<S<0>>{}, 1);
   auto const moving = redistribute_async(x, sbp<S<1>>{});
   double const begun = m.communication_seconds();
-  bool const is_under_way = !m.order().idle();
-  while (!m.order().idle()) m.progress();
+  bool const is_under_way = !m.operations().idle();
+  while (!m.operations().idle()) m.progress();
   if (is_under_way) CHECK(m.communication_seconds() > begun);
 }
 

@@ -44,14 +44,15 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
   auto const used = m.memory().peak_bytes() - before;
   std::string wrong = traffic.difference(predicted(m, plan), false);
   wrong += wrong_with(c, expected);
-  if (log.received_bytes() != received_bytes(plan, t, m.here())) wrong += " bytes not as planned;";
+  if (log.received_bytes() != received_bytes(plan, t, m.coordinate()))
+    wrong += " bytes not as planned;";
   if (used > rounded_up(plan.peak_bytes - given))
     wrong += " " + std::to_string(used) + " bytes used, " +
              std::to_string(plan.peak_bytes - given) + " planned;";
   std::int64_t whole = 0;
   bool even = true;
   for (auto const* part : {&plan.a, &plan.b, &plan.c}) {
-    whole += part->received_bytes(t, m.here());
+    whole += part->received_bytes(t, m.coordinate());
     for (auto const n : part->extents.extent)
       even = even && n % (plan.panels.count * t.ranks()) == 0;
   }

@@ -73,8 +73,8 @@ TEST_CASE("ranks are row-major, last axis fastest") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"node", outer}, {"gpu", n / outer}});
   CHECK(m.rank() == world_rank());
   CHECK(m.ranks() == n);
-  CHECK(m.here()[0] == world_rank() / (n / outer));
-  CHECK(m.here()[1] == world_rank() % (n / outer));
+  CHECK(m.coordinate()[0] == world_rank() / (n / outer));
+  CHECK(m.coordinate()[1] == world_rank() % (n / outer));
 }
 
 TEST_CASE("a mesh lives on a part of the world") {

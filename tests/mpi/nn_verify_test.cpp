@@ -88,7 +88,7 @@ class spoilt_gain {
       for (std::int64_t i = 0; i < count - (wrong_.forgets_last ? 1 : 0); ++i)
         y.data()[i] = g.data()[m == 0 ? 0 : i % m] * x.data()[i];
       if (wrong_.writes_input && count > 0) x.data()[0] = 0;
-      if (wrong_.counts_rank && count > 0) y.data()[0] += c.mesh().here()[0];
+      if (wrong_.counts_rank && count > 0) y.data()[0] += c.mesh().coordinate()[0];
       return nn::made(y, x);
     }
   }

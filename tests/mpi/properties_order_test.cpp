@@ -60,7 +60,7 @@ T number(int seed, index const& addend, int i) {
 template <class T, int Rank>
 ashlar::tensor<T, Rank> numbers(ashlar::mesh const& m, order_case const& c) {
   naive_mesh const ranks(m.topology());
-  index const here = to_index(m.here(), m.axes());
+  index const here = to_index(m.coordinate(), m.axes());
   auto const items = held(c.extents, c.from, ranks, here);
   index counts;
   for (auto const& list : items) counts.push_back(static_cast<int>(list.size()));

@@ -83,7 +83,7 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
           CHECK_MESSAGE(wrong_with(arrived[i], values) == "", to_string(from)
                                                                   << " to " << to_string(all[i]));
         }
-        CHECK(m.order().idle());
+        CHECK(m.operations().idle());
       }
     }
 }
@@ -101,7 +101,7 @@ TEST_CASE("test() alone brings a tensor to its end; a dropped handle ends too") 
     traffic.clear();
     { auto const dropped = redistribute_async(x, sbp<S<1>>{}); }
     CHECK(traffic.difference(predicted(m, plan_redistribution(x, sbp<S<1>>{}).plan)) == "");
-    CHECK(m.order().idle());
+    CHECK(m.operations().idle());
     static_assert(std::same_as<decltype(moving.wait()), ashlar::tensor<double, 2, sbp<B>>>);
   }
 }
@@ -162,7 +162,7 @@ TEST_CASE("a placement that does not fit is refused before anything begins") {
   auto const x = placed<float, 1>(m, numbers({5}, 1), {ashlar::split(0)});
   CHECK(has(message_of([&] { redistribute_async(x, ashlar::placement{ashlar::split(1)}); }),
             "redistribute"));
-  CHECK(m.order().idle());
+  CHECK(m.operations().idle());
 }
 
 }  // namespace ashlar_test

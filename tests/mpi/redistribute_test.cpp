@@ -30,7 +30,7 @@ std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Ra
   auto const result = redistribute(source, to);
 
   std::string wrong = traffic.difference(predicted(m, plan));
-  if (traffic.log().received_bytes() != plan.received_bytes(m.topology(), m.here()))
+  if (traffic.log().received_bytes() != plan.received_bytes(m.topology(), m.coordinate()))
     wrong += " bytes;";
   if (!(result.placement() == to)) wrong += " placement;";
   if (plan.steps.empty() && result.data() != source.data()) wrong += " shard not shared;";

@@ -59,7 +59,7 @@ bool copies_agree(Tensor const& t) {
     int colour = 0;  // the ranks that differ from this one along axis a
     for (int b = 0; b < p.axes(); ++b)
       colour = colour * topology.extent(b) +
-               (b == a ? 0 : t.mesh().here()[static_cast<std::size_t>(b)]);
+               (b == a ? 0 : t.mesh().coordinate()[static_cast<std::size_t>(b)]);
     MPI_Comm axis;
     MPI_Comm_split(MPI_COMM_WORLD, colour, world_rank(), &axis);
     auto const bytes = static_cast<int>(t.local().size_bytes());

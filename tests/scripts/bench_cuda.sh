@@ -3,11 +3,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The benchmarks of a device: named without one, refused sizes, and run to the end by bench/run_cuda.sh at tiny
-# sizes on a played device (tests/cuda/played), with an nvidia-smi that plays too. Nothing is asked of times.
+# sizes on a fake device (tests/cuda/fake), with an nvidia-smi that plays too. Nothing is asked of times.
 set -euo pipefail
 
 built="$ASHLAR_BINARY_DIR/bench/cuda"
-played="$ASHLAR_BINARY_DIR/tests/played"
+fake="$ASHLAR_BINARY_DIR/tests/fake"
 for name in gemm kernels attention launch collectives; do
   [ -x "$built/$name" ] || { echo "no bench/cuda/$name was built"; exit 77; }
 done
@@ -57,18 +57,18 @@ status=0
 bash bench/run_cuda.sh --tiny >"$work/output" 2>&1 || status=$?
 [ "$status" -eq 2 ] || fail "--tiny without --into: exit $status, not 2"
 
-# The script with a played one.
-[ -x "$played/bench/cuda/gemm" ] || { echo "benchmarks named; no played device in this build"; exit 0; }
+# The script with a fake one.
+[ -x "$fake/bench/cuda/gemm" ] || { echo "benchmarks named; no fake device in this build"; exit 0; }
 cat >"$work/path/nvidia-smi" <<'PLAYED'
 #!/bin/sh
 case "$*" in
-  -L) echo 'GPU 0: played (UUID: GPU-0)' ;;
-  *) echo 'played, 000.00, 0 MiB' ;;
+  -L) echo 'GPU 0: fake (UUID: GPU-0)' ;;
+  *) echo 'fake, 000.00, 0 MiB' ;;
 esac
 PLAYED
 chmod +x "$work/path/nvidia-smi"
-PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$played" --into "$work/page" --tiny \
-  --no-install >"$work/output" 2>&1 || fail "run_cuda.sh on a played device failed"
+PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$fake" --into "$work/page" --tiny \
+  --no-install >"$work/output" 2>&1 || fail "run_cuda.sh on a fake device failed"
 page="$work/page/cuda.md"
 [ "$(grep -c '^all results right' "$work/output")" -eq 5 ] || fail "not five parts found all results right"
 for text in '^| NN 16 x 16 x 16 |' '^| TN 9 x 4 x 5 |' '^| NT 6 x 7 x 8 |' '^| layer norm backward | 32x24 |' '^| float | 2 x 32 |' \
@@ -80,7 +80,7 @@ done
 
 # A part that finds a wrong result fails the run, and the others go on.
 mkdir -p "$work/broken/bench/cuda"
-cp "$played"/bench/cuda/* "$work/broken/bench/cuda/"
+cp "$fake"/bench/cuda/* "$work/broken/bench/cuda/"
 printf '#!/bin/sh\necho "gemm: wrong"\nexit 1\n' >"$work/broken/bench/cuda/gemm"
 status=0
 PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$work/broken" --into "$work/page" --tiny \
@@ -88,4 +88,4 @@ PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$work/broken" --into 
 [ "$status" -eq 1 ] || fail "a part that failed: exit $status, not 1"
 grep -q '^| gemm | failed with exit 1 |' "$page" || fail "a part that failed: not in the page"
 grep -q '^| passes | ran |' "$page" || fail "the part after it did not run"
-echo "bench/cuda runs to the end on a played device"
+echo "bench/cuda runs to the end on a fake device"

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# tests/cuda/sanitize.sh where there is no GPU: an nvidia-smi, a compute-sanitizer and tests that are played by
+# tests/cuda/sanitize.sh where there is no GPU: an nvidia-smi, a compute-sanitizer and tests that are fake by
 # scripts. Both tools see every test, and what one finds, or a missing piece, is said and is the exit status.
 set -euo pipefail
 
@@ -31,7 +31,7 @@ gives() {
 
 play bin/nvidia-smi 'echo "No devices were found"; exit 6'
 gives 77 'there is no GPU here'
-play bin/nvidia-smi 'echo "GPU 0: played (UUID: GPU-0)"'
+play bin/nvidia-smi 'echo "GPU 0: fake (UUID: GPU-0)"'
 if ! PATH=/usr/bin:/bin command -v compute-sanitizer >/dev/null; then gives 77 'not on the PATH'; fi
 # As the real one: the program's own status, or the given one when it finds something.
 # shellcheck disable=SC2016

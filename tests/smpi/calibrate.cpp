@@ -23,7 +23,7 @@ using ashlar::link_sample;
 
 /// Simulated seconds of a step of ones, of the slowest rank, on every rank.
 double seconds_of(ashlar::mesh const& m, measured_step const& s) {
-  auto const what = make_transfer(s.step, s.extents, m.topology(), m.here());
+  auto const what = make_transfer(s.step, s.extents, m.topology(), m.coordinate());
   ashlar::buffer<float> const source(m.memory(), what.from.elements()),
       target(m.memory(), what.to.elements());
   std::fill_n(source.data(), what.from.elements(), 1.0f);

@@ -43,7 +43,7 @@ struct timed {
 timed time_one(ashlar::mesh const& m, ashlar::redistribution_step const& s, std::int64_t elements) {
   auto const x = numbered(m, {elements, 1}, s.from);
   ashlar::tensor<float, 2> y(m, {elements, 1}, s.to);
-  auto const what = make_transfer(s, {elements, 1}, m.topology(), m.here());
+  auto const what = make_transfer(s, {elements, 1}, m.topology(), m.coordinate());
   auto const go = [&] { m.run(what, ashlar::element_type::f32, x.data(), y.data()); };
   go();
   double const mine = simulated_seconds(go);

@@ -58,7 +58,8 @@ int main(int argc, char** argv) {
     if (m.rank() == 0) std::printf("%s\n", text.c_str());
     all.check(is_product(c, inner), "values of " + text);
     std::int64_t bytes = 0;
-    for (auto const* part : {&plan.a, &plan.b, &plan.c}) bytes += part->received_bytes(t, m.here());
+    for (auto const* part : {&plan.a, &plan.b, &plan.c})
+      bytes += part->received_bytes(t, m.coordinate());
     all.check(log.received_bytes() == bytes, "bytes of " + text);
   }
   if (given.rest.size() > 3)

@@ -63,7 +63,8 @@ void open_groups(step::program const& p, ashlar::mesh const& m) {
   for (auto const& path : p.paths)
     for (auto const& s : path.steps)
       if (communicates(s.kind))
-        m.run(ashlar::flat_all_reduce(1, s.axes, m.topology(), m.here(), ashlar::reduction::sum),
+        m.run(ashlar::flat_all_reduce(1, s.axes, m.topology(), m.coordinate(),
+                                      ashlar::reduction::sum),
               ashlar::element_type::f32, &one, &sum);
 }
 

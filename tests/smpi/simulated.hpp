@@ -71,7 +71,7 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_partial()) partial.push_back(static_cast<signed char>(a));
   int const addends = m.topology().group_size(partial);
-  int const mine = m.topology().index_in_group(m.here(), partial);
+  int const mine = m.topology().index_in_group(m.coordinate(), partial);
   for_each_element(t, [&](std::int64_t global, std::int64_t i) {
     // 1, 2, 3, ... and in the last addend what makes their sum zero, times a sign of the place.
     int const offset = mine + 1 < addends ? mine + 1 : -(addends - 1) * addends / 2;

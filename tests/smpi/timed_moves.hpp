@@ -50,7 +50,7 @@ inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
   for (auto const& plan : plans) {
     if (plan.is_local()) continue;
     auto const x = numbered(m, plan.extents, plan.from);
-    auto const prepared = ashlar::prepare(plan, m.topology(), m.here());
+    auto const prepared = ashlar::prepare(plan, m.topology(), m.coordinate());
     auto y = ashlar::detail::run_plan(x, prepared);  // only once: groups of ranks, memory
     mine.push_back(simulated_seconds([&] { y = ashlar::detail::run_plan(x, prepared); }));
     timed.push_back({plan, 0});

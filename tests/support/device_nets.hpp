@@ -3,7 +3,7 @@
 #pragma once
 
 // Nets on ranks with a device each against the same nets on one rank of the host, on a device (tests/cuda)
-// and on one that is played on the host (tests/cuda/played): what they predict, gradients, losses of
+// and on one that is played on the host (tests/cuda/fake): what they predict, gradients, losses of
 // training, and what a step sends. What runs on the device is one rank's part; a failure throws.
 
 #include <optional>

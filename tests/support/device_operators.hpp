@@ -3,7 +3,7 @@
 #pragma once
 
 // The operators of tensors on ranks with a device each, against the host's kernels on the whole arrays: on a
-// device (tests/cuda) and on one that is played (tests/cuda/played), compiled once for both. Each function is
+// device (tests/cuda) and on one that is played (tests/cuda/fake), compiled once for both. Each function is
 // one rank's part. The rules, of which placements an operator takes and what it refuses, are tested on the
 // host's meshes: they are the same code. Here a refusal is passed over, and there must be enough that are
 // none.

@@ -36,7 +36,7 @@ auto put(device_mesh const& m, dense const& x, placement const& p) {
   int among = 1, mine = 0;
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_partial()) {
-      mine = mine * m.topology().axis[a].extent + m.here()[static_cast<std::size_t>(a)];
+      mine = mine * m.topology().axis[a].extent + m.coordinate()[static_cast<std::size_t>(a)];
       among *= m.topology().axis[a].extent;
     }
   for (double const v : x.values)

@@ -3,7 +3,7 @@
 #pragma once
 
 // What meshes of ranks with a device each must do, on a device (tests/cuda) and on one that is played on
-// the host (tests/cuda/played). Each function is one rank's part; a failure throws.
+// the host (tests/cuda/fake). Each function is one rank's part; a failure throws.
 
 #include <random>
 #include <stdexcept>
@@ -87,7 +87,8 @@ inline void redistribute_at_once(world const& w, ashlar::topology const& t,
     ashlar::communication_log const log(m);
     auto const y = ashlar::redistribute(x, p.to);
     require(download(y) == p.after[r], "a shard");
-    require(log.received_bytes() == m.plan(p.extents, 4, p.from, p.to).received_bytes(t, m.here()),
+    require(log.received_bytes() ==
+                m.plan(p.extents, 4, p.from, p.to).received_bytes(t, m.coordinate()),
             "bytes");
   }
 }

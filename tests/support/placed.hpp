@@ -65,7 +65,7 @@ ashlar::tensor<T, Rank> placed(ashlar::mesh const& m, dense const& x, placement 
                                unsigned seed = 1) {
   std::mt19937 random(seed);  // the same on all ranks
   naive_mesh const ranks(m.topology());
-  index const here = to_index(m.here(), m.axes());
+  index const here = to_index(m.coordinate(), m.axes());
   dense const mine = cut(addends(x, p, ranks, random).at(addend_of(p, here)),
                          held(x.extents, p, ranks, here));
   ashlar::tensor<T, Rank> t(m, to_shape(x.extents), p);
@@ -111,7 +111,8 @@ template <class Tensor>
 std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
   naive_mesh const ranks(t.mesh().topology());
   auto const p = t.placement();
-  dense const mine = cut(x, held(x.extents, p, ranks, to_index(t.mesh().here(), t.mesh().axes())));
+  dense const mine = cut(
+      x, held(x.extents, p, ranks, to_index(t.mesh().coordinate(), t.mesh().axes())));
   std::string text;
   if (t.local_elements() != static_cast<std::int64_t>(mine.values.size()))
     text = "the shard of " + describe(t) + " has " + std::to_string(t.local_elements()) +

@@ -101,7 +101,7 @@ void append_records(std::vector<ashlar::collective_record>& records,
   for (auto const& s : move.plan.steps)
     if (communicates(s.kind))
       records.push_back({s.kind, s.axes,
-                         step_traffic(s, move.plan.extents, m.topology(), m.here()).elements *
+                         step_traffic(s, move.plan.extents, m.topology(), m.coordinate()).elements *
                              move.plan.element_size});
 }
 

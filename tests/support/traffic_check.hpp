@@ -39,9 +39,9 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan co
   exchanges all;
   for (auto const& s : plan.steps)
     if (communicates(s.kind))
-      all.push_back(
-          {s.kind, s.axes,
-           step_traffic(s, plan.extents, m.topology(), m.here()).elements * plan.element_size});
+      all.push_back({s.kind, s.axes,
+                     step_traffic(s, plan.extents, m.topology(), m.coordinate()).elements *
+                         plan.element_size});
   return all;
 }
 /// The same of a product; of one in panels, panel after panel.

@@ -13,8 +13,8 @@
 namespace ashlar_test {
 namespace {
 
-using ashlar::nccl::exchange;
 using ashlar::nccl::launch;
+using ashlar::nccl::rendezvous;
 using variables = std::map<std::string, std::string>;
 
 launch read(variables const& set) {
@@ -52,12 +52,12 @@ TEST_CASE("without a launcher a process is alone") {
 }
 
 TEST_CASE("each launcher's variables") {
-  CHECK(read(torch) == launch{5, 8, 1, exchange::tcp, "node-a", 29500, "", ""});
+  CHECK(read(torch) == launch{5, 8, 1, rendezvous::tcp, "node-a", 29500, "", ""});
   CHECK(read(slurm) ==
-        launch{3, 4, 1, exchange::tcp, "gpu003", 15000 + 77123 % 15000, "", "77123.2"});
-  CHECK(read(open_mpi) == launch{2, 4, 0, exchange::mpi, "", 0, "", ""});
+        launch{3, 4, 1, rendezvous::tcp, "gpu003", 15000 + 77123 % 15000, "", "77123.2"});
+  CHECK(read(open_mpi) == launch{2, 4, 0, rendezvous::mpi, "", 0, "", ""});
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}}) ==
-        launch{1, 2, 1, exchange::mpi, "", 0, "", ""});
+        launch{1, 2, 1, rendezvous::mpi, "", 0, "", ""});
   // Only MPI can say where its ranks are.
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).local_rank == -1);
 }
@@ -71,14 +71,14 @@ TEST_CASE("the agent of torchrun listens on the port itself") {
 
 TEST_CASE("a file comes before an address") {
   variables const file = {{"ASHLAR_RENDEZVOUS_FILE", "/shared/id"}, {"ASHLAR_JOB_ID", "j"}};
-  CHECK(read(torch + file) == launch{5, 8, 1, exchange::file, "", 0, "/shared/id", "j"});
-  CHECK(read(slurm + file).by == exchange::file);
-  CHECK(read(open_mpi + file).by == exchange::mpi);
+  CHECK(read(torch + file) == launch{5, 8, 1, rendezvous::file, "", 0, "/shared/id", "j"});
+  CHECK(read(slurm + file).by == rendezvous::file);
+  CHECK(read(open_mpi + file).by == rendezvous::mpi);
   CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}) == launch{});
 }
 
 TEST_CASE("several launchers: the first, or the one that is named") {
-  CHECK(read(torch + slurm + open_mpi).by == exchange::mpi);
+  CHECK(read(torch + slurm + open_mpi).by == rendezvous::mpi);
   CHECK(read(torch + slurm).rank == 5);
   auto const l = read(torch + slurm + variables{{"ASHLAR_LAUNCH", "slurm"}});
   CHECK(l.rank == 3);

@@ -21,8 +21,8 @@ namespace ashlar_test {
 namespace {
 
 using namespace std::chrono_literals;
-using ashlar::nccl::exchange;
 using ashlar::nccl::launch;
+using ashlar::nccl::rendezvous;
 using ashlar::nccl::unique_id;
 
 unique_id id_of(int seed) {
@@ -97,7 +97,7 @@ class folder {
   std::filesystem::path path_;
 };
 
-launch at(exchange by, int rank, int size, int port, std::string const& file) {
+launch at(rendezvous by, int rank, int size, int port, std::string const& file) {
   launch l;
   l.rank = rank;
   l.size = size;
@@ -112,14 +112,14 @@ launch at(exchange by, int rank, int size, int port, std::string const& file) {
 std::string meet(launch const& l, int seed, std::chrono::milliseconds deadline) {
   return message_of([&] {
     unique_id const given = l.rank == 0 ? id_of(seed) : unique_id{};
-    auto const got = l.by == exchange::tcp ? ashlar::nccl::exchange_by_tcp(l, given, deadline)
-                                           : ashlar::nccl::exchange_by_file(l, given, deadline);
+    auto const got = l.by == rendezvous::tcp ? ashlar::nccl::rendezvous_by_tcp(l, given, deadline)
+                                             : ashlar::nccl::rendezvous_by_file(l, given, deadline);
     throw ashlar::error("id", got == id_of(seed) ? "right" : "wrong");
   });
 }
 
 struct meeting {
-  exchange by;
+  rendezvous by;
   folder files;
   int port = free_port();
   std::string file = files.file("id");
@@ -128,7 +128,7 @@ struct meeting {
   launch rank(int r, int size) const { return at(by, r, size, port, file); }
 };
 
-constexpr exchange ways[] = {exchange::tcp, exchange::file};
+constexpr exchange ways[] = {rendezvous::tcp, rendezvous::file};
 
 TEST_CASE("every rank gets rank 0's id, whoever comes first") {
   for (exchange const by : ways)
@@ -156,7 +156,7 @@ TEST_CASE("a rank that does not come is named on those that came") {
     CHECK(has(said[0], "1 of 4 ranks did not come, the first of them rank 2"));
     for (int i = 1; i < 3; ++i)
       CHECK(has(said[static_cast<std::size_t>(i)],
-                by == exchange::tcp ? "the first of them rank 2" : "rank 0 has not answered"));
+                by == rendezvous::tcp ? "the first of them rank 2" : "rank 0 has not answered"));
     CHECK(has(said[2], "rank 3 at "));
   }
 }
@@ -165,17 +165,17 @@ TEST_CASE("no rank 0") {
   for (exchange const by : ways) {
     meeting const m(by);
     auto const said = meet(m.rank(1, 2), 1, 100ms);
-    CHECK(has(said, by == exchange::tcp
+    CHECK(has(said, by == rendezvous::tcp
                         ? "127.0.0.1:" + std::to_string(m.port) + ": Connection refused"
                         : m.file + ": rank 0 has not answered"));
   }
-  auto nowhere = at(exchange::tcp, 1, 2, 4711, "");
+  auto nowhere = at(rendezvous::tcp, 1, 2, 4711, "");
   nowhere.address = "no-such-host.invalid";
   CHECK(has(meet(nowhere, 1, 50ms), "no machine has that name"));
 }
 
 TEST_CASE("files that an earlier run left behind are not believed") {
-  meeting const m(exchange::file);
+  meeting const m(rendezvous::file);
   {  // A run of the same size and no name, of which rank 2 never came.
     processes ranks;
     for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, 3), 1, 100ms); });
@@ -200,19 +200,19 @@ TEST_CASE("files that an earlier run left behind are not believed") {
 }
 
 TEST_CASE("files of a run of another name are not taken for this one's") {
-  meeting const m(exchange::file);
+  meeting const m(rendezvous::file);
   std::ofstream(m.file) << "other 2 00\n00\n";
   CHECK(has(meet(m.rank(1, 2), 1, 50ms), "a run with the name and size other 2, this one is - 2"));
 }
 
 TEST_CASE("a folder that is not there") {
-  meeting m(exchange::file);
+  meeting m(rendezvous::file);
   m.file = m.files.file("nowhere/id");
   CHECK(has(meet(m.rank(1, 2), 1, 50ms), "cannot be written"));
 }
 
 TEST_CASE("tcp: ranks that were told different things hear so") {
-  meeting const m(exchange::tcp);
+  meeting const m(rendezvous::tcp);
   processes ranks;
   for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, r == 1 ? 3 : 4), 1, 10s); });
   for (auto const& said : ranks.wait()) CHECK(has(said, "told different sizes"));
@@ -224,7 +224,7 @@ TEST_CASE("tcp: ranks that were told different things hear so") {
 }
 
 TEST_CASE("tcp: strangers and other jobs do not disturb") {
-  meeting const m(exchange::tcp);
+  meeting const m(rendezvous::tcp);
   processes ranks;
   ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
   ranks.start([&] {  // says nothing we know, and something too short
@@ -260,7 +260,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
 }
 
 TEST_CASE("tcp: a port that is taken") {
-  meeting const m(exchange::tcp);
+  meeting const m(rendezvous::tcp);
   ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in here{};
   here.sin_family = AF_INET;

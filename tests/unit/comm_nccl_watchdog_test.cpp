@@ -132,8 +132,9 @@ TEST_CASE("the record keeps the last operations only") {
 }
 
 TEST_CASE("NCCL's results say what to do") {
-  CHECK(to_string(ashlar::nccl::place{3, "gpu", "all-gather"}) == "rank 3, all-gather along gpu");
-  CHECK(to_string(ashlar::nccl::place{-1, "", "ncclGetVersion"}) == "ncclGetVersion");
+  CHECK(to_string(ashlar::nccl::call_site{3, "gpu", "all-gather"}) ==
+        "rank 3, all-gather along gpu");
+  CHECK(to_string(ashlar::nccl::call_site{-1, "", "ncclGetVersion"}) == "ncclGetVersion");
   auto const said = [](result code) { return explain(code, "its name", "its words"); };
   CHECK(said(result::remote_error) ==
         "its name (its words). Another rank failed or ended: look for its message.");

@@ -129,7 +129,7 @@ TEST_CASE("random search excludes plans over the limit, and says so if it drew n
   auto m = ashlar::machines::gpu_cluster;
   search::chain_model<-1> model(net, t, m, search::any_choice{}, search::pruning::keep_all);
   ashlar::scratch<int> lean(static_cast<std::size_t>(net.size()));
-  m.memory = search::detail::leanest(model, lean).bytes;
+  m.memory = search::detail::least_memory(model, lean).bytes;
   CHECK(says(message([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
              "no plan that fits"));
   // The walks begin where plans fit, and stay there.

@@ -84,7 +84,7 @@ TEST_CASE("within a memory limit too, down to the least possible, below which th
     search::chain_model<-1> model(net, t, m, search::any_choice{},
                                   search::pruning::by_time_and_memory);
     ashlar::scratch<int> lean(static_cast<std::size_t>(net.size()));
-    auto const leanest = search::detail::leanest(model, lean);
+    auto const leanest = search::detail::least_memory(model, lean);
     CHECK(leanest.complete);
     auto const least = leanest.bytes;
     REQUIRE(least <= fastest.memory);

@@ -93,8 +93,7 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
 
 /// Bytes of a rank of stage j at the fullest moment of its passes, played in the order of 1F1B: of one
 /// micro-batch its program, of those beside it what they hold between their passes.
-std::int64_t played_stage_memory(search::problem const& net, search::pipeline_plan const& p,
-                                 int j) {
+std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j) {
   auto const chain = chain_of(net, p);
   auto stage = stage_of(chain, p, j);
   auto const own = search::plan_of_stage<-1>(p, j);
@@ -267,8 +266,8 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
             CHECK(now.sent == before.sent);
             CHECK(now.seconds == Approx(before.seconds + seconds_again(net, p, j, cluster)));
             CHECK((now.seconds > before.seconds) == (recomputed[std::size_t(j)] > 0));
-            CHECK(now.memory == played_stage_memory(net, p, j));
-            CHECK(before.memory == played_stage_memory(net, kept, j));
+            CHECK(now.memory == fake_stage_memory(net, p, j));
+            CHECK(before.memory == fake_stage_memory(net, kept, j));
             // What it receives takes no more than itself and its buffers.
             auto alone = stage_of(net, limits[std::size_t(j)], limits[std::size_t(j) + 1], 1);
             alone.recomputed = 0;

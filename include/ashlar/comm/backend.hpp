@@ -14,7 +14,7 @@
 //   world, settings          what its constructor takes besides the topology
 //   processor()              what computes
 //   memory()                 allocate(bytes), release(block, bytes)
-//   order()                  the tickets of the mesh's transfers (progress.hpp)
+//   operations()                  the tickets of the mesh's transfers (operation_queue.hpp)
 //   make_transport()         the communicator without decorators
 //   until(condition)         waits, and lets transfers go on meanwhile
 //   refuse_if_stopped()      throws if the transport has ended a transfer without its result

@@ -15,14 +15,14 @@
 #include <memory>
 
 #include <ashlar/comm/element_type.hpp>
-#include <ashlar/comm/progress.hpp>
+#include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/comm/transfer.hpp>
 
 namespace ashlar {
 
-/// A transfer, the arrays it goes between, and its turn (progress.hpp). A step that stays on its rank has
+/// A transfer, the arrays it goes between, and its turn (operation_queue.hpp). A step that stays on its rank has
 /// none (0): it is started only behind one that is_queued.
-struct shipment {
+struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;
   void const* source = nullptr;
@@ -41,10 +41,10 @@ class communicator {
   /// order, unlike start. Collective over the mesh.
   virtual void open(axis_list const& axes) = 0;
   /// Carries a transfer to its end. Collective over the group.
-  virtual void run(shipment const& s) = 0;
+  virtual void run(transfer_request const& s) = 0;
   /// Begins a transfer, which goes on when advance() is called. What `s` points to must stay until
   /// it has ended; dropping it waits for its end. Collective over the group.
-  virtual std::unique_ptr<progressing> start(shipment const& s) = 0;
+  virtual std::unique_ptr<pending_operation> start(transfer_request const& s) = 0;
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;
   /// Whether what is begun now is written down for later: nobody can ask when it ends.

@@ -27,11 +27,11 @@ class counting_communicator final : public communicator {
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}
 
   void open(axis_list const& axes) override { inner_->open(axes); }
-  void run(shipment const& s) override {
+  void run(transfer_request const& s) override {
     note(s);
     inner_->run(s);
   }
-  std::unique_ptr<progressing> start(shipment const& s) override {
+  std::unique_ptr<pending_operation> start(transfer_request const& s) override {
     note(s);
     return inner_->start(s);
   }
@@ -42,7 +42,7 @@ class counting_communicator final : public communicator {
   void clear() { records_.clear(); }
 
  private:
-  void note(shipment const& s) {
+  void note(transfer_request const& s) {
     if (!communicates(s.what->kind)) return;
     records_.push_back({s.what->kind, s.what->axes, s.what->received_elements() * size_of(s.type)});
   }

@@ -26,7 +26,7 @@ void carry(Backend& back, communicator& transport, T const* stored, std::span<T>
   auto const count = static_cast<std::int64_t>(result.size());
   buffer<T> const target(back.memory(), count);
   transport.run(
-      {&what, element_type_of<T>, stored, target.data(), back.order().take_ticket(what.axes)});
+      {&what, element_type_of<T>, stored, target.data(), back.operations().take_ticket(what.axes)});
   download(back.processor(), static_cast<T const*>(target.data()), count, result.data());
   back.refuse_if_stopped();  // a transport that was taken down ends what it was at with no result
 }

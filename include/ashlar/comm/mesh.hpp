@@ -67,7 +67,8 @@ class basic_mesh {
       : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
   ashlar::topology const& topology() const { return state_->shape; }
-  coordinates const& here() const { return state_->here; }
+  /// Where this rank is on the mesh: one index for each axis.
+  coordinates const& coordinate() const { return state_->here; }
   int rank() const { return state_->rank; }
   int ranks() const { return state_->shape.ranks(); }
   int axes() const { return state_->shape.axes(); }
@@ -133,7 +134,7 @@ class basic_mesh {
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
     auto const timed = time();
-    state_->transport->run({&what, type, source, target, order().take_ticket(what.axes)});
+    state_->transport->run({&what, type, source, target, operations().take_ticket(what.axes)});
   }
 
   /// A turn for a transfer that is started later: all ranks take their turns in the same order.
@@ -141,30 +142,30 @@ class basic_mesh {
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
-    return order().take_ticket(what.axes);
+    return operations().take_ticket(what.axes);
   }
   /// Begins a transfer. This and what follows adds its time to communication_seconds().
-  std::unique_ptr<progressing> start(shipment const& s) const {
+  std::unique_ptr<pending_operation> start(transfer_request const& s) const {
     auto const timed = time();
     return state_->transport->start(s);
   }
   /// Lets something that is under way go on. True when it has ended.
-  bool test(progressing& p) const {
+  bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();
   }
   /// Makes what follows come after its end, which a host waits for, and a device in its own time.
-  void wait(progressing& p) const {
+  void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
   }
   /// The transfers under way.
-  ashlar::progress& order() const { return state_->back.order(); }
+  ashlar::operation_queue& operations() const { return state_->back.operations(); }
   /// Lets all transfers under way go on: worth calling now and then in a long computation.
   void progress() const {
-    if (order().idle()) return;
+    if (operations().idle()) return;
     auto const timed = time();
-    order().poll();
+    operations().poll();
   }
 
   void barrier() const { state_->transport->barrier(); }
@@ -193,7 +194,7 @@ class basic_mesh {
                                                        placement const& from,
                                                        placement const& to) const {
     return state_->plans.redistribution(extents, element_size, from, to, topology(), machine(),
-                                        here());
+                                        coordinate());
   }
 
   /// The plans of this mesh; matmul keeps its own there.
@@ -204,7 +205,7 @@ class basic_mesh {
  private:
   friend class decorated_transport;
   friend class no_communication;
-  friend class played_rank;
+  friend class fake_rank;
 
   /// The transport, which uses what the backend holds, goes first.
   struct state_with_backend {
@@ -230,7 +231,7 @@ class basic_mesh {
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());
     detail::carry(state_->back, *state_->transport, values,
-                  flat_rooted(kind, count, all_axes(axes()), topology(), here(), root, op));
+                  flat_rooted(kind, count, all_axes(axes()), topology(), coordinate(), root, op));
   }
 
   transfer_timer time() const { return transfer_timer(*state_); }
@@ -240,7 +241,7 @@ class basic_mesh {
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
     auto const count = static_cast<std::int64_t>(last.size());
-    auto const what = flat_all_reduce(count, all_axes(axes()), topology(), here(), op);
+    auto const what = flat_all_reduce(count, all_axes(axes()), topology(), coordinate(), op);
     detail::carry(state_->back, transport, values..., what);
   }
 

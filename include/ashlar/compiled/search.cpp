@@ -9,7 +9,7 @@
 namespace ashlar::search::detail {
 
 plan optimal_at_run_time(problem const& net, topology const& t, machine const& m) {
-  unwatched alone;
+  no_watch alone;
   return optimal_plan(net, t, m, any_choice{}, alone);
 }
 

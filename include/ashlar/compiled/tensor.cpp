@@ -18,7 +18,7 @@ template class tensor<std::int32_t, 2>;
 
 namespace detail {
 
-template class plan_run<device::host::processor>;
+template class running_plan<device::host::processor>;
 template any_tensor<device::host::processor> run_plan(any_tensor<device::host::processor>,
                                                       prepared_plan const&);
 

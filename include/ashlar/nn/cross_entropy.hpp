@@ -125,7 +125,7 @@ class softmax_cross_entropy {
     auto const targets = targets_of(c);
     kept<A> sum(c.mesh(), rows);
     copy_rows(on, rows, pair.data(), 2, sum.data(), 1);
-    if (is_representative(as_value(c.at().y()), c.mesh().here())) {
+    if (is_representative(as_value(c.at().y()), c.mesh().coordinate())) {
       buffer<A> own(c.memory(), rows), losses(c.memory(), rows);
       copy_rows(on, rows, pair.data() + 1, 2, own.data(), 1);
       cross_entropy_loss(on, maximum.data(), sum.data(), own.data(), targets.data(), rows,

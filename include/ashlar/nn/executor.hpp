@@ -26,8 +26,8 @@
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
 #include <ashlar/step/timeline.hpp>
-#include <ashlar/tensor/plan_run.hpp>
 #include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/running_plan.hpp>
 
 namespace ashlar::nn {
 
@@ -173,8 +173,8 @@ class executor {
     });
     auto& plans = buckets_[static_cast<std::size_t>(moves.front())];
     if (plans == nullptr) plans = bucket_of(moves);
-    auto const run = std::make_shared<ashlar::detail::plan_run<Processor>>(std::move(tensors),
-                                                                           plans);
+    auto const run = std::make_shared<ashlar::detail::running_plan<Processor>>(std::move(tensors),
+                                                                               plans);
     for (std::size_t k = 0; k < moves.size(); ++k)
       moving_[static_cast<std::size_t>(moves[k])] = {run, k};
     for (int k = d.first; k < d.end; ++k)
@@ -239,7 +239,7 @@ class executor {
   profile_ranges<Processor> ranges_;
   /// A move that is under way, and its place in its bucket.
   struct move_run {
-    std::shared_ptr<ashlar::detail::plan_run<Processor>> run;
+    std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;                                        // by number of the move

@@ -42,7 +42,7 @@ class mean_squared_error {
     using T = typename Call::value_type;
     auto const& x = c.x();
     auto const targets = c.template targets<target<T>, Call::x_rank>();
-    if (is_representative(as_value(c.at().y()), c.mesh().here())) {
+    if (is_representative(as_value(c.at().y()), c.mesh().coordinate())) {
       double sum = 0;
       for (std::int64_t i = 0; i < x.local_elements(); ++i) {
         double const apart = static_cast<double>(x.data()[i]) -

@@ -20,7 +20,7 @@
 //                                put together as the row says (trial/values.hpp) against step 2
 //   4  pairs of rows, two axes   on 2x3 ranks: each row with itself and with the next
 //
-// All ranks are played in this process (comm/played_rank.hpp): nothing travels. Rows of a halo, which do
+// All ranks are simulated in this process (comm/fake_rank.hpp): nothing travels. Rows of a halo, which do
 // not run yet, are left out. It is for tests: it takes milliseconds to seconds. Host only.
 
 #include <array>
@@ -45,7 +45,7 @@ constexpr void require_layer() {
 
 template <class Layer, class T, int XRank>
 class verification {
-  using played_ranks = played_layer<Layer, T, XRank>;
+  using fake_ranks = fake_layer<Layer, T, XRank>;
 
  public:
   verification(Layer const& layer, shape const& x, verify_options const& options)
@@ -71,12 +71,12 @@ class verification {
     lies.statistics.resize(spec_.statistics.size());
     for (auto& s : lies.statistics) s = {whole, whole};
     auto const where = name() + " on one process";
-    played_ranks played(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
+    fake_ranks simulated(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
     judge j{known_, where};
-    played.give(data_);
-    played.forward(j);
-    played.backward(j);
-    check_differences<T>(played, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
+    simulated.give(data_);
+    simulated.forward(j);
+    simulated.backward(j);
+    check_differences<T>(simulated, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
   }
 
   /// Row i on one axis; behind the last row, row i - rows with itself and the next one on two axes.
@@ -113,7 +113,7 @@ class verification {
                               std::to_string(types::statistics) + ".");
     using form = step::backward_form;
     auto const demand = [&](step::action_kind kind, char const* pass, bool needed) {
-      if (needed && !played_ranks::has(kind))
+      if (needed && !fake_ranks::has(kind))
         throw error(name(),
                     std::string("its spec says in layer_spec::backward that it has the pass ") +
                         pass + ", and it has none.");
@@ -155,11 +155,11 @@ class verification {
     auto const lies = search::detail::assemble_choice(spec_, chosen, all_axes(t.axes()));
     if (!can_lie(lies)) return;
     where += " on " + to_string(t) + " ranks";
-    played_ranks played(layer_, spec_, lies, ranks_of(t), where);
+    fake_ranks simulated(layer_, spec_, lies, ranks_of(t), where);
     judge j{known_, where};
-    played.give(data_);
-    played.forward(j);
-    played.backward(j);
+    simulated.give(data_);
+    simulated.forward(j);
+    simulated.backward(j);
   }
 
   /// Whether no tensor would be summed along one axis and maximized along another.
@@ -174,7 +174,7 @@ class verification {
   std::vector<mesh> const& ranks_of(topology const& t) {
     auto& ranks = meshes_[to_string(t)];
     for (int r = static_cast<int>(ranks.size()); r < t.ranks(); ++r)
-      ranks.push_back(played_rank::make(MPI_COMM_SELF, t, r, margin_));
+      ranks.push_back(fake_rank::make(MPI_COMM_SELF, t, r, margin_));
     return ranks;
   }
 

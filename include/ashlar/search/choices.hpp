@@ -27,7 +27,7 @@ enum class trivial_axes : signed char { one_row, all_rows };
 
 /// Which choices are listed: with every order of shards; in the mesh's own order; and of those one of
 /// each set that exchanging alike axes makes of one another (its rows ascend along alike axes).
-enum class shard_orders : signed char { all, canonical, compositions };
+enum class shard_orders : signed char { all, canonical, multisets };
 
 namespace detail {
 
@@ -219,7 +219,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
   row.resize(axes);
   while (true) {
     bool ascend = true;
-    for (int a = 1; a < axes && orders == shard_orders::compositions; ++a)
+    for (int a = 1; a < axes && orders == shard_orders::multisets; ++a)
       ascend = ascend &&
                (interchangeable_before(t, a) < 0 || at[interchangeable_before(t, a)] <= at[a]);
     auto const begin = choices.size();  // of this combination of rows

@@ -86,7 +86,7 @@ template <int N, class Filter = any_choice>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                                    Filter const& filter = {}) {
   chain_model<N> model(net, t, m, filter, pruning::keep_all);
-  detail::unwatched alone;
+  detail::no_watch alone;
   detail::enumeration all(model, m.memory, alone);
   all.extend(0, 0, {});
   if (!all.found())

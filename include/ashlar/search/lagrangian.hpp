@@ -15,13 +15,14 @@
 #include <algorithm>
 
 #include <ashlar/plan/text.hpp>
-#include <ashlar/search/leanest.hpp>
+#include <ashlar/search/least_memory.hpp>
 
 namespace ashlar::search::detail {
 
 /// `element`, `name`: the layer that needs most in the plan of least memory, `most` bytes.
-[[noreturn]] inline void refuse_memory(std::int64_t limit, lean_result const& least, int element,
-                                       char const* name, std::int64_t most, char const* operation) {
+[[noreturn]] inline void refuse_memory(std::int64_t limit, least_memory_result const& least,
+                                       int element, char const* name, std::int64_t most,
+                                       char const* operation) {
   auto const both = [](std::int64_t bytes) {
     return bytes_text(double(bytes)) + " (" + std::to_string(bytes) + " bytes)";
   };
@@ -133,7 +134,7 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
 /// Throws: no plan fits. `lean`: the choices of least memory, of `least` bytes.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
-                                        lean_result const& least, scratch<int> const& lean,
+                                        least_memory_result const& least, scratch<int> const& lean,
                                         char const* operation) {
   int element = 0;
   std::int64_t most = -1;
@@ -154,8 +155,9 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
   scratch<int> lean(static_cast<std::size_t>(model.size()));
   if (limit == 0) return lean;
   chain_model<N> all = model;
-  if (drop_too_large(model, limit) && lean_path(model, limit, false, lean).bytes >= 0) return lean;
-  lean_result const least = leanest(all, lean);
+  if (drop_too_large(model, limit) && least_memory_path(model, limit, false, lean).bytes >= 0)
+    return lean;
+  least_memory_result const least = least_memory(all, lean);
   refuse_path(all, limit, least, lean, operation);
 }
 

@@ -39,7 +39,7 @@ class memory_search {
     offer_mixtures(light, heavy);
     if (known_ < unreachable) return;
     scratch<int> lean(static_cast<std::size_t>(model.size()));
-    auto const found = lean_path(model, limit, false, lean);
+    auto const found = least_memory_path(model, limit, false, lean);
     if (found.bytes >= 0) offer(lean);
     else if (found.complete) bound_ = unreachable;
   }

@@ -66,7 +66,7 @@ plan optimal_at_run_time(problem const& net, topology const& t, machine const& m
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
-  detail::unwatched alone;
+  detail::no_watch alone;
   if constexpr (std::is_same_v<Filter, any_choice>) {
     ASHLAR_RETURN(detail::optimal_plan(net, t, m, filter, alone),
                   with_capacity<N>(detail::optimal_at_run_time(any_length(net), t, m)));

@@ -45,8 +45,8 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
   unlimited.memory = 0;
   basic_memory_front<N> front{
       {o.permits ? optimal(net, t, unlimited, o.permits) : optimal(net, t, unlimited)}, m.memory};
-  detail::unwatched alone;
-  using limited = detail::recomputation_search<N, detail::unwatched>;
+  detail::no_watch alone;
+  using limited = detail::recomputation_search<N, detail::no_watch>;
   auto search = o.permits ? limited(net, t, m, o.permits, alone)  // one model for all limits
                           : limited(net, t, m, any_choice{}, alone);
   int again = 0;

@@ -10,7 +10,7 @@
 // A dim that no choice splits adds no states where another dim can take its place: paths may split
 // any dim on the way, but gain nothing from one more if one that counts is divisible by all ranks.
 //
-// composition_moves does not tell interchangeable axes apart either (role_graph.hpp): on ten axes of two in
+// multiset_moves does not tell interchangeable axes apart either (role_graph.hpp): on ten axes of two in
 // two tiers a matrix product has 360 choices instead of 59,049.
 //
 // The seconds of a move are its weight.
@@ -95,7 +95,7 @@ class basic_role_moves {
         return i;
     tables_.push_back({element_size,
                        role_graph(extents, dims_of(extents), element_size, topology_, machine_,
-                                  tie_, Orders == shard_orders::compositions),
+                                  tie_, Orders == shard_orders::multisets),
                        {}});
     return n;
   }
@@ -169,8 +169,8 @@ class basic_role_moves {
 };
 
 using role_moves = basic_role_moves<shard_orders::canonical>;
-using composition_moves = basic_role_moves<shard_orders::compositions>;
+using multiset_moves = basic_role_moves<shard_orders::multisets>;
 
-static_assert(tabulated_move_prices<role_moves> && tabulated_move_prices<composition_moves>);
+static_assert(tabulated_move_prices<role_moves> && tabulated_move_prices<multiset_moves>);
 
 }  // namespace ashlar::search

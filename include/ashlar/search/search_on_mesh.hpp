@@ -10,14 +10,14 @@
 //
 //   mesh                                 search
 //   no interchangeable axes              by_roles.hpp
-//   some (interchangeable_axes.hpp)      by compositions; if that leaves a gap on few axes, by_roles.hpp
+//   some (interchangeable_axes.hpp)      by multisets; if that leaves a gap on few axes, by_roles.hpp
 //
-// The search by compositions, for axes that are factors of two:
+// The search by multisets, for axes that are factors of two:
 //
 //   1. a lower bound   the optimum where interchangeable axes are not told apart: per tier a choice says
 //                      how many axes have which row, not which. 1,024 ranks as ten axes of two in two
 //                      tiers have 360 choices of a matrix product instead of 59,049
-//   2. a plan          which of the axes: align.hpp, among the choices that can be part of a plan that
+//   2. a plan          which of the axes: assign_axes.hpp, among the choices that can be part of a plan that
 //                      costs the bound
 //
 // All elements behind a boundary could exchange interchangeable axes at once, so that a chain attains the
@@ -29,7 +29,7 @@
 #include <string>
 
 #include <ashlar/mesh/topology.hpp>
-#include <ashlar/search/align.hpp>
+#include <ashlar/search/assign_axes.hpp>
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/needed_rows.hpp>
@@ -53,29 +53,29 @@ inline std::string more_than_exact_axes() {
 
 /// The search on one mesh: its bound at once, its plan when it is asked for.
 template <int N>
-class search_by_compositions {
+class search_by_multisets {
  public:
   /// `chain` has to outlive this.
-  search_by_compositions(basic_problem<N> const& chain, topology const& t, machine const& m)
+  search_by_multisets(basic_problem<N> const& chain, topology const& t, machine const& m)
       : model_(chain, t, m, any_choice{}, pruning::by_time) {
-    bounded_choices<N, composition_moves> bounds(model_);
+    bounded_choices<N, multiset_moves> bounds(model_);
     bounds.restrict();
-    bound_ = chain_solver<N, composition_moves>(model_).solve();
+    bound_ = chain_solver<N, multiset_moves>(model_).solve();
     bounds.narrow(bound_);
   }
 
   /// No plan takes less (but for a part in 1e9, which ties may weigh).
   double bound() const { return bound_; }
 
-  /// A plan of the compositions found, whatever its memory; gap 0: it is the optimum.
+  /// A plan of the multisets found, whatever its memory; gap 0: it is the optimum.
   basic_plan<N> plan() {
-    auto found = detail::align<N>(model_).plan(bound_);
+    auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
     return found;
   }
 
  private:
-  chain_model<N, composition_moves> model_;
+  chain_model<N, multiset_moves> model_;
   double bound_ = 0;
 };
 
@@ -85,7 +85,7 @@ inline constexpr double most_choices =
     50'000;  ///< of a layer: what its matrices of costs have room for
 
 /// In how many ways n alike axes can have `rows` rows, which axes have which not counting.
-inline double compositions(int n, int rows) {
+inline double multisets(int n, int rows) {
   double ways = 1;
   for (int k = 1; k <= n; ++k) ways = ways * (rows + k - 1) / k;
   return ways;
@@ -100,7 +100,7 @@ void demand_few_choices(basic_problem<N> const& net, topology const& t) {
       int alike = 1;
       for (int b = interchangeable_before(t, a); b >= 0; b = interchangeable_before(t, b)) ++alike;
       int const rows = t.extent(a) == 1 ? 1 : net.layer(l).rows.size();
-      ways *= compositions(alike, rows) / compositions(alike - 1, rows);
+      ways *= multisets(alike, rows) / multisets(alike - 1, rows);
     }
     if (ways > most_choices)
       throw error("search::optimal",
@@ -144,7 +144,7 @@ class search_on_mesh {
   std::unique_ptr<basic_problem<N> const> less_;  ///< without rows that no bound needs
   topology mesh_;
   machine machine_;
-  std::optional<search_by_compositions<N>> alike_;
+  std::optional<search_by_multisets<N>> alike_;
   std::optional<search_by_roles<N>> rows_;
 };
 

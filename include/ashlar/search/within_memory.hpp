@@ -7,7 +7,7 @@
 // serial order (step/memory_fold.hpp). For one number r of recomputed segments (memory_search.hpp):
 //
 //   1. the Lagrangian dual in one price of memory (lagrangian.hpp): a lower bound of the seconds,
-//      and on the way plans that fit; if none does, any plan that fits (leanest.hpp)
+//      and on the way plans that fit; if none does, any plan that fits (least_memory.hpp)
 //   2. labels (label_search.hpp) of the plans that are dearer than the bound by at most a margin, which
 //      grows until there is one: the cheapest of them is the optimum
 //
@@ -30,7 +30,7 @@ namespace ashlar::search {
 namespace detail {
 
 /// The run of a search that nobody limits or watches: what detail::watch (algorithm.hpp) is at run time.
-struct unwatched {
+struct no_watch {
   constexpr bool go_on() { return true; }
   constexpr bool improves(double) { return true; }
   constexpr void raise_bound(double) {}
@@ -80,8 +80,8 @@ class recomputation_search {
   }
 
   /// The least bytes per rank of any plan, and how many segments it recomputes.
-  constexpr lean_result least(int& again) {
-    lean_result least;
+  constexpr least_memory_result least(int& again) {
+    least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
     auto const numbers = numbers_by_need();
     for (std::size_t k = 0; k < numbers.size(); ++k) {
@@ -92,7 +92,7 @@ class recomputation_search {
         break;
       }
       model_.recompute({r, r});
-      lean_result const found = leanest(model_, lean);
+      least_memory_result const found = least_memory(model_, lean);
       bool const complete = found.complete && (k == 0 || least.complete);
       if (least.bytes < 0 || found.bytes < least.bytes) least = found, again = r;
       least.complete = complete;
@@ -161,10 +161,10 @@ class recomputation_search {
       if (known_ < unreachable) return;
     }
     int again = net_.recomputed;
-    lean_result const bytes = least(again);
+    least_memory_result const bytes = least(again);
     model_.recompute({again, again});
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
-    leanest(model_, lean);
+    least_memory(model_, lean);
     refuse_path(model_, limit_, bytes, lean, "search::optimal");
   }
 
@@ -200,7 +200,7 @@ class recomputation_search {
 
 /// The plan of least predicted seconds among those of at most machine.memory bytes per rank.
 /// Throws ashlar::error if there is none, saying the least possible. Arguments as of `optimal`.
-template <int N, class Filter, class Watch = detail::unwatched>
+template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,
                                       Watch&& watch = Watch{}) {

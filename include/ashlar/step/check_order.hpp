@@ -6,7 +6,7 @@
 // Whether the programs of several ranks of one mesh, each right by itself (check.hpp), can run together.
 //
 //   one order    the transfers of a group of axes come in one order in all programs. A move takes the
-//                tickets of all its steps where it begins (comm/progress.hpp)
+//                tickets of all its steps where it begins (comm/operation_queue.hpp)
 //   no waiting   with every rank going on until an end_move whose move is not over, and every transfer
 //   for ever     ending once all ranks have begun it, the step before it and the one before it in its
 //                group have ended, all programs reach their ends

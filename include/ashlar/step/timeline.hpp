@@ -10,7 +10,7 @@
 //   begin_move    waits for nothing. From then on the steps of the move go, one after the other, each
 //                 on the link of its tier (transfer.hpp)
 //   link          carries one transfer at a time, in the order in which moves begin; so does a group
-//                 of axes, whose tickets a move takes for all its steps at once (comm/progress.hpp)
+//                 of axes, whose tickets a move takes for all its steps at once (comm/operation_queue.hpp)
 //   end_move      waits until the last step has ended
 //
 // The processor never idles but in front of an end_move and for halos: seconds = work + exposed. While it

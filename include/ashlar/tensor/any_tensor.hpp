@@ -45,7 +45,7 @@ class any_tensor {
     made.mesh_ = mesh_;
     made.extents_ = extents_;
     made.placement_ = p;
-    made.box_ = ashlar::local_box(extents_, mesh_->topology(), p, mesh_->here());
+    made.box_ = ashlar::local_box(extents_, mesh_->topology(), p, mesh_->coordinate());
     made.type_ = type_;
     auto const bytes = static_cast<std::size_t>(made.box_.elements()) *
                        static_cast<std::size_t>(size_of(type_));

@@ -66,7 +66,7 @@ template <distributed Tensor>
 bool holds_value(Tensor const& t) {
   auto const p = t.placement();
   for (int a = 0; a < p.axes(); ++a)
-    if (p[a].is_partial() && t.mesh().here()[static_cast<std::size_t>(a)] != 0) return false;
+    if (p[a].is_partial() && t.mesh().coordinate()[static_cast<std::size_t>(a)] != 0) return false;
   return true;
 }
 

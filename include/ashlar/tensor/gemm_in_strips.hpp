@@ -28,7 +28,7 @@ void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool tr
   using scalar = accumulation_t<T>;
   scalar const beta = adds ? scalar(1) : scalar(0);
   auto const on = mesh.processor();
-  if (!Processor::is_host || mesh.order().idle()) {
+  if (!Processor::is_host || mesh.operations().idle()) {
     gemm_batched_strided(on, transpose_a, transpose_b, batch, m, n, k, scalar(1), a, lda, stride_a,
                          b, ldb, stride_b, beta, c, ldc, stride_c);
     return mesh.progress();

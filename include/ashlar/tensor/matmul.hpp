@@ -103,11 +103,11 @@ std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const&
   detail::same_contraction(a, b);
   if (char const* const wrong = check(as_value(p), detail::matmul_tensor<A>::rank, x.mesh().axes()))
     throw error("matmul", "result " + to_string(as_value(p)) + ": " + wrong);
-  return x.mesh().plans().product(x.extents(), x.placement(), w.extents(), w.placement(),
-                                  detail::matmul_operand<A>::is_transposed,
-                                  detail::matmul_operand<B>::is_transposed, as_value(p),
-                                  sizeof(typename detail::matmul_tensor<A>::value_type),
-                                  x.mesh().topology(), x.mesh().machine(), wanted, x.mesh().here());
+  return x.mesh().plans().product(
+      x.extents(), x.placement(), w.extents(), w.placement(),
+      detail::matmul_operand<A>::is_transposed, detail::matmul_operand<B>::is_transposed,
+      as_value(p), sizeof(typename detail::matmul_tensor<A>::value_type), x.mesh().topology(),
+      x.mesh().machine(), wanted, x.mesh().coordinate());
 }
 
 }  // namespace detail

@@ -39,7 +39,7 @@ any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) 
     bool begun = false;
     exception_watch watch{};
     ~half_done() {
-      if (begun && watch.is_passing()) m.order().abandon();
+      if (begun && watch.is_passing()) m.operations().abandon();
     }
   } plan{m};
   for (std::size_t i = 0; i < p.transfers.size(); ++i) {

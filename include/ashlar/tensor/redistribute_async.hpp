@@ -17,8 +17,8 @@
 #include <memory>
 #include <utility>
 
-#include <ashlar/tensor/plan_run.hpp>
 #include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/running_plan.hpp>
 
 namespace ashlar {
 /// A tensor on its way. Dropping it waits for its end, unless an exception drops it: then the mesh can
@@ -31,7 +31,8 @@ class moving_tensor {
 
   explicit moving_tensor(Tensor const& arrived) : arrived_(arrived) {}
   moving_tensor(any_tensor<processor_type> x, std::shared_ptr<prepared_plan const> plan)
-      : run_(std::make_unique<detail::plan_run<processor_type>>(std::move(x), std::move(plan))) {}
+      : run_(std::make_unique<detail::running_plan<processor_type>>(std::move(x),
+                                                                    std::move(plan))) {}
 
   /// Does what can be done now. True when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->mesh().test(*run_); }
@@ -49,7 +50,7 @@ class moving_tensor {
 
  private:
   Tensor arrived_;
-  std::unique_ptr<detail::plan_run<processor_type>> run_;
+  std::unique_ptr<detail::running_plan<processor_type>> run_;
 };
 
 /// Begins to move `x` to another placement; what redistribute does, but it returns at once.

@@ -51,7 +51,7 @@ X slice(X const& x, std::int64_t begin, std::int64_t size) {
   shape extents = x.extents();
   extents[Dim] = size;
   // The part of the result that is this rank's, as indices of x.
-  box part = local_box(extents, x.mesh().topology(), x.placement(), x.mesh().here());
+  box part = local_box(extents, x.mesh().topology(), x.placement(), x.mesh().coordinate());
   part.dim[Dim].begin += begin;
   if constexpr (Dim == 0) {
     std::int64_t const offset = part.elements() == 0 ? 0 : offset_of(x.local_box(), part);

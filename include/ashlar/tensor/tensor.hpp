@@ -107,7 +107,7 @@ class tensor {
     if (char const* const wrong = check(p, Rank, m.axes()))
       throw error("tensor", to_string(p) + " on mesh " + to_string(m.topology()) + " for shape " +
                                 to_string(extents) + ": " + wrong);
-    box_ = ashlar::local_box(extents, m.topology(), p, m.here());
+    box_ = ashlar::local_box(extents, m.topology(), p, m.coordinate());
     auto const bytes = static_cast<std::size_t>(box_.elements()) * sizeof(T);
     auto memory = m.shared_memory();
     data_ = std::shared_ptr<T>(
@@ -119,7 +119,8 @@ class tensor {
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
          std::shared_ptr<T> shard)
       : mesh_(m), extents_(extents), placement_(p),
-        box_(ashlar::local_box(extents, m.topology(), p, m.here())), data_(std::move(shard)) {}
+        box_(ashlar::local_box(extents, m.topology(), p, m.coordinate())), data_(std::move(shard)) {
+  }
   /// The shard and what keeps it alive: what a view is made of.
   std::shared_ptr<T> const& shard() const { return data_; }
 

@@ -179,7 +179,7 @@ class trainer {
     model_->for_each_parameter([&](auto& p) {
       auto const& g = p.gradient();
       ++squares;
-      if (is_representative(g.placement(), mesh.here()))
+      if (is_representative(g.placement(), mesh.coordinate()))
         add_sum_of_squares(on, mesh.memory(), g.data(), g.local_elements(), squares);
     });
   }

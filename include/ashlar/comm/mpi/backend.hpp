@@ -31,13 +31,14 @@ class backend {
   backend(MPI_Comm comm, topology const& t, shared::settings const& sharing)
       : topology_(t), handles_(comm), window_(handles_, sharing),
         memory_(window_.region(), window_.region_bytes()),
-        waiting_(order_, window_.ranks_on_node()) {
-    order_.on_abandon([this, rank = rank_in(comm)] { window_.abandon(rank); });
+        waiting_(operations_, window_.ranks_on_node()) {
+    operations_.on_abandon([this, rank = rank_in(comm)] { window_.abandon(rank); });
   }
   backend(backend const&) = delete;
   backend& operator=(backend const&) = delete;
   ~backend() {
-    if (watch_.is_passing()) order_.abandon();  // others may wait for what this rank would do next
+    if (watch_.is_passing())
+      operations_.abandon();  // others may wait for what this rank would do next
     if (!memory_.is_retired()) return;
     handles_.keep_forever();
     window_.keep_pages();
@@ -57,7 +58,7 @@ class backend {
 
   device::host::processor processor() const { return {}; }
   arena& memory() { return memory_; }
-  progress& order() { return order_; }
+  operation_queue& operations() { return operations_; }
   std::shared_ptr<ashlar::communicator> make_transport();
 
   template <class Condition>
@@ -73,14 +74,15 @@ class backend {
   collective_handles handles_;
   shared_window window_;
   arena memory_;
-  progress order_;
+  operation_queue operations_;
   mpi::waiting waiting_;
   exception_watch watch_;
 };
 
 #if ASHLAR_DEFINES(COMM)
 ASHLAR_INLINE std::shared_ptr<ashlar::communicator> backend::make_transport() {
-  return std::make_shared<communicator>(handles_, topology_, window_, memory_, order_, waiting_);
+  return std::make_shared<communicator>(handles_, topology_, window_, memory_, operations_,
+                                        waiting_);
 }
 #endif
 

@@ -31,7 +31,7 @@ inline void let_messages_go_on() {
 }
 
 /// The type under which elements travel. MPI has no bfloat16: it moves as two bytes and is never
-/// reduced by MPI (choice.hpp).
+/// reduced by MPI (algorithm_table.hpp).
 inline MPI_Datatype datatype_of(element_type type) {
   switch (type) {
     case element_type::f32: return MPI_FLOAT;

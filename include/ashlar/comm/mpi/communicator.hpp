@@ -8,7 +8,7 @@
 //   all members on one node, all shards small              eager (shared/eager_transfer.hpp)
 //   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
 //   else                                                   messages (message_transfer.hpp), by the
-//                                                          algorithm that choice.hpp takes
+//                                                          algorithm that algorithm_table.hpp takes
 //
 // A member whose shard came from the heap says so in the handshake, and all members turn to messages
 // together. Group communicators are made when opened (MPI_Comm_split over the whole mesh, so every
@@ -19,7 +19,7 @@
 #include <variant>
 
 #include <ashlar/comm/communicator.hpp>
-#include <ashlar/comm/mpi/choice_file.hpp>
+#include <ashlar/comm/mpi/algorithm_file.hpp>
 #include <ashlar/comm/mpi/collective_handles.hpp>
 #include <ashlar/comm/mpi/message_transfer.hpp>
 #include <ashlar/comm/mpi/shared_window.hpp>
@@ -35,9 +35,9 @@ class communicator final : public ashlar::communicator {
   /// Expects: the handles' communicator has as many ranks as `t`. `memory` is where the shards come
   /// from; it and the others outlive this.
   communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
-               progress& order, waiting const& wait)
-      : topology_(t), choices_(choices_from_environment(handles.comm())), handles_(&handles),
-        window_(&window), memory_(&memory), order_(&order), waiting_(&wait) {
+               operation_queue& order, waiting const& wait)
+      : topology_(t), algorithms_(algorithms_from_environment(handles.comm())), handles_(&handles),
+        window_(&window), memory_(&memory), operations_(&order), waiting_(&wait) {
     int rank = 0;
     MPI_Comm_rank(handles.comm(), &rank);
     here_ = t.coordinates_of(rank);
@@ -45,9 +45,9 @@ class communicator final : public ashlar::communicator {
 
   void open(axis_list const& axes) override { group_of(axes); }
 
-  void run(shipment const& s) override {
+  void run(transfer_request const& s) override {
     try {
-      waiting_->until([&] { return order_->is_turn_of(s.what->axes, s.ticket); });
+      waiting_->until([&] { return operations_->is_turn_of(s.what->axes, s.ticket); });
       auto const& g = group_of(s.what->axes);
       if (goes_eager(s, g)) {
         auto eager = start_eager(s, g);
@@ -56,13 +56,13 @@ class communicator final : public ashlar::communicator {
         run_messages(s, g);
       }
     } catch (...) {
-      order_->abandon();
+      operations_->abandon();
       throw;
     }
-    order_->end(s.what->axes);
+    operations_->end(s.what->axes);
   }
 
-  std::unique_ptr<progressing> start(shipment const& s) override {
+  std::unique_ptr<pending_operation> start(transfer_request const& s) override {
     auto pending = std::make_unique<pending_transfer>(*this, s);
     pending->advance();
     return pending;
@@ -80,14 +80,14 @@ class communicator final : public ashlar::communicator {
   };
 
   /// A transfer under way: waits for its turn, then goes direct or as messages.
-  class pending_transfer final : public progressing {
+  class pending_transfer final : public pending_operation {
    public:
-    pending_transfer(communicator& owner, shipment const& s)
+    pending_transfer(communicator& owner, transfer_request const& s)
         : owner_(&owner), shipment_(s), group_(&owner.group_of(s.what->axes)) {
-      owner.order_->add(*this);
+      owner.operations_->add(*this);
     }
     ~pending_transfer() override {
-      auto& order = *owner_->order_;
+      auto& order = *owner_->operations_;
       if (!watch_.is_passing() && !order.is_abandoned()) try {
           owner_->waiting_->until([&] { return advance(); });
         } catch (...) {  // the next transfer says that the mesh is abandoned
@@ -102,7 +102,7 @@ class communicator final : public ashlar::communicator {
     bool advance() override {
       if (done_) return true;
       if (std::holds_alternative<std::monostate>(way_)) {
-        if (!owner_->order_->is_turn_of(shipment_.what->axes, shipment_.ticket)) return false;
+        if (!owner_->operations_->is_turn_of(shipment_.what->axes, shipment_.ticket)) return false;
         if (goes_eager(shipment_, *group_)) way_ = owner_->start_eager(shipment_, *group_);
         else if (group_->is_on_node) way_ = owner_->start_direct(shipment_, *group_);
         else begin_messages();
@@ -117,7 +117,7 @@ class communicator final : public ashlar::communicator {
         if (!messages->advance()) return false;
       way_.emplace<std::monostate>();
       done_ = true;
-      owner_->order_->end(shipment_.what->axes);
+      owner_->operations_->end(shipment_.what->axes);
       return true;
     }
 
@@ -130,7 +130,7 @@ class communicator final : public ashlar::communicator {
     }
 
     communicator* owner_;
-    shipment shipment_;
+    transfer_request shipment_;
     group const* group_;
     bool done_ = false;
     exception_watch watch_;
@@ -138,13 +138,13 @@ class communicator final : public ashlar::communicator {
         way_;
   };
 
-  static bool goes_eager(shipment const& s, group const& g) {
+  static bool goes_eager(transfer_request const& s, group const& g) {
     return g.is_on_node && shared::eager_transfer::carries(*s.what, s.type, g.neighbours);
   }
-  shared::eager_transfer start_eager(shipment const& s, group const& g) {
+  shared::eager_transfer start_eager(transfer_request const& s, group const& g) {
     return {*s.what, s.type, g.neighbours, s.ticket, s.source, s.target};
   }
-  shared::direct_transfer start_direct(shipment const& s, group const& g) {
+  shared::direct_transfer start_direct(transfer_request const& s, group const& g) {
     return {*s.what,
             s.type,
             g.neighbours,
@@ -155,7 +155,7 @@ class communicator final : public ashlar::communicator {
   }
 
   /// False where it must go as messages.
-  bool run_direct(shipment const& s, group const& g) {
+  bool run_direct(transfer_request const& s, group const& g) {
     auto direct = start_direct(s, g);
     try {
       waiting_->until([&] { return direct.advance(); });
@@ -166,14 +166,14 @@ class communicator final : public ashlar::communicator {
     return !direct.must_be_messages();
   }
 
-  algorithm algorithm_for(shipment const& s, group const& g) const {
-    return choose(choices_, *s.what, s.type, g.where);
+  algorithm algorithm_for(transfer_request const& s, group const& g) const {
+    return choose(algorithms_, *s.what, s.type, g.where);
   }
 
-  void run_messages(shipment const& s, group const& g) {
+  void run_messages(transfer_request const& s, group const& g) {
     message_transfer messages(*s.what, {s.source, s.type}, {s.target, s.type}, g.comm, *memory_,
                               algorithm_for(s, g));
-    if (order_->idle()) messages.wait();
+    if (operations_->idle()) messages.wait();
     else waiting_->until([&] { return messages.advance(); });
   }
 
@@ -187,7 +187,7 @@ class communicator final : public ashlar::communicator {
     auto const found = groups_.find(key_of(axes));
     if (found != groups_.end()) return found->second;
     group g;
-    unsigned const slot = progress::group_of(axes);
+    unsigned const slot = operation_queue::group_of(axes);
     window_->obtain_stages(slot);
     coordinates color = here_;  // ranks that agree on every other axis
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
@@ -215,11 +215,11 @@ class communicator final : public ashlar::communicator {
   }
 
   topology topology_;
-  choice_table choices_;
+  algorithm_table algorithms_;
   collective_handles* handles_;
   shared_window* window_;
   arena* memory_;
-  progress* order_;
+  operation_queue* operations_;
   waiting const* waiting_;
   coordinates here_{};
   std::unordered_map<std::uint32_t, group> groups_;

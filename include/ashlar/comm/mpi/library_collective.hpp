@@ -9,7 +9,7 @@
 //   reduce_scatter   MPI_Ireduce_scatter
 //   all_reduce       MPI_Iallreduce
 //
-// Only where choice.hpp allows it. Always the non-blocking call, also where the caller waits at once:
+// Only where algorithm_table.hpp allows it. Always the non-blocking call, also where the caller waits at once:
 // one member may wait while another has other transfers under way, and MPI does not match a blocking
 // collective with its non-blocking twin. Those are also the calls that networks carry out themselves.
 

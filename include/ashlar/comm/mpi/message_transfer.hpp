@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A transfer as messages, by an algorithm of choice.hpp. advance() never waits; wait() sleeps in MPI.
+// A transfer as messages, by an algorithm of algorithm_table.hpp. advance() never waits; wait() sleeps in MPI.
 //
 //                                       pairwise          ring                      library
 //   all_gather                          one exchange      ring all-gather           one call
@@ -23,7 +23,7 @@
 #include <utility>
 #include <variant>
 
-#include <ashlar/comm/mpi/choice.hpp>
+#include <ashlar/comm/mpi/algorithm_table.hpp>
 #include <ashlar/comm/mpi/library_collective.hpp>
 #include <ashlar/comm/mpi/pairwise_exchange.hpp>
 #include <ashlar/comm/mpi/ring_all_gather.hpp>
@@ -34,15 +34,16 @@ namespace ashlar::mpi {
 class message_transfer {
  public:
   /// Begins to send and to receive. `what` must outlive the transfer. All members give the same
-  /// `take`, one that may carry it.
+  /// `use`, one that may carry it.
   message_transfer(transfer const& what, element_pointer source, element_pointer target,
-                   MPI_Comm comm, arena& memory, algorithm take = algorithm::pairwise)
-      : what_(&what), source_(source), target_(target), comm_(comm), memory_(&memory), take_(take) {
-    if (take == algorithm::library) {
+                   MPI_Comm comm, arena& memory, algorithm use = algorithm::pairwise)
+      : what_(&what), source_(source), target_(target), comm_(comm), memory_(&memory),
+        algorithm_(use) {
+    if (use == algorithm::library) {
       phase_.emplace<library_collective>(what, source, target, comm, memory);
     } else if (what.reduces()) {
       begin_reducing();
-    } else if (take == algorithm::ring) {
+    } else if (use == algorithm::ring) {
       phase_.emplace<ring_all_gather>(what.receives, what.index, source, target, comm, memory);
     } else {
       pairwise_task task{what.sends, what.receives, what.members};
@@ -78,7 +79,7 @@ class message_transfer {
       return;
     }
     gathers_ = x.kind == collective::all_reduce;
-    if (take_ == algorithm::ring) {
+    if (algorithm_ == algorithm::ring) {
       leaves_rest_ = shortest_of(x.sends) < longest_of(x.sends);
       phase_.emplace<ring_reduce_scatter>(x.sends, mine(), x.index, x.op, source_, target_, comm_,
                                           *memory_);
@@ -107,7 +108,7 @@ class message_transfer {
     }
     if (!std::exchange(gathers_, false)) return false;
     transfer const& x = *what_;
-    if (take_ == algorithm::ring) {
+    if (algorithm_ == algorithm::ring) {
       phase_.emplace<ring_all_gather>(x.receives, x.index, element_pointer(), target_, comm_,
                                       *memory_);
     } else {
@@ -138,7 +139,7 @@ class message_transfer {
   element_pointer source_, target_;
   MPI_Comm comm_;
   arena* memory_;
-  algorithm take_;
+  algorithm algorithm_;
   bool leaves_rest_ = false;  // by a ring, of uneven blocks
   bool gathers_ = false;
   strided_block whole_;

@@ -15,24 +15,24 @@
 #include <thread>
 
 #include <ashlar/comm/mpi/check.hpp>
-#include <ashlar/comm/progress.hpp>
+#include <ashlar/comm/operation_queue.hpp>
 #include <ashlar/comm/shared/settings.hpp>
 
 namespace ashlar::mpi {
 
 class waiting {
  public:
-  waiting(progress& order, int ranks_on_node)
-      : order_(&order), patience_(patience_of(ranks_on_node)) {}
+  waiting(operation_queue& order, int ranks_on_node)
+      : operations_(&order), patience_(patience_of(ranks_on_node)) {}
 
   /// Throws ashlar::error if an exception dropped a transfer, since others may then never end.
   template <class Condition>
   void until(Condition ended) const {
     for (unsigned asked = 0; !ended(); ++asked) {
-      order_->poll();
+      operations_->poll();
       bool const is_patient = asked < patience_;
       if (is_patient && asked % 128 != 127) continue;
-      order_->refuse_if_abandoned();
+      operations_->refuse_if_abandoned();
       if (is_patient || asked % 4 == 3) let_messages_go_on();
       if (!is_patient) std::this_thread::yield();
     }
@@ -43,7 +43,7 @@ class waiting {
   }
 
  private:
-  progress* order_;
+  operation_queue* operations_;
   unsigned patience_;
 };
 

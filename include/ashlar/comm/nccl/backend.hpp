@@ -42,9 +42,9 @@ class backend {
   cuda::processor processor() { return {stream_.get(), &products_}; }
   /// In the order of the mesh's stream.
   cuda::arena& memory() { return memory_; }
-  progress& order() { return order_; }
+  operation_queue& operations() { return operations_; }
   std::shared_ptr<ashlar::communicator> make_transport() {
-    auto made = std::make_shared<communicator>(world_, topology_, order_, stream_, pool_,
+    auto made = std::make_shared<communicator>(world_, topology_, operations_, stream_, pool_,
                                                device_kernels(), how_);
     transport_ = made;
     return made;
@@ -76,7 +76,7 @@ class backend {
   cuda::pool pool_;
   cuda::arena memory_;
   cuda::gemm_engine products_;
-  progress order_;
+  operation_queue operations_;
   std::weak_ptr<communicator> transport_;
 };
 

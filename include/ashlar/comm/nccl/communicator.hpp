@@ -40,11 +40,11 @@ class communicator final : public ashlar::communicator {
  public:
   /// Expects: as many ranks in `w` as in `t`. Everything given by reference outlives this. `compute` is
   /// where the arrays are written and read.
-  communicator(world const& w, topology const& t, progress& order, cuda::stream& compute,
+  communicator(world const& w, topology const& t, operation_queue& order, cuda::stream& compute,
                cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
-      : world_(w), topology_(t), order_(order), compute_(compute), kernels_(kernels), how_(how),
-        own_(true), memory_(pool, own_), groups_(w, t), record_(t),
+      : world_(w), topology_(t), operations_(order), compute_(compute), kernels_(kernels),
+        how_(how), own_(true), memory_(pool, own_), groups_(w, t), record_(t),
         watchdog_(record_, watch(), w.deadline) {}
 
   ~communicator() override {
@@ -65,8 +65,8 @@ class communicator final : public ashlar::communicator {
   void wait_until(Condition const& ended) {
     while (!ended()) {
       watchdog_.refuse_if_stopped();
-      order_.refuse_if_abandoned();
-      order_.poll();
+      operations_.refuse_if_abandoned();
+      operations_.poll();
       std::this_thread::yield();
     }
   }
@@ -76,18 +76,18 @@ class communicator final : public ashlar::communicator {
     if (topology_.group_size(axes) > 1) groups_.of(axes);
   }
 
-  void run(shipment const& s) override {
+  void run(transfer_request const& s) override {
     turns_.announce(s.what->axes, s.ticket);
     try {
       wait_until([&] { return turns_.is_next(s.what->axes, s.ticket); });
       give(s, &compute_);
     } catch (...) {
-      order_.abandon();
+      operations_.abandon();
       throw;
     }
   }
 
-  std::unique_ptr<progressing> start(shipment const& s) override {
+  std::unique_ptr<pending_operation> start(transfer_request const& s) override {
     turns_.announce(s.what->axes, s.ticket);
     auto pending = std::make_unique<pending_transfer<communicator>>(*this, s);
     pending->advance();
@@ -101,7 +101,7 @@ class communicator final : public ashlar::communicator {
     refuse_if_stopped();
     if (is_captured_)
       throw error("capture", "a part of what is captured cannot be captured again.");
-    if (!order_.idle() || !turns_.all_given())
+    if (!operations_.idle() || !turns_.all_given())
       throw error("capture",
                   "a redistribution is under way. Wait for it before the captured part.");
     is_captured_ = true;
@@ -109,7 +109,7 @@ class communicator final : public ashlar::communicator {
   }
   /// Joins what was captured. Throws ashlar::error if a transfer was begun that nobody waits for.
   void join_capture() {
-    if (!order_.idle())
+    if (!operations_.idle())
       throw error("capture",
                   "a redistribution is under way. Wait for it within the captured part.");
     if (captured_ == 0) return;
@@ -155,11 +155,11 @@ class communicator final : public ashlar::communicator {
   friend class pending_transfer<communicator>;
 
   /// Gives the device a transfer that has its turn; its number.
-  std::uint64_t give(shipment const& s, cuda::stream* follower) {
+  std::uint64_t give(transfer_request const& s, cuda::stream* follower) {
     auto const number = put(*s.what, s.type, s.source, s.target, follower);
     if (s.ticket == 0) return number;
     turns_.give();
-    order_.end(s.what->axes);
+    operations_.end(s.what->axes);
     return number;
   }
 
@@ -170,7 +170,7 @@ class communicator final : public ashlar::communicator {
     own_.wait(compute_reached_);
     auto const number = is_captured_ ? ++captured_ : record_.issued(x, type);
     if (communicates(x.kind)) {
-      place where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
+      call_site where{world_.rank(), to_string(x.axes, topology_), to_string(x.kind)};
       auto& group = x.members > 1 ? groups_.of(x.axes) : *world_.all;
       library_calls calls(group, x.members, type, memory_, own_, kernels_, std::move(where));
       issue(x, type, source, target, how_, calls);
@@ -209,7 +209,7 @@ class communicator final : public ashlar::communicator {
 
   world world_;
   topology topology_;
-  progress& order_;
+  operation_queue& operations_;
   cuda::stream& compute_;
   transfer_kernels kernels_;
   sums how_;

@@ -79,12 +79,12 @@ class environment {
     std::set_terminate(detail::on_terminate);
     int is_on_mpi = 0;
     MPI_Initialized(&is_on_mpi);
-    if (is_on_mpi) world_.here.by = exchange::mpi;
+    if (is_on_mpi) world_.here.by = rendezvous::mpi;
     else world_.here = launch_from_environment();
     world_.deadline = timeout_from_environment();
     world_.end_process = detail::end_process;
     detail::rank_of_process = world_.here.rank;
-    if (world_.here.by == exchange::mpi) {
+    if (world_.here.by == rendezvous::mpi) {
       int const said = world_.here.size;
       mpi_.emplace(argc, argv);
       std::set_terminate(detail::on_terminate);
@@ -133,9 +133,9 @@ class environment {
       std::memcpy(id.data(), &bytes, id.size());
     }
     switch (here.by) {
-      case exchange::mpi: return exchange_by_mpi(MPI_COMM_WORLD, id);
-      case exchange::tcp: return exchange_by_tcp(here, id, world_.deadline);
-      case exchange::file: return exchange_by_file(here, id, world_.deadline);
+      case rendezvous::mpi: return rendezvous_by_mpi(MPI_COMM_WORLD, id);
+      case rendezvous::tcp: return rendezvous_by_tcp(here, id, world_.deadline);
+      case rendezvous::file: return rendezvous_by_file(here, id, world_.deadline);
       default: return id;
     }
   }

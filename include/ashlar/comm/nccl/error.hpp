@@ -26,7 +26,7 @@ inline std::string explain(ncclResult_t status, ncclComm_t comm = nullptr) {
 
 /// Throws ashlar::error unless the call succeeded, or goes on: a communicator that does not block says so
 /// (handle.hpp waits for it).
-inline void check(ncclResult_t status, place const& where, ncclComm_t comm = nullptr) {
+inline void check(ncclResult_t status, call_site const& where, ncclComm_t comm = nullptr) {
   if (status == ncclSuccess || status == ncclInProgress) return;
   throw error("nccl", to_string(where) + ": " + explain(status, comm));
 }

@@ -32,14 +32,14 @@ enum class result : int {
 };
 
 /// Who meets a failure, and in what.
-struct place {
+struct call_site {
   int rank = -1;     ///< of the mesh; below 0: not known yet
   std::string axes;  ///< "gpu", "node+gpu"; empty: the whole mesh
   std::string what;  ///< "all-gather", "ncclCommSplit"
 };
 
 /// "rank 3, all-gather along gpu"
-inline std::string to_string(place const& p) {
+inline std::string to_string(call_site const& p) {
   std::string text = p.rank < 0 ? "" : "rank " + std::to_string(p.rank);
   if (!p.what.empty()) text += (text.empty() ? "" : ", ") + p.what;
   if (!p.axes.empty()) text += " along " + p.axes;

@@ -67,7 +67,7 @@ class handle {
 
   /// Calls f(communicator) under the lock. Throws ashlar::error if it fails, or this is down.
   template <class Call>
-  ncclResult_t call(place const& where, Call const& f) {
+  ncclResult_t call(call_site const& where, Call const& f) {
     auto const lock = hold();
     ncclComm_t const comm = get(where);
     ncclResult_t const status = f(comm);
@@ -77,7 +77,7 @@ class handle {
   /// For a group of calls: the lock until its end.
   std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
   /// Expects hold().
-  ncclComm_t get(place const& where) const {
+  ncclComm_t get(call_site const& where) const {
     if (comm_ == nullptr)
       throw error("nccl", to_string(where) + ": the communicator was taken down. " + why_down_);
     return comm_;
@@ -85,7 +85,7 @@ class handle {
 
   /// Waits until what was called has been given to the device. Throws ashlar::error if it fails, or not in
   /// time.
-  void settle(place const& where) {
+  void settle(call_site const& where) {
     auto const end = std::chrono::steady_clock::now() + deadline_;
     for (ncclResult_t state = ncclInProgress;;) {
       call(where, [&](ncclComm_t comm) { return ncclCommGetAsyncError(comm, &state); });
@@ -103,7 +103,7 @@ class handle {
     ncclResult_t state = ncclSuccess;
     if (comm_ == nullptr || ncclCommGetAsyncError(comm_, &state) != ncclSuccess) return "";
     if (state == ncclSuccess || state == ncclInProgress) return "";
-    place where = where_;
+    call_site where = where_;
     where.what = "while operations were under way";
     return to_string(where) + ": " + explain(state, comm_);
   }
@@ -132,7 +132,7 @@ class handle {
     }
   }
 
-  place where_;
+  call_site where_;
   milliseconds deadline_;
   std::string name_;
   ncclComm_t comm_ = nullptr;

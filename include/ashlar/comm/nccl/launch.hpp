@@ -31,13 +31,13 @@
 namespace ashlar::nccl {
 
 /// How the ranks hand round what NCCL needs to find each other.
-enum class exchange : signed char { alone, mpi, tcp, file };
+enum class rendezvous : signed char { alone, mpi, tcp, file };
 
 struct launch {
   int rank = 0;
   int size = 1;
   int local_rank = 0;  ///< among the ranks of the node: which device is mine
-  exchange by = exchange::alone;
+  rendezvous by = rendezvous::alone;
   std::string address;  ///< of rank 0, for tcp
   int port = 0;
   std::string file;
@@ -129,7 +129,7 @@ launcher const* find_launcher(launch_reader<Lookup> const& from) {
 /// The address of rank 0.
 template <class Lookup>
 void find_master(launch& l, bool is_slurm, launch_reader<Lookup> const& from) {
-  l.by = exchange::tcp;
+  l.by = rendezvous::tcp;
   l.address = from.text("MASTER_ADDR");
   if (l.address.empty() && is_slurm)
     for (char const* name : {"SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"})
@@ -171,11 +171,11 @@ launch launch_from(Lookup const& get) {
       l.job = from.text(id);
       if (std::string_view(id) == "SLURM_JOB_ID") l.job += '.' + from.text("SLURM_STEP_ID");
     }
-  if (name == "mpi") l.by = exchange::mpi;
-  else if (l.size == 1) l.by = exchange::alone;
-  else if (!l.file.empty()) l.by = exchange::file;
+  if (name == "mpi") l.by = rendezvous::mpi;
+  else if (l.size == 1) l.by = rendezvous::alone;
+  else if (!l.file.empty()) l.by = rendezvous::file;
   else detail::find_master(l, name == "slurm", from);
-  if (l.by != exchange::file) l.file.clear();
+  if (l.by != rendezvous::file) l.file.clear();
   return l;
 }
 

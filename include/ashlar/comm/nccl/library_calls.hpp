@@ -31,7 +31,7 @@ class library_calls {
  public:
   /// `members`: of the communicator. Everything given outlives this.
   library_calls(handle& comm, int members, element_type type, cuda::arena& memory,
-                cudaStream_t stream, transfer_kernels const& kernels, place where)
+                cudaStream_t stream, transfer_kernels const& kernels, call_site where)
       : comm_(comm), members_(members), type_(type), memory_(memory), stream_(stream),
         kernels_(kernels), where_(std::move(where)) {}
   library_calls(library_calls const&) = delete;
@@ -142,7 +142,7 @@ class library_calls {
   cuda::arena& memory_;
   cudaStream_t stream_;
   transfer_kernels const& kernels_;
-  place where_;
+  call_site where_;
   std::unique_lock<std::mutex> group_;
   small_vector<scratch_block, 4> scratch_;
 };

@@ -19,13 +19,13 @@
 namespace ashlar::nccl {
 
 template <class Owner>
-class pending_transfer final : public progressing {
+class pending_transfer final : public pending_operation {
  public:
-  pending_transfer(Owner& owner, shipment const& s) : owner_(&owner), shipment_(s) {
-    owner.order_.add(*this);
+  pending_transfer(Owner& owner, transfer_request const& s) : owner_(&owner), shipment_(s) {
+    owner.operations_.add(*this);
   }
   ~pending_transfer() override {
-    auto& order = owner_->order_;
+    auto& order = owner_->operations_;
     if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
         owner_->wait_until([&] { return join(); });
       } catch (...) {  // the next transfer says that the mesh is abandoned
@@ -69,7 +69,7 @@ class pending_transfer final : public progressing {
   }
 
   Owner* owner_;
-  shipment shipment_;
+  transfer_request shipment_;
   std::uint64_t number_ = 0;
   bool done_ = false;
   bool is_of_a_capture_ = false;

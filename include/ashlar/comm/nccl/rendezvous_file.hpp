@@ -155,8 +155,8 @@ class file_rendezvous {
 
 /// On rank 0 gives `id` to the others, on the others takes it. Collective over the launch.
 /// Throws ashlar::error naming the rank, the file and who is missing, when the deadline has passed.
-inline unique_id exchange_by_file(launch const& here, unique_id const& id,
-                                  std::chrono::milliseconds deadline) {
+inline unique_id rendezvous_by_file(launch const& here, unique_id const& id,
+                                    std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::file_rendezvous(here, deadline), here.rank, id);
 }
 

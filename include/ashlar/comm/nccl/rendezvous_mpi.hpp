@@ -13,7 +13,7 @@
 namespace ashlar::nccl {
 
 /// The id of rank 0. Collective over `comm`: one broadcast of 128 bytes.
-inline unique_id exchange_by_mpi(MPI_Comm comm, unique_id id) {
+inline unique_id rendezvous_by_mpi(MPI_Comm comm, unique_id id) {
   mpi::check(MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_BYTE, 0, comm));
   return id;
 }
@@ -23,7 +23,7 @@ inline launch launch_from_mpi(MPI_Comm comm) {
   launch l;
   mpi::check(MPI_Comm_rank(comm, &l.rank));
   mpi::check(MPI_Comm_size(comm, &l.size));
-  l.by = exchange::mpi;
+  l.by = rendezvous::mpi;
   MPI_Comm node = MPI_COMM_NULL;
   mpi::check(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, l.rank, MPI_INFO_NULL, &node));
   mpi::check(MPI_Comm_rank(node, &l.local_rank));

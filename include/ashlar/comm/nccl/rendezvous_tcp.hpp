@@ -218,8 +218,8 @@ class tcp_rendezvous {
 
 /// On rank 0 gives `id` to the others, on the others takes it. Collective over the launch.
 /// Throws ashlar::error naming the rank, the address and what is wrong.
-inline unique_id exchange_by_tcp(launch const& here, unique_id const& id,
-                                 std::chrono::milliseconds deadline) {
+inline unique_id rendezvous_by_tcp(launch const& here, unique_id const& id,
+                                   std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::tcp_rendezvous(here, deadline), here.rank, id);
 }
 

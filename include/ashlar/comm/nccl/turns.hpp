@@ -4,7 +4,7 @@
 #pragma once
 
 // The one order in which a rank gives its transfers to the device: that of the program, over all groups.
-// MPI needs an order within each group only (comm/progress.hpp). On a device all collectives of a rank
+// MPI needs an order within each group only (comm/operation_queue.hpp). On a device all collectives of a rank
 // share a stream, so two ranks that gave it two groups' collectives in different orders would wait for
 // each other for ever; and steps that follow each other are started whenever the host looks, which is not
 // at the same time on all ranks.
@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <deque>
 
-#include <ashlar/comm/progress.hpp>
+#include <ashlar/comm/operation_queue.hpp>
 
 namespace ashlar::nccl {
 
@@ -24,15 +24,15 @@ class turns {
  public:
   /// The next ticket of this group of axes.
   void announce(axis_list const& axes) {
-    auto const group = progress::group_of(axes);
+    auto const group = operation_queue::group_of(axes);
     queue_.push_back({group, ++announced_[group]});
   }
   /// The same, unless this ticket was announced before.
   void announce(axis_list const& axes, std::uint64_t ticket) {
-    if (announced_[progress::group_of(axes)] < ticket) announce(axes);
+    if (announced_[operation_queue::group_of(axes)] < ticket) announce(axes);
   }
   bool is_next(axis_list const& axes, std::uint64_t ticket) const {
-    return !queue_.empty() && queue_.front().group == progress::group_of(axes) &&
+    return !queue_.empty() && queue_.front().group == operation_queue::group_of(axes) &&
            queue_.front().ticket == ticket;
   }
   void give() { queue_.pop_front(); }

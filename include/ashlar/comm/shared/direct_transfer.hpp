@@ -14,7 +14,7 @@
 // advance() never waits: it does what can be done and says whether all is done.
 
 #include <ashlar/comm/shared/handshake.hpp>
-#include <ashlar/comm/shared/take.hpp>
+#include <ashlar/comm/shared/neighbours.hpp>
 
 namespace ashlar::shared {
 

@@ -14,7 +14,7 @@
 #include <cstring>
 
 #include <ashlar/comm/shared/handshake.hpp>
-#include <ashlar/comm/shared/take.hpp>
+#include <ashlar/comm/shared/neighbours.hpp>
 
 namespace ashlar::shared {
 

@@ -7,7 +7,7 @@
 //
 // Each rank owns one slot per group of axes, in memory that all of them see. The transfers of a
 // group have epochs 1, 2, 3, … the same on all its members, and a rank begins one only when it
-// has ended the one before (progress.hpp keeps the order).
+// has ended the one before (operation_queue.hpp keeps the order).
 //
 //   1 publish   I write where my shards are into my slot, then arrived := epoch (release).
 //               From here on until 5 I do not write to my source, nor to what rule 3 shows.

@@ -4,7 +4,7 @@
 #pragma once
 
 // The longer kernels of the host work in blocks and call between_blocks() between two of them: whoever has
-// transfers under way lets them go on there, since nothing on a host moves by itself (comm/progress.hpp).
+// transfers under way lets them go on there, since nothing on a host moves by itself (comm/operation_queue.hpp).
 // The blocks are the same whether or not anybody listens, so that results do not depend on it.
 //
 //   kernel                         a block

@@ -15,7 +15,7 @@
 #include <numeric>
 #include <span>
 
-#include <ashlar/nn/trial/played_layer.hpp>
+#include <ashlar/nn/trial/fake_layer.hpp>
 
 namespace ashlar::nn {
 

@@ -7,8 +7,8 @@
 // pass, for nn::verify. What is differentiated is the sum of y · dy, or the summed loss. Five points, h apart:
 // the error is about h^4 + ε / h.
 
+#include <ashlar/nn/trial/fake_layer.hpp>
 #include <ashlar/nn/trial/judge.hpp>
-#include <ashlar/nn/trial/played_layer.hpp>
 
 namespace ashlar::nn::detail {
 
@@ -31,8 +31,8 @@ struct objective {
 /// Compares dx and every parameter's gradient, as far as passes made them; of the elements this is
 /// share `part` of `parts`.
 template <class T, class Trial>
-void check_differences(Trial& played, step::layer_spec const& spec, trial_data data, truth& known,
-                       std::string const& where, int part, int parts, bool is_loss) {
+void check_differences(Trial& simulated, step::layer_spec const& spec, trial_data data,
+                       truth& known, std::string const& where, int part, int parts, bool is_loss) {
   constexpr bool exact = std::is_same_v<T, double>;
   double const h = exact ? 1e-4 : 1e-2, tolerance = exact ? 1e-6 : 2e-2;
   int turn = 0;
@@ -46,9 +46,9 @@ void check_differences(Trial& played, step::layer_spec const& spec, trial_data d
       double const before = moved.values[i];
       auto const at = [&](double offset) {
         moved.values[i] = before + offset;
-        played.give(data);
+        simulated.give(data);
         objective o{data.dy};
-        played.forward(o);
+        simulated.forward(o);
         return o.value;
       };
       double const slope = (at(-2 * h) - 8 * at(-h) + 8 * at(h) - at(2 * h)) / (12 * h);

@@ -90,7 +90,7 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// The judge of one trial (played_layer.hpp).
+/// The judge of one trial (fake_layer.hpp).
 struct judge {
   truth& known;
   std::string where;

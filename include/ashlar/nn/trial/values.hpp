@@ -127,7 +127,7 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   auto const& t = to.mesh().topology();
   auto const addends = partial_axes(p);
   int const members = t.group_size(addends);
-  int const member = t.index_in_group(to.mesh().here(), addends);
+  int const member = t.index_in_group(to.mesh().coordinate(), addends);
   std::vector<double> shard;
   for (auto const i : global_indices(whole.extents, to.local_box())) {
     double const v = whole.values[static_cast<std::size_t>(i)];

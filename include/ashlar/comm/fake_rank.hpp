@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A mesh as one of its ranks sees it, while the other ranks do not exist: one process can so play all ranks
+// of a mesh, one after the other, as far as what they do is local. Tensors on it are that rank's shards.
+// Whatever would communicate throws. Its memory is guarded (guarded_blocks.hpp).
+
+#include <ashlar/comm/mesh.hpp>
+
+namespace ashlar {
+
+class fake_rank {
+ public:
+  /// The mesh `t` at rank `rank`. `alone` is a world of one rank, such as MPI_COMM_SELF. Shards have
+  /// margins of `margin` bytes. Collective over `alone`.
+  static mesh make(mesh::world alone, topology const& t, int rank, std::size_t margin) {
+    mesh m(alone, {{"alone", 1}});
+    m.state_->shape = t;
+    m.state_->rank = rank;
+    m.state_->here = t.coordinates_of(rank);
+    m.state_->plans.clear();
+    m.state_->forbidden = true;
+    m.memory().guard(margin);
+    return m;
+  }
+};
+
+}  // namespace ashlar

@@ -1,0 +1,130 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The table of algorithms (algorithm_table.hpp) as a text file, named by the environment variable
+// ASHLAR_COLLECTIVES, which then replaces the default one. Read when a mesh is made, by its first
+// rank alone, which tells the others: they cannot differ.
+//
+//   # kind          members  bytes   nodes             algorithm
+//   all-reduce      3        64KiB   any               ring
+//   all-gather      2        0       several-per-node  ring
+//
+//   kind        all-gather, reduce-scatter, all-reduce
+//   members     the row is for groups of so many or more
+//   bytes       and for whole arrays of so many or more: 4096, 64KiB, 16MiB
+//   nodes       any, one-node, one-per-node, several-per-node
+//   algorithm   pairwise, ring, library
+//
+// Later rows come before earlier ones; text behind # says nothing.
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <ashlar/comm/mpi/algorithm_table.hpp>
+#include <ashlar/comm/mpi/check.hpp>
+#include <ashlar/support/parse_bytes.hpp>
+
+namespace ashlar::mpi {
+
+namespace detail {
+
+/// Looks up the value whose name is `word`. False if `word` names none of `all`.
+template <class Enum, std::size_t Count>
+bool named(std::string const& word, Enum const (&all)[Count], Enum& value) {
+  auto const* const it = std::find_if(all, all + Count,
+                                      [&](Enum e) { return word == to_string(e); });
+  if (it == all + Count) return false;
+  value = *it;
+  return true;
+}
+
+}  // namespace detail
+
+/// Throws ashlar::error with `file` and the line of what is wrong.
+inline algorithm_table parse_algorithms(std::string const& text, std::string const& file) {
+  algorithm_table table;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    auto const refuse = [&](std::string const& what) {
+      throw error("collectives", file + ", line " + std::to_string(number) + ": " + what);
+    };
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::vector<std::string> const word{std::istream_iterator<std::string>(words), {}};
+    if (word.empty()) continue;
+    if (word.size() != 5)
+      refuse("a row has 5 words, not " + std::to_string(word.size()) +
+             ". Write: kind, members, bytes, nodes, algorithm.");
+    algorithm_row row;
+    if (!detail::named(word[0], tunable_collectives, row.kind))
+      refuse("'" + word[0] +
+             "' has one algorithm only. Write all-gather, reduce-scatter or all-reduce.");
+    char const* const end = word[1].data() + word[1].size();
+    auto const read = std::from_chars(word[1].data(), end, row.least_members);
+    if (read.ec != std::errc() || read.ptr != end || row.least_members < 2 ||
+        row.least_members > max_ranks)
+      refuse("'" + word[1] + "' is no number of members. Write 2 or more.");
+    auto const bytes = parse_bytes(word[2]);
+    if (!bytes)
+      refuse("'" + word[2] + "' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB.");
+    row.least_bytes = *bytes;
+    if (!detail::named(word[3], all_spreads, row.where))
+      refuse("'" + word[3] +
+             "' is no place. Write any, one-node, one-per-node or several-per-node.");
+    if (!detail::named(word[4], all_algorithms, row.use))
+      refuse("'" + word[4] + "' is no algorithm. Write pairwise, ring or library.");
+    if (table.size() == table.capacity())
+      refuse("more than " + std::to_string(table.capacity()) + " rows. Leave some out.");
+    table.push_back(row);
+  }
+  return table;
+}
+
+/// The table as text that parse_algorithms reads.
+inline std::string to_string(algorithm_table const& table) {
+  std::string text = "# kind members bytes nodes algorithm\n";
+  for (auto const& row : table)
+    text += std::string(to_string(row.kind)) + " " + std::to_string(row.least_members) + " " +
+            std::to_string(row.least_bytes) + " " + to_string(row.where) + " " +
+            to_string(row.use) + "\n";
+  return text;
+}
+
+/// The table of a mesh on the ranks of `comm`. Collective: rank 0's file, for all of them; what is
+/// wrong with it is thrown on every rank.
+inline algorithm_table algorithms_from_environment(MPI_Comm comm) {
+  int rank = 0;
+  check(MPI_Comm_rank(comm, &rank));
+  std::string name, text;  // no name: the default table
+  int is_readable = 1;
+  if (rank == 0) {
+    char const* const variable = std::getenv("ASHLAR_COLLECTIVES");
+    if (variable != nullptr) name = variable;
+    if (!name.empty()) {
+      std::ifstream in(name, std::ios::binary);
+      text.assign(std::istreambuf_iterator<char>(in), {});
+      is_readable = in.is_open() && !in.bad() ? 1 : 0;
+    }
+  }
+  int head[] = {static_cast<int>(name.size()), static_cast<int>(text.size()), is_readable};
+  check(MPI_Bcast(head, 3, MPI_INT, 0, comm));
+  if (head[0] == 0) return default_algorithms;
+  name.resize(static_cast<std::size_t>(head[0]));
+  text.resize(static_cast<std::size_t>(head[1]));
+  check(MPI_Bcast(name.data(), head[0], MPI_CHAR, 0, comm));
+  if (head[2] == 0)
+    throw error("collectives", name + " cannot be read. Make it with bench/tune_collectives, or "
+                                      "unset ASHLAR_COLLECTIVES.");
+  check(MPI_Bcast(text.data(), head[1], MPI_CHAR, 0, comm));
+  return parse_algorithms(text, name);
+}
+
+}  // namespace ashlar::mpi

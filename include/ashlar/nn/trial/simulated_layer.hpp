@@ -1,0 +1,228 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// A layer placed on all ranks of a mesh within one process, for nn::verify: the passes run rank after rank on
+// shards cut from whole tensors, through the same layer_node as in training. Between the parts of a forward
+// pass the statistics are moved here. What a pass makes is handed to a judge:
+//
+//   whole_values const& judge(pass, what, shards, placement)    the whole tensor that it should be
+//   void judge.total(sum)                                       the loss summed over the ranks
+//
+// After every pass of a rank: it has written into no input and beside no shard, and what it made lies as
+// the row says.
+
+#include <array>
+#include <cstring>
+#include <memory>
+
+#include <ashlar/comm/fake_rank.hpp>
+#include <ashlar/nn/node.hpp>
+#include <ashlar/nn/trial/values.hpp>
+
+namespace ashlar::nn::detail {
+
+/// What a layer is given.
+struct trial_data {
+  whole_values x, dy, targets;
+  std::vector<whole_values> parameters;
+};
+
+/// What the sums of gradients hold before a pass adds to them.
+inline constexpr double held_before = 0.5;
+
+template <class Layer, class T, int XRank>
+class fake_layer {
+  using choice = run_time_choice<>;
+  using node = layer_node<Layer, T, XRank, choice>;
+  using types = types_of<Layer, T, XRank, choice>;
+  using run = execution<device::host::processor>;
+  static constexpr int statistics = types::statistics;
+
+ public:
+  /// `ranks`: one simulated mesh for each. `where`: how errors call this trial.
+  fake_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
+             std::vector<mesh> const& ranks, std::string where)
+      : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
+        totals_(ranks.size()) {
+    for (auto const& m : ranks_) {
+      stream_counter streams{5, 1};
+      nodes_.push_back(std::make_unique<node>(layer, 0, m, spec.x, choice(lies), streams));
+    }
+  }
+
+  /// Cuts what the passes read.
+  void give(trial_data const& data) {
+    given_.assign(on_.size(), {});
+    for (std::size_t r = 0; r < on_.size(); ++r) {
+      on_[r].slots.clear();
+      on_[r].slots.resize(static_cast<std::size_t>(dx_slot() + 1));
+      on_[r].pass = {true, 9, 3};
+      put<typename types::input::value_type>(r, 0, data.x, lies_.x);
+      for (int k = 0; k < spec_.parameters.size(); ++k)
+        put<T>(r, 1 + k, data.parameters[static_cast<std::size_t>(k)], lies_.parameters[k].use);
+      if constexpr (loss_layer<Layer>) {
+        auto const whole = placement::all_broadcast(ranks_[r].axes());
+        auto const targets = make_tensor<typename Layer::template target<T>>(
+            ranks_[r], data.targets.extents, whole);
+        cut(data.targets, targets);
+        on_[r].batch = {targets, 1, &totals_[r]};
+      } else {
+        put<T>(r, dy_slot(), data.dy, lies_.dy);
+      }
+    }
+  }
+
+  /// All parts of the forward pass.
+  template <class Judge>
+  void forward(Judge& judge) {
+    totals_.assign(on_.size(), 0);
+    for (int part = 0; part <= statistics; ++part) {
+      step::action a;
+      a.part = part;
+      a.reads.push_back(0);
+      for (int k = 0; k < spec_.parameters.size(); ++k) a.reads.push_back(1 + k);
+      for (int k = 0; k < part; ++k) a.reads.push_back(moved_slot(k));
+      a.makes.push_back(part < statistics ? made_slot(part) : y_slot());
+      if (part == statistics) a.makes.push_back(saved_slot());
+      auto const pass = "forward" + (statistics == 0 ? "" : "<" + std::to_string(part) + ">");
+      compute(a, pass);
+      if (part < statistics) move_statistic(part, pass, judge);
+    }
+    if constexpr (loss_layer<Layer>) {
+      double sum = 0;
+      for (double const share : totals_) sum += share;
+      judge.total(sum);
+    } else {
+      judge("forward", "y", made(y_slot(), "y", spec_.y, lies_.y), lies_.y);
+    }
+  }
+
+  /// Each backward pass that the layer has.
+  template <class Judge>
+  void backward(Judge& judge) {
+    if (node::has_backward()) gradients(step::action_kind::backward, "backward", judge);
+    if (node::has_weight_gradient())
+      gradients(step::action_kind::weight_gradient, "weight_gradient", judge);
+    if (node::has_halves()) gradients(step::action_kind::input_gradient, "input_gradient", judge);
+  }
+
+  /// The gradient of parameter k before it is judged is called so.
+  static std::string gradient_name(step::layer_spec const& spec, int k) {
+    return std::string("the gradient of ") + spec.parameters[k].name.text;
+  }
+  static constexpr bool has(step::action_kind kind) {
+    return kind == step::action_kind::backward          ? node::has_backward()
+           : kind == step::action_kind::weight_gradient ? node::has_weight_gradient()
+                                                        : node::has_halves();
+  }
+
+ private:
+  // The values of the program that the passes are actions of: x, the parameters, then these.
+  int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
+  int made_slot(int k) const { return moved_slot(statistics) + k; }
+  int y_slot() const { return made_slot(statistics); }
+  int saved_slot() const { return y_slot() + 1; }
+  int dy_slot() const { return y_slot() + 2; }
+  int dx_slot() const { return y_slot() + 3; }
+
+  template <class Element>
+  void put(std::size_t r, int slot, whole_values const& whole, placement const& p) {
+    auto const t = make_tensor<Element>(ranks_[r], whole.extents, p);
+    cut(whole, t);
+    on_[r].set(slot, t);
+    given_[r].emplace_back(t, shard_values(t));
+  }
+
+  [[noreturn]] void refuse(std::size_t rank, std::string const& pass,
+                           std::string const& what) const {
+    auto const on = ranks_.size() == 1 ? "" : " on rank " + std::to_string(rank);
+    throw error("nn::verify", where_ + ": " + pass + on + " " + what);
+  }
+
+  void compute(step::action const& a, std::string const& pass) {
+    for (std::size_t r = 0; r < on_.size(); ++r) {
+      try {
+        nodes_[r]->compute(a, on_[r]);
+      } catch (error const& e) {
+        refuse(r, pass, std::string("throws: ") + e.what());
+      }
+      if (!ranks_[r].memory().guarded()->are_intact())
+        refuse(r, pass,
+               "writes beside the shards that it was given or made. Loops go by the extents of "
+               "this rank's shard that they write to, local_elements() or local_size(dim).");
+      for (auto const& [tensor, values] : given_[r])
+        if (shard_values(tensor) != values)
+          refuse(r, pass, "writes into one of its inputs, which others read too.");
+    }
+  }
+
+  /// What all ranks have made in a slot, if it lies as the row says.
+  std::vector<host_tensor> made(int slot, std::string const& what, shape const& extents,
+                                placement const& p) const {
+    std::vector<host_tensor> all;
+    for (std::size_t r = 0; r < on_.size(); ++r) {
+      all.push_back(on_[r].tensor(slot));
+      if (all.back().empty() || !(all.back().extents() == extents) ||
+          !(all.back().placement() == p))
+        refuse(r, what,
+               "does not lie as the row says. Make it with make_y(), make_dx() or "
+               "make_statistic<K>().");
+    }
+    return all;
+  }
+
+  template <class Judge>
+  void move_statistic(int k, std::string const& pass, Judge& judge) {
+    auto const what = "statistic " + std::to_string(k);
+    auto const& [from, to] = lies_.statistics[k];
+    auto const whole = judge(pass, what, made(made_slot(k), what, spec_.statistics[k], from), from);
+    for (std::size_t r = 0; r < on_.size(); ++r)
+      put<typename types::accumulated>(r, moved_slot(k), whole, to);
+  }
+
+  template <class Judge>
+  void gradients(step::action_kind kind, std::string const& pass, Judge& judge) {
+    step::action a;
+    a.kind = kind;
+    if (!loss_layer<Layer>) a.reads.push_back(dy_slot());
+    a.reads.push_back(saved_slot());
+    bool const makes_dx = kind != step::action_kind::weight_gradient;
+    if (makes_dx) {
+      for (int k = 0; k < spec_.parameters.size(); ++k)
+        if (spec_.parameters[k].in_backward) a.reads.push_back(1 + k);
+      a.makes.push_back(dx_slot());
+    }
+    for (std::size_t r = 0; r < on_.size(); ++r)
+      for (int k = 0; k < spec_.parameters.size(); ++k) add_to_sum(r, k, held_before, false);
+    compute(a, pass);
+    if (makes_dx) judge(pass, "dx", made(dx_slot(), "dx", spec_.x, lies_.dx), lies_.dx);
+    if (kind == step::action_kind::input_gradient) return;
+    for (int k = 0; k < spec_.parameters.size(); ++k) {
+      std::vector<host_tensor> sums;
+      for (std::size_t r = 0; r < on_.size(); ++r) {
+        add_to_sum(r, k, -held_before, true);
+        sums.push_back(nodes_[r]->sum(k));
+      }
+      judge(pass, gradient_name(spec_, k), sums, lies_.parameters[k].grad);
+    }
+  }
+  void add_to_sum(std::size_t r, int k, double value, bool to_what_is_there) {
+    auto const sum = nodes_[r]->sum(k);
+    auto values = shard_values(sum);
+    for (auto& v : values) v = to_what_is_there ? v + value : value;
+    set_shard(sum, values);
+  }
+
+  step::layer_spec spec_;
+  step::layer_choice lies_;
+  std::vector<mesh> ranks_;
+  std::string where_;
+  std::vector<std::unique_ptr<node>> nodes_;
+  std::vector<run> on_;
+  std::vector<double> totals_;
+  std::vector<std::vector<std::pair<host_tensor, std::vector<double>>>> given_;
+};
+
+}  // namespace ashlar::nn::detail

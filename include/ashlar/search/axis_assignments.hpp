@@ -1,0 +1,194 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// In which ways a multiset can be placed behind other elements of the chain. A multiset says how many
+// interchangeable axes have which row; a way to place it says which axes, and how their shards nest:
+//
+//   from     a permutation of interchangeable axes: axis a gets the roles of axis from[a]. Axes with equal
+//            roles are not permuted. The first element of a chain uses the identity
+//   order    first the axes that go on splitting the dim that they split before, in the order in which
+//            they nest already; inside of them the other axes in any order. Axes that split no dim
+//            together ascend, since other orders are the same placements
+//
+// Whether a way is part of a good plan is decided in assign_axes.hpp.
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include <ashlar/placement/code.hpp>
+#include <ashlar/plan/role_distances.hpp>
+#include <ashlar/search/reordered.hpp>
+
+namespace ashlar::search::detail {
+
+/// One way to place choice `choice` of an element.
+struct axis_assignment {
+  int agreement;  ///< how many roles stay as they are, weighted
+  int choice;
+  axis_order order, from;  ///< as in reordered.hpp
+};
+
+/// What an element is placed after.
+struct placed_before {
+  layer_choice neighbour;
+  layer_choice around;  ///< the begin of the residual around the element; none: the neighbour
+  axis_order order;     ///< in which the neighbour's shards nest
+};
+
+class axis_assignments {
+ public:
+  /// `before`: null for the first element; has to outlive this.
+  axis_assignments(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
+
+  /// Adds the ways to place choice k, which is multiset c. Permutations whose placements, nested in the
+  /// mesh's own order, are not `worthwhile(placements)` are left out.
+  template <class Worthwhile>
+  void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
+    axis_order const same = all_axes(mesh_.axes());
+    axis_order from = same;
+    do {
+      if (!exchanges_alike(from, c)) continue;
+      layer_choice const here = reordered(c, same, from);
+      if (!worthwhile(here)) continue;
+      int const agreement = agreement_with(here);
+      auto const [kept, free] = axes_after(here);
+      axis_order entering = free;
+      do {
+        axis_order order = kept;
+        for (auto const a : entering) order.push_back(a);
+        if (is_plain(order, kept.size(), here)) list_.push_back({agreement, k, order, from});
+      } while (next_order(entering));
+    } while (before_ != nullptr && next_order(from));
+  }
+
+  /// All ways that were added; those that agree most with the neighbour and the residual come first.
+  std::vector<axis_assignment> best_first() && {
+    std::stable_sort(list_.begin(), list_.end(),
+                     [](axis_assignment const& a, axis_assignment const& b) {
+                       return a.agreement > b.agreement;
+                     });
+    return std::move(list_);
+  }
+
+ private:
+  struct two_orders {
+    axis_order kept, free;
+  };
+
+  /// The axes that go on splitting the dim that they split before, in their order, and the others.
+  two_orders axes_after(layer_choice const& here) const {
+    two_orders axes;
+    if (before_ != nullptr)
+      for (auto const a : before_->order)
+        if (here.x[a].is_split() && same_role(before_->neighbour.y[a], here.x[a]))
+          axes.kept.push_back(a);
+    for (int a = 0; a < mesh_.axes(); ++a)
+      if (std::find(axes.kept.begin(), axes.kept.end(), a) == axes.kept.end())
+        axes.free.push_back(static_cast<signed char>(a));
+    return axes;
+  }
+
+  int agreement_with(layer_choice const& here) const {
+    int agreement = 0;
+    for (int a = 0; a < mesh_.axes() && before_ != nullptr; ++a)
+      agreement += 8 * (same_role(before_->neighbour.y[a], here.x[a]) +
+                        same_role(before_->neighbour.dy[a], here.dx[a])) +
+                   same_role(before_->around.x[a], here.y[a]);
+    return agreement;
+  }
+
+  /// Whether every axis gets the roles of an interchangeable one, and axes with equal roles keep theirs.
+  bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
+    for (int a = 0; a < mesh_.axes(); ++a) {
+      if (!are_interchangeable(mesh_, a, from[a])) return false;
+      for (int b = 0; b < a; ++b)
+        if (from[b] > from[a] && are_interchangeable(mesh_, a, b) &&
+            equal_roles(c, from[a], from[b]))
+          return false;
+    }
+    return true;
+  }
+
+  template <class Visit>
+  static bool all_of_placements(layer_choice const& c, Visit const& visit) {
+    bool good = visit(c.x) && visit(c.y) && visit(c.dy) && visit(c.dx);
+    for (auto const& p : c.parameters)
+      good = good && visit(p.use) && visit(p.grad) && visit(p.store);
+    for (auto const& s : c.statistics) good = good && visit(s.from) && visit(s.to);
+    return good;
+  }
+
+  static bool equal_roles(layer_choice const& c, int a, int b) {
+    return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
+  }
+
+  /// Whether axes next to one another in the order, from `first` on, ascend if they split no dim together:
+  /// other orders are the same placements.
+  static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
+    for (int i = first + 1; i < order.size(); ++i) {
+      int const a = order[i - 1], b = order[i];
+      if (a > b && all_of_placements(c, [&](placement const& p) {
+            return !(p[a].is_split() && same_role(p[a], p[b]));
+          }))
+        return false;
+    }
+    return true;
+  }
+
+  topology const& mesh_;
+  placed_before const* before_;
+  std::vector<axis_assignment> list_;
+};
+
+/// Lower bounds of redistributions by roles (plan/role_distances.hpp), each found when it is first asked for.
+class least_moves {
+ public:
+  /// Both have to outlive this.
+  least_moves(topology const& t, machine const& m) : mesh_(t), machine_(m) {}
+
+  /// Seconds: no move between placements of these roles, shards nested in any order, takes less.
+  double operator()(shape const& extents, int element_size, placement from, placement to) {
+    sort_interchangeable_axes(mesh_, from, to);
+    for (placement* p : {&from, &to})
+      for (auto& a : p->axis) a.depth = 0;
+    auto const id = table(extents, element_size);
+    auto const [it, fresh] = known_.try_emplace({id, code_of(from), code_of(to)}, 0.0);
+    if (fresh) {
+      role_distances distances(mesh_, extents.rank(), tables_[id].prices);
+      int const start = distances.state(axis_roles(from));
+      distances.find(distances.state(axis_roles(to)), start);
+      it->second = distances(start) * (1 - 1e-9);  // the distance breaks ties
+    }
+    return it->second;
+  }
+
+ private:
+  struct price_table {
+    shape extents;
+    int element_size;
+    step_prices prices;
+  };
+
+  std::size_t table(shape const& extents, int element_size) {
+    std::size_t i = 0;
+    while (i < tables_.size() &&
+           !(tables_[i].element_size == element_size && tables_[i].extents == extents))
+      ++i;
+    if (i == tables_.size())
+      tables_.push_back(
+          {extents, element_size, step_prices(extents, element_size, mesh_, machine_)});
+    return i;
+  }
+
+  topology const& mesh_;
+  machine const& machine_;
+  std::vector<price_table> tables_;
+  std::map<std::array<std::uint64_t, 3>, double> known_;  ///< per table and both placements
+};
+
+}  // namespace ashlar::search::detail

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The choices of least memory, and choices that fit a limit, whatever they cost: label_search.hpp without
+// weights. First on few choices, those that need least wherever their neighbours lie, which finds a good
+// path soon; then on all that may be part of a better one.
+
+#include <limits>
+
+#include <ashlar/search/label_search.hpp>
+
+namespace ashlar::search::detail {
+
+/// The least memory that was found, and whether there is no less; -1: nothing was found.
+struct least_memory_result {
+  std::int64_t bytes = -1;
+  bool complete = false;
+};
+
+inline constexpr std::int64_t least_memory_effort = 500'000;  ///< labels, to find the least
+
+/// The model without choices that need no less memory than another one, with the same boundaries or any.
+template <int N>
+constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool same_boundaries) {
+  chain_model<N> lean = model.in_use();
+  for (int k = 0; k < lean.classes(); ++k)
+    lean.restrict(k, undominated_in_memory(lean.class_at(k), {false, same_boundaries}));
+  return lean;
+}
+
+/// Looks for a path of at most `limit` bytes, of the least bytes if `least`, and writes it into `choice`.
+template <int N>
+constexpr least_memory_result least_memory_path(chain_model<N> const& model, std::int64_t limit,
+                                                bool least, scratch<int>& choice) {
+  least_memory_result found;
+  auto const look = [&](chain_model<N>& among, int width, std::int64_t effort) {
+    counted_memory<N> const counted(among);
+    label_search<N> labels(among, nullptr, 0, counted, limit, unreachable, width, effort);
+    scratch<int> path(choice.size(), -1);
+    labels.improve(path);
+    if (path.data()[0] >= 0) {
+      found.bytes = limit = chain_memory<N>(among).of(path);
+      choice = model.path_from(among, path);
+    }
+    return labels.complete();
+  };
+  chain_model<N> few = least_memory_choices(model, false);
+  look(few, label_beam, label_effort);
+  chain_model<N> all = least_memory_choices(model, true);
+  for (int const width : {label_beam, label_width})
+    if (!found.complete && (least || found.bytes < 0))
+      found.complete = look(all, width, least ? least_memory_effort : label_effort);
+  return found;
+}
+
+/// The choices of least memory, and that memory.
+template <int N>
+constexpr least_memory_result least_memory(chain_model<N> const& model, scratch<int>& choice) {
+  return least_memory_path(model, std::numeric_limits<std::int64_t>::max() / 2, true, choice);
+}
+
+}  // namespace ashlar::search::detail

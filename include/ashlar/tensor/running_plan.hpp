@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Planned redistributions that are under way while the program goes on: of one tensor, or of several that
+// travel together (bucket.hpp).
+//
+// Steps follow each other. Runs that are under way at the same time go on side by side, except along the same
+// group of axes, where they keep the program's order (comm/operation_queue.hpp). Dropping a run waits for its end,
+// unless an exception is passing: then the mesh is abandoned.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <ashlar/config.hpp>
+#include <ashlar/support/buffer.hpp>
+#include <ashlar/support/exception_watch.hpp>
+#include <ashlar/support/recycled.hpp>
+#include <ashlar/tensor/any_tensor.hpp>
+#include <ashlar/tensor/bucket.hpp>
+
+namespace ashlar::detail {
+
+/// Plans that are being run on tensors of any type.
+template <class Processor>
+class running_plan final : public pending_operation {
+ public:
+  using shard = any_tensor<Processor>;
+
+  /// Expects tensors of one element type on one mesh, one for each plan. Takes a turn for each step, now and
+  /// in program order, and begins the first.
+  running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
+      : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
+    for (std::size_t k = 0; k < bucket_->steps(); ++k)
+      tickets_.push_back(communicates(bucket_->what(k).kind) ? mesh_.take_ticket(bucket_->what(k))
+                                                             : 0);
+    mesh_.operations().add(*this);
+    try {
+      advance();
+    } catch (...) {
+      mesh_.operations().remove(*this);
+      mesh_.operations().abandon();
+      throw;
+    }
+  }
+  running_plan(shard x, std::shared_ptr<prepared_plan const> plan)
+      : running_plan(recycled_vector<shard>{std::move(x)},
+                     std::allocate_shared<bucket>(recycling_allocator<bucket>(), std::move(plan))) {
+  }
+  running_plan(running_plan const&) = delete;
+  running_plan& operator=(running_plan const&) = delete;
+  ~running_plan() override {
+    auto& order = mesh_.operations();
+    if (!done_ && !watch_.is_passing() && !order.is_abandoned()) try {
+        mesh_.wait(*this);
+      } catch (...) {  // the next transfer says that the mesh is abandoned
+      }
+    if (!done_) order.abandon();
+    order.remove(*this);
+  }
+
+  bool advance() override {
+    return go_on([](pending_operation& step) { return step.advance(); });
+  }
+  bool join() override {
+    return go_on([](pending_operation& step) { return step.join(); });
+  }
+
+  basic_mesh<Processor> const& mesh() const { return mesh_; }
+  shard const& result(std::size_t tensor = 0) const { return x_[tensor]; }
+
+ private:
+  /// A step that the device will come to, and what it reads until then.
+  struct queued_step {
+    std::unique_ptr<pending_operation> step;
+    recycled_vector<shard> source;
+  };
+
+  template <class Ended>
+  bool go_on(Ended const& ended) {
+    while (!done_) {
+      if (under_way_ != nullptr) {
+        if (!ended(*under_way_)) {
+          // A device that keeps the order is given all steps at once.
+          if (!under_way_->is_queued() || at_ + 1 == bucket_->steps()) return false;
+          queued_.push_back({std::move(under_way_), std::move(x_)});
+        }
+        under_way_.reset();
+        if (is_packed()) unpack();
+        x_ = std::move(next_);
+        ++at_;
+      }
+      if (at_ == bucket_->steps()) {
+        done_ = true;
+        queued_.clear();
+        mesh_.operations().remove(*this);
+      } else {
+        begin();
+      }
+    }
+    return true;
+  }
+
+  bool is_packed() const { return !bucket_->fused.empty(); }
+
+  void begin() {
+    transfer const& what = bucket_->what(at_);
+    next_.clear();
+    for (std::size_t t = 0; t < x_.size(); ++t)
+      next_.push_back(x_[t].like(bucket_->plans[t]->plan.steps[static_cast<int>(at_)].to));
+    auto const ticket = tickets_[static_cast<int>(at_)];
+    auto const type = x_.front().type();
+    if (!communicates(what.kind) && queued_.empty()) {
+      for (std::size_t t = 0; t < x_.size(); ++t)
+        run_local(mesh_.processor(), bucket_->plans[t]->transfers[at_], type, x_[t].data(),
+                  next_[t].data());
+      x_ = std::move(next_);
+      ++at_;
+    } else if (is_packed()) {
+      pack();
+      under_way_ = mesh_.start({&what, type, source_->data(), target_->data(), ticket});
+    } else {
+      under_way_ = mesh_.start({&what, type, x_.front().data(), next_.front().data(), ticket});
+    }
+  }
+
+  void pack() {
+    auto const& step = bucket_->fused[at_];
+    auto const size = size_of(x_.front().type());
+    source_.emplace(mesh_.memory(), step.source_elements() * size);
+    target_.emplace(mesh_.memory(), step.target_elements() * size);
+    for (auto const& p : step.in) copy_piece(p.block, x_[p.tensor].data(), source_->data());
+  }
+  void unpack() {
+    for (auto const& p : bucket_->fused[at_].out)
+      copy_piece(p.block, target_->data(), next_[p.tensor].data());
+    source_.reset();
+    target_.reset();
+  }
+  void copy_piece(strided_block const& b, void const* source, void* target) const {
+    copy_block(mesh_.processor(), b, x_.front().type(), source, target);
+  }
+
+  basic_mesh<Processor> mesh_;
+  recycled_vector<shard> x_, next_;
+  recycled_vector<queued_step> queued_;
+  std::shared_ptr<bucket const> bucket_;  // the mesh may forget its plans meanwhile
+  inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
+  std::size_t at_ = 0;
+  bool done_ = false;
+  exception_watch watch_;
+  std::optional<buffer<std::byte>> source_, target_;  // of what is packed
+  std::unique_ptr<pending_operation> under_way_;
+};
+
+#if !ASHLAR_DEFINES(TENSOR)
+extern template class running_plan<device::host::processor>;
+#endif
+
+}  // namespace ashlar::detail

@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Threads that play the ranks of a program (fake_cuda.hpp).
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/comm/nccl/world.hpp>
+
+#include "fake_cuda.hpp"
+
+namespace fake {
+
+inline ashlar::nccl::unique_id new_id() {
+  static int number = 0;
+  ++number;
+  ashlar::nccl::unique_id id{};
+  std::memcpy(id.data(), &number, sizeof number);
+  return id;
+}
+
+/// What nccl::environment makes. Collective over the ranks.
+inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_id const& id,
+                                      std::chrono::milliseconds deadline) {
+  ashlar::nccl::world w;
+  w.here.rank = rank;
+  w.here.size = size;
+  w.deadline = deadline;
+  w.end_process = [](char const* why) { std::fprintf(stderr, "%s\n", why), std::abort(); };
+  w.all = std::make_shared<ashlar::nccl::handle>(id, rank, size, deadline);
+  return w;
+}
+
+/// Runs body(world) as every rank at once; what each threw, or nothing.
+inline std::vector<std::string>
+run_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body,
+          std::chrono::milliseconds deadline) {
+  ashlar::nccl::unique_id const id = new_id();
+  std::vector<std::string> said(static_cast<std::size_t>(size));
+  std::vector<std::thread> threads;
+  for (int r = 0; r < size; ++r)
+    threads.emplace_back([&, r] {
+      try {
+        body(make_world(r, size, id, deadline));
+      } catch (std::exception const& e) {
+        said[static_cast<std::size_t>(r)] = e.what();
+      }
+    });
+  for (auto& thread : threads) thread.join();
+  return said;
+}
+
+/// The same where none may throw, and all that CUDA and NCCL gave is given back.
+inline void all_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body) {
+  for (auto const& said : run_ranks(size, body, std::chrono::seconds(60))) CHECK(said == "");
+  CHECK(live_blocks() == 0);
+  CHECK(live_streams() == 0);
+  CHECK(live_events() == 0);
+  CHECK(live_graphs() == 0);
+  CHECK(live_communicators() == 0);
+}
+
+}  // namespace fake

@@ -1,0 +1,262 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Graphs of a mesh's work, and the memory they and everybody else work in, where there is no GPU: steps that
+// are replayed leave the bits of steps that are made anew, with one call of the host each; what cannot be
+// captured is refused; a rank that does not replay ends the others.
+
+#include <atomic>
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+#include <support/nccl_mesh_cases.hpp>
+
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+
+#include "fake_ranks.hpp"
+
+namespace ashlar_test {
+namespace {
+
+using namespace std::chrono_literals;
+using ashlar::parse_placement;
+using ashlar::shape;
+
+/// A program of steps with fixed inputs and a state: sums along each axis, an exchange, a gather beside
+/// the program.
+class program {
+ public:
+  explicit program(mesh const& m)
+      : mesh_(m), x_(m, extents, parse_placement("S(0),B")),
+        state_(m, extents, parse_placement("P,P")), whole_(m, extents, parse_placement("B,B")) {
+    std::vector<std::int32_t> first(static_cast<std::size_t>(state_.local_elements()));
+    for (std::size_t i = 0; i < first.size(); ++i)
+      first[i] = static_cast<std::int32_t>(i) % 5 + m.rank();
+    ashlar::cuda::upload(m.processor(), first.data(), state_.local_elements(), state_.data());
+  }
+
+  void set_input(int step) {
+    std::vector<std::int32_t> values(static_cast<std::size_t>(x_.local_elements()));
+    for (std::size_t i = 0; i < values.size(); ++i)
+      values[i] = static_cast<std::int32_t>(i) * 7 + 100 * step + mesh_.rank();
+    ashlar::cuda::upload(mesh_.processor(), values.data(), x_.local_elements(), x_.data());
+  }
+  void step() {
+    auto moving = ashlar::redistribute_async(x_, parse_placement("B,B"));
+    auto const sum = ashlar::redistribute(state_, parse_placement("S(1),B"));
+    auto const turned = ashlar::redistribute(sum, parse_placement("S(0),S(1)"));
+    auto const back = ashlar::redistribute(turned, parse_placement("P,P"));
+    ashlar::cuda::copy_elements(mesh_.processor(), static_cast<std::int32_t const*>(back.data()),
+                                back.local_elements(), state_.data());
+    auto const arrived = moving.wait();
+    ashlar::cuda::copy_elements(mesh_.processor(), static_cast<std::int32_t const*>(arrived.data()),
+                                arrived.local_elements(), whole_.data());
+  }
+  /// What a step leaves.
+  std::vector<std::int32_t> values() const {
+    auto all = download(whole_);
+    auto const state = download(state_);
+    all.insert(all.end(), state.begin(), state.end());
+    return all;
+  }
+
+ private:
+  static inline shape const extents{6, 5};
+  mesh mesh_;
+  device_tensor x_, state_, whole_;
+};
+
+ashlar::topology mesh_of(int ranks) {
+  return {{"node", ranks == 4 ? 2 : 1}, {"gpu", ranks == 4 ? 2 : ranks}};
+}
+
+TEST_CASE("replayed steps leave the bits of steps that are made anew") {
+  constexpr int steps = 6;
+  for (int ranks : {1, 2, 4})
+    for (ashlar::nccl::sums const how :
+         {ashlar::nccl::sums::library, ashlar::nccl::sums::ordered}) {
+      fake::pause_up_to(60);
+      fake::all_ranks(ranks, [&](world const& w) {
+        mesh const m(w, mesh_of(ranks), ashlar::machines::workstation, how);
+        std::vector<std::vector<std::int32_t>> expected;
+        program anew(m), replayed(m);
+        for (int i = 0; i < steps; ++i) {
+          anew.set_input(i);
+          anew.step();
+          expected.push_back(anew.values());
+        }
+        replayed.set_input(0);
+        replayed.step();
+        require(replayed.values() == expected[0], "the first step");
+        auto graph = m.capture([&] { replayed.step(); });
+        require(replayed.values() == expected[0], "a capture does nothing");
+        require(graph.operations() >= 4, "operations");
+        for (int i = 1; i < steps; ++i) {
+          replayed.set_input(i);
+          graph.replay();
+          // Between replays others work, whose memory is their own.
+          anew.step();
+          if (replayed.values() != expected[static_cast<std::size_t>(i)])
+            throw std::logic_error("step " + std::to_string(i));
+        }
+      });
+      fake::pause_up_to(0);
+    }
+}
+
+TEST_CASE("one call of the host a replay, and none for memory in steps that have run before") {
+  fake::all_ranks(1, [&](world const& w) {
+    mesh const m(w, {{"node", 1}, {"gpu", 1}});
+    program p(m);
+    p.step();
+    int const memory = fake::calls_for_memory();
+    int work = fake::calls_for_work();
+    p.step();
+    int const of_a_step = fake::calls_for_work() - work;
+    CHECK(fake::calls_for_memory() == memory);
+    auto graph = m.capture([&] { p.step(); });
+    graph.replay();
+    work = fake::calls_for_work();
+    graph.replay();
+    // The graph, and the events around it.
+    CHECK(fake::calls_for_work() - work <= 4);
+    CHECK(of_a_step > 8);
+    CHECK(fake::calls_for_memory() == memory);
+  });
+}
+
+TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
+  std::atomic<bool> asked = false;
+  fake::all_ranks(2, [&](world const& w) {
+    mesh const m(w, mesh_of(2));
+    program p(m);
+    p.set_input(0);
+    p.step();
+    auto const before = p.values();
+    auto const refusal = [&](auto const& work) {
+      return message_of([&] { (void)m.capture(work); });
+    };
+    auto const says = [&](std::string const& text, char const* part) {
+      if (!has(text, part)) throw std::logic_error(text + " has no " + part);
+    };
+    says(refusal([&] { p.set_input(1); }), "upload: a CUDA graph is being captured");
+    says(refusal([&] { (void)p.values(); }), "captured");
+    says(refusal([&] { m.barrier(); }), "barrier: a CUDA graph is being captured");
+    says(refusal([&] {
+           double x[] = {1};
+           m.all_reduce(std::span<double>(x));
+         }),
+         "a CUDA graph is being captured");
+    says(refusal([&] { (void)m.capture([] {}); }), "cannot be captured again");
+    says(refusal([&] { throw ashlar::error("program", "its own"); }), "its own");
+    device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
+    {
+      // It is under way for sure while the other rank has not begun it.
+      if (w.rank() == 1) asked.wait(false);
+      auto moving = ashlar::redistribute_async(x, parse_placement("B,B"));
+      if (w.rank() == 0) {
+        auto const text = refusal([&] {});
+        asked = true;
+        asked.notify_all();
+        says(text, "a redistribution is under way. Wait for it before");
+      }
+      moving.wait();
+    }
+    if (p.values() != before) throw std::logic_error("something was done");
+    auto graph = m.capture([&] { p.step(); });
+    graph.replay();
+    p.set_input(0);
+    m.barrier();
+  });
+  // What crosses the end of a capture has not run, and never will.
+  fake::all_ranks(2, [&](world const& w) {
+    mesh const m(w, mesh_of(2));
+    device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
+    auto left = ashlar::redistribute_async(x, parse_placement("B,B"));
+    left.wait();
+    std::string text = message_of([&] {
+      (void)m.capture([&] { left = ashlar::redistribute_async(x, parse_placement("B,B")); });
+    });
+    require(has(text, "Wait for it within"), "left behind");
+    text = message_of([&] { left.wait(); });
+    require(has(text, "has not run: wait for it within the captured part"), "waited for after");
+  });
+}
+
+TEST_CASE("a rank that does not replay: the others hear which replay and end") {
+  auto const said = fake::run_ranks(
+      2,
+      [&](world const& w) {
+        mesh const m(w, mesh_of(2));
+        program p(m);
+        p.step();
+        auto graph = m.capture([&] { p.step(); });
+        graph.replay();
+        (void)p.values();
+        if (w.rank() == 1) std::this_thread::sleep_for(1200ms);
+        for (int i = 0; i < 400; ++i) {
+          graph.replay();
+          (void)p.values();  // comes back since the watchdog takes the communicators down
+        }
+        if (w.rank() == 0) throw std::logic_error("nothing happened");
+      },
+      400ms);
+  CHECK(has(said[0], "graph replay 2 of "));
+  CHECK(has(said[0], " operations has not ended within"));
+  CHECK(has(said[1], "nccl: "));
+  CHECK(fake::live_graphs() == 0);
+  CHECK(fake::live_communicators() == 0);
+}
+
+TEST_CASE("memory: counts, blocks of a graph, and more than there is") {
+  ashlar::cuda::stream stream;
+  ashlar::cuda::pool pool;
+  ashlar::cuda::arena memory(pool, stream);
+  void* const a = memory.allocate(1000);
+  void* const b = memory.allocate(0);
+  CHECK(b != nullptr);
+  CHECK(memory.bytes_in_use() == 1024 + 512);
+  memory.release(a, 1000);
+  CHECK(memory.allocate(1010) == a);  // of the same class
+  memory.release(a, 1010);
+  CHECK(memory.peak_bytes() == 1024 + 512);
+
+  int const graph = memory.begin_private();
+  CHECK(memory.allocate(1000) == a);
+  void* const grown = memory.allocate(1000);
+  memory.release(a, 1000);
+  memory.release(b, 0);  // of before: what is captured may have read it
+  CHECK(memory.allocate(1000) == a);
+  memory.end_private();
+  memory.release(a, 1000);
+  memory.release(grown, 1000);
+  void* const other = memory.allocate(1000);
+  CHECK(other != a);
+  CHECK(other != grown);
+  void* const small = memory.allocate(10);
+  CHECK(small != b);
+  memory.free_private(graph);
+  void* const again = memory.allocate(1000);
+  CHECK((again == a || again == grown));
+  for (void* const block : {other, again}) memory.release(block, 1000);
+  memory.release(small, 10);
+  CHECK(memory.bytes_in_use() == 0);
+
+  fake::machine little;
+  little.memory = 1 << 20;
+  fake::set_machine(little);
+  // More than is left, but not than there is when all that nobody has is given back.
+  void* const half = memory.allocate(1 << 19);
+  memory.release(half, 1 << 19);
+  void* const most = memory.allocate(900 << 10);
+  std::string const text = message_of([&] { memory.allocate(1 << 19); });
+  CHECK(has(text, "524288 bytes were asked for"));
+  CHECK(has(text, "of 1048576 are free"));
+  CHECK(has(text, "are in use by this mesh"));
+  memory.release(most, 900 << 10);
+  fake::set_machine({});
+}
+
+}  // namespace
+}  // namespace ashlar_test

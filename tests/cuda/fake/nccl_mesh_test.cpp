@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Meshes and tensors of ranks with a device each, on a CUDA and an NCCL that are fake on the host:
+// redistributions at once and beside the program, values of the host, the environment of one rank, what is
+// wrong.
+
+#include <support/message_of.hpp>
+#include <support/nccl_mesh_cases.hpp>
+
+#include <ashlar/comm/nccl/environment.hpp>
+
+#include "fake_ranks.hpp"
+
+namespace ashlar_test {
+namespace {
+
+ashlar::topology const square{{"node", 2}, {"gpu", 2}};
+
+TEST_CASE("redistribute, and the bytes that are recorded") {
+  auto const all = pairs(square, 5);
+  fake::pause_up_to(30);
+  fake::all_ranks(4, [&](world const& w) { redistribute_at_once(w, square, all); });
+  fake::pause_up_to(0);
+}
+
+TEST_CASE("redistributions beside the program, several at a time") {
+  auto const all = pairs(square, 9);
+  fake::pause_up_to(100);
+  fake::all_ranks(4, [&](world const& w) { redistribute_beside(w, square, all); });
+  fake::pause_up_to(0);
+}
+
+TEST_CASE("values of the host") {
+  for (int ranks : {1, 2, 3}) fake::all_ranks(ranks, reduce_values_of_the_host);
+}
+
+TEST_CASE("values of one rank to all, and of all to one") {
+  for (auto const how : {ashlar::nccl::sums::library, ashlar::nccl::sums::ordered})
+    for (int ranks : {1, 2, 3})
+      fake::all_ranks(ranks, [&](world const& w) {
+        broadcast_and_reduce(mesh(w, {{"gpu", ranks}}, ashlar::machines::workstation, how));
+      });
+}
+
+TEST_CASE("several meshes of one program, and shards of no elements") {
+  for (int ranks : {1, 4}) fake::all_ranks(ranks, several_meshes);
+}
+
+TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
+  for (auto const& text : fake::run_ranks(
+           3,
+           [&](world const& w) {
+             mesh const m(w, {{"gpu", 3}});
+             auto machine = ashlar::machines::workstation;
+             if (w.rank() == 1) machine.flops *= 2;
+             m.set_machine(machine);
+           },
+           std::chrono::seconds(60)))
+    CHECK(has(text, "the ranks give different machines"));
+  for (auto const& text : fake::run_ranks(
+           2,
+           [&](world const& w) {
+             mesh const m(w, {{"gpu", 4}});
+           },
+           std::chrono::seconds(60)))
+    CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
+}
+
+/// Variables of the environment while it lives.
+class variables {
+ public:
+  explicit variables(std::vector<std::pair<char const*, char const*>> const& set) : set_(set) {
+    for (auto const& [name, value] : set_) ::setenv(name, value, 1);
+  }
+  variables(variables const&) = delete;
+  variables& operator=(variables const&) = delete;
+  ~variables() {
+    for (auto const& [name, value] : set_) ::unsetenv(name);
+  }
+
+ private:
+  std::vector<std::pair<char const*, char const*>> set_;
+};
+
+TEST_CASE("the environment of one rank without MPI") {
+  auto const terminate = std::get_terminate();
+  int argc = 0;
+  char** argv = nullptr;
+  {
+    variables const set({{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}});
+    ashlar::nccl::environment env(argc, argv);
+    CHECK(env.rank() == 0);
+    CHECK(env.size() == 1);
+    mesh const m(env.world(), {{"gpu", 1}});
+    m.barrier();
+  }
+  {
+    variables const set(
+        {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "3"}});
+    CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
+              "rank 0: it is number 3 of its node (from 0), which has 1 device"));
+  }
+  {
+    variables const set({{"ASHLAR_LAUNCH", "env"},
+                         {"RANK", "0"},
+                         {"WORLD_SIZE", "2"},
+                         {"LOCAL_RANK", "0"},
+                         {"ASHLAR_RENDEZVOUS_FILE", "/no/such/folder/id"},
+                         {"ASHLAR_NCCL_TIMEOUT", "1"}});
+    CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
+              "1 of 2 ranks did not come, the first of them rank 1"));
+  }
+  std::set_terminate(terminate);
+  CHECK(fake::live_communicators() == 0);
+}
+
+}  // namespace
+}  // namespace ashlar_test

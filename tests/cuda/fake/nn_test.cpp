@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// A net with every layer that runs on a device, on GPU ranks where there is no GPU (fake_cuda.hpp): it
+// predicts, learns and sends as on the host, under plans of every sort.
+
+#include <doctest/doctest.h>
+#include <support/device_nets.hpp>
+
+#include "fake_ranks.hpp"
+
+namespace ashlar_test {
+
+TEST_CASE("every layer in float") {
+  device_trial const trial(every_layer(), nn::token_batch{3, 5, 2}, 11, 11, 3);
+  for (ashlar::topology const& t :
+       {ashlar::topology{{"gpu", 1}}, {{"gpu", 2}}, {{"node", 2}, {"gpu", 2}}})
+    fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) {
+      trial.hold_all<float>({w, t}, t.ranks(), {1e-5, 1e-5, 1e-5});
+    });
+}
+
+}  // namespace ashlar_test

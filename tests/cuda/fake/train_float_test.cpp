@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Training on GPU ranks in float: the host's losses (train_gpt_losses.hpp), and its ranges in a profile.
+
+#include "train_gpt_losses.hpp"
+
+namespace ashlar_test {
+
+TEST_CASE("losses of the host fall, and dropout changes them") {
+  CHECK(host_losses().plain.back() < 0.8 * host_losses().plain.front());
+  CHECK(largest_difference(host_losses().with_dropout, host_losses().plain) > 1e-3);
+}
+
+TEST_CASE("float, on one rank, on two by two, and with tensors split") {
+  compare<float>({{"gpu", 1}}, false, 0, 1e-5);
+  compare<float>({{"node", 2}, {"gpu", 2}}, false, 0.1, 1e-5);
+  compare<float>({{"gpu", 2}}, true, 0.1, 1e-5, 20);
+}
+
+TEST_CASE("a step and its phases are ranges, and in them every pass of every layer") {
+  if (!ASHLAR_HAS_NVTX) return;
+  fake::all_ranks(1, [](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const mesh(w, {{"gpu", 1}});
+    fake::recorded_ranges ranges;
+    losses<float>(mesh, false, 0, 2);
+    CHECK(ranges.open() == 0);
+    CHECK(ranges.domain() == "ashlar");
+    auto const& text = ranges.text();
+    auto const times = [&](std::string const& part) {
+      int n = 0;
+      for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++n;
+      return n;
+    };
+    CHECK(text.find("step 0{forward{0.embedding forward{}2.layer_norm forward{}") == 0);
+    CHECK(times("}}step 1{forward{") == 1);
+    CHECK(times("norm{}totals{}update{}}") == 2);
+    CHECK(times("}backward{31.cross_entropy backward{}30.linear weight gradient{}"
+                "30.linear input gradient{}29.layer_norm backward{}") == 2 * micro_batches);
+    // Every element once in each pass, but that the loss goes forward in three parts.
+    CHECK(times(" forward{}") ==
+          times(" backward{}") + times(" weight gradient{}") + 2 * 2 * micro_batches);
+    CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));
+  });
+}
+
+}  // namespace ashlar_test

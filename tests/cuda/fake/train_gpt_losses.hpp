@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// What examples/train_gpt does, on the host and on GPU ranks where there is no GPU (fake_cuda.hpp): the losses
+// of 50 steps agree, on any mesh and layout. A layer that read a shard by a loop of the host's, or
+// gave work to the device in the wrong order, would be seen.
+
+#include <algorithm>
+#include <cmath>
+
+#include <doctest/doctest.h>
+
+#include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/place.hpp>
+#include <ashlar/search/baselines.hpp>
+#include <ashlar/train/trainer.hpp>
+
+#include "../../../examples/train_gpt/text.hpp"
+#include "fake_ranks.hpp"
+#include "recorded_ranges.hpp"
+
+namespace ashlar_test {
+namespace nn = ashlar::nn;
+namespace search = ashlar::search;
+
+constexpr int layers = 2, features = 16, heads = 2, context = 8, batch = 4, micro_batches = 2;
+
+inline auto gpt(double dropout) {
+  return nn::chain(nn::embedding(256, features),
+                   nn::repeat(layers, nn::gpt_block(features, heads, dropout)),
+                   nn::layer_norm(features), nn::linear(features, 256));
+}
+
+/// The losses of the first steps on this file, as train_gpt makes them.
+template <class T, class Mesh>
+std::vector<double> losses(Mesh const& mesh, bool tensor_parallel, double dropout, int steps = 50) {
+  example::byte_batches const data(example::load_text(mesh, __FILE__, {}), batch * micro_batches,
+                                   context, 1);
+  auto const net = gpt(dropout);
+  auto const problem = nn::describe<T>(net, nn::token_batch{batch, context, micro_batches});
+  auto const plan = tensor_parallel
+                        ? search::tensor_parallel(problem, mesh.topology(), mesh.machine())
+                        : search::data_parallel(problem, mesh.topology(), mesh.machine());
+  auto model = nn::place<T>(net, mesh, plan, 1);
+  ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 1e-3}, {.clip = 1.0});
+  std::vector<double> all;
+  for (int step = 0; step < steps; ++step) all.push_back(trainer.step(data(step)).loss);
+  return all;
+}
+
+struct host_run {
+  std::vector<double> plain, with_dropout;
+};
+
+/// On one rank of the host. MPI begins and ends here: nothing fake needs it.
+inline host_run const& host_losses() {
+  static host_run const done = [] {
+    int argc = 0;
+    char** argv = nullptr;
+    ashlar::mpi::environment const env(argc, argv);
+    ashlar::mesh const one(MPI_COMM_SELF, {{"gpu", 1}});
+    return host_run{losses<float>(one, false, 0), losses<float>(one, false, 0.1)};
+  }();
+  return done;
+}
+
+inline double largest_difference(std::vector<double> const& a, std::vector<double> const& b) {
+  REQUIRE(a.size() == b.size());
+  double worst = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) worst = std::max(worst, std::abs(a[i] - b[i]) / b[i]);
+  return worst;
+}
+
+template <class T>
+void compare(ashlar::topology const& t, bool tensor_parallel, double dropout, double tolerance,
+             int steps = 50) {
+  auto expected = dropout == 0 ? host_losses().plain : host_losses().with_dropout;
+  expected.resize(static_cast<std::size_t>(steps));
+  fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) {
+    auto const found = losses<T>(ashlar::nccl::mesh(w, t), tensor_parallel, dropout, steps);
+    double const worst = largest_difference(found, expected);
+    if (w.rank() == 0) MESSAGE(to_string(t) << ": largest relative difference " << worst);
+    CHECK(worst < tolerance);
+  });
+}
+
+}  // namespace ashlar_test

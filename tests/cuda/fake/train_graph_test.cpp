@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Training steps as CUDA graphs, where there is no GPU (fake_cuda.hpp): the same bits as without, a few
+// calls of the host a step, and refusals.
+
+#include <doctest/doctest.h>
+#include <support/message_of.hpp>
+
+#include <ashlar/comm/nccl/backend.hpp>
+#include <ashlar/nn/dropout.hpp>
+#include <ashlar/nn/embedding.hpp>
+#include <ashlar/nn/layer_norm.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/place.hpp>
+#include <ashlar/nn/residual.hpp>
+#include <ashlar/search/optimal.hpp>
+#include <ashlar/train/trainer.hpp>
+
+#include "fake_ranks.hpp"
+
+namespace ashlar_test {
+namespace {
+
+namespace nn = ashlar::nn;
+namespace train = ashlar::train;
+
+using value = ashlar::bfloat16;  // values in float, too
+constexpr std::int64_t vocabulary = 13, features = 8, sequence = 4;
+
+/// Computing is dear and moving cheap: the best plans are split.
+constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
+
+auto net_of(double p) {
+  return nn::chain(nn::embedding(vocabulary, features),
+                   nn::residual(nn::linear(features, features)), nn::dropout(p),
+                   nn::layer_norm(features), nn::linear(features, vocabulary));
+}
+
+train::batch_data<> batch(int step, std::int64_t rows) {
+  train::batch_data<> data;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    data.inputs.push_back(static_cast<std::int32_t>((i * 5 + step) % vocabulary));
+    data.targets.push_back(static_cast<std::int32_t>((i * 3 + 2 * step) % vocabulary));
+  }
+  return data;
+}
+
+struct run_of_steps {
+  std::vector<double> numbers;  // losses and norms
+  int calls = 0;                // of the last step
+  int calls_for_memory = 0;
+};
+
+template <class Plan>
+run_of_steps steps(ashlar::nccl::mesh const& m, Plan const& plan, bool graph, int count) {
+  auto const net = net_of(0);
+  auto model = nn::place<value>(net, m, plan, 7);
+  train::trainer_options options;
+  options.clip = 1;
+  options.graph = graph;
+  train::trainer trainer(model, train::adam_w{.lr = 0.02}, options);
+  run_of_steps result;
+  for (int i = 0; i < count; ++i) {
+    int const work = fake::calls_for_work(), memory = fake::calls_for_memory();
+    auto const report = trainer.step(batch(i, model.rows() * model.micro_batches()));
+    result.numbers.push_back(report.loss);
+    result.numbers.push_back(report.gradient_norm);
+    result.calls = fake::calls_for_work() - work;
+    result.calls_for_memory = fake::calls_for_memory() - memory;
+    if (i == 3) {  // others work between replays
+      std::vector<std::int32_t> const ids(
+          static_cast<std::size_t>(model.input_extents().elements()), 1);
+      (void)model.predict(ids);
+    }
+  }
+  return result;
+}
+
+void same_bits(ashlar::topology const& t, int micro_batches, int count) {
+  fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, t);
+    auto const problem = nn::describe<value>(net_of(0),
+                                             nn::token_batch{4, sequence, micro_batches});
+    auto const plan = ashlar::search::optimal(problem, t, slow_ranks);
+    auto const anew = steps(m, plan, false, count), replayed = steps(m, plan, true, count);
+    if (anew.numbers != replayed.numbers) throw std::logic_error("other losses or norms");
+  });
+}
+
+TEST_CASE("steps as graphs leave the bits of steps that are made anew") {
+  same_bits({{"gpu", 1}}, 2, 7);
+  fake::pause_up_to(20);
+  same_bits({{"gpu", 2}}, 1, 6);
+  fake::pause_up_to(0);
+  same_bits({{"node", 2}, {"gpu", 2}}, 2, 5);
+}
+
+TEST_CASE("a replayed step is a few calls of the host, and none for memory") {
+  fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, {{"gpu", 1}});
+    auto const problem = nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 3});
+    auto const plan = ashlar::search::optimal(problem, m.topology(), m.machine());
+    auto const anew = steps(m, plan, false, 6), replayed = steps(m, plan, true, 6);
+    CHECK(anew.calls_for_memory == 0);
+    CHECK(replayed.calls_for_memory == 0);
+    // The data of three micro-batches, the graph, the sums, and an update for each parameter.
+    MESSAGE("calls of a step: " << anew.calls << ", replayed: " << replayed.calls);
+    CHECK(replayed.calls < 45);
+    CHECK(anew.calls > 3 * replayed.calls);
+  });
+}
+
+TEST_CASE("dropout is refused") {
+  fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
+    ashlar::nccl::mesh const m(w, {{"gpu", 1}});
+    auto const net = net_of(0.1);
+    auto const problem = nn::describe<value>(net, nn::token_batch{4, sequence, 1});
+    auto model = nn::place<value>(net, m,
+                                  ashlar::search::optimal(problem, m.topology(), m.machine()));
+    train::trainer_options options;
+    options.graph = true;
+    train::trainer trainer(model, train::sgd{}, options);
+    for (int i = 0; i < 2; ++i) trainer.step(batch(i, model.rows()));
+    CHECK(has(message_of([&] { trainer.step(batch(2, model.rows())); }),
+              "nn::dropout: a CUDA graph would drop the same elements at each replay"));
+  });
+}
+
+}  // namespace
+}  // namespace ashlar_test
