@@ -4,6 +4,8 @@
 # ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library that is ashlar::ashlar with
 # its large functions compiled once, of the sources in that folder (include/ashlar/compiled/README.md).
 # It is built only if a program links it, with the flags that the calling project gives all its targets.
+# Also ashlar::precompiled, which is ashlar::compiled with <ashlar/ashlar.hpp> as a precompiled header of each
+# target that links it. Targets of the same flags may share one: target_precompile_headers(b REUSE_FROM a).
 
 function(ashlar_add_compiled folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
@@ -11,4 +13,8 @@ function(ashlar_add_compiled folder)
   add_library(ashlar::compiled ALIAS ashlar_compiled)
   target_link_libraries(ashlar_compiled PUBLIC ashlar::ashlar)
   target_compile_definitions(ashlar_compiled PUBLIC ASHLAR_COMPILED=1)
+  add_library(ashlar_precompiled INTERFACE)
+  add_library(ashlar::precompiled ALIAS ashlar_precompiled)
+  target_link_libraries(ashlar_precompiled INTERFACE ashlar::compiled)
+  target_precompile_headers(ashlar_precompiled INTERFACE <ashlar/ashlar.hpp>)
 endfunction()

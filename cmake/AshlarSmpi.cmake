@@ -11,22 +11,46 @@
 
 option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid SMPI is found" ON)
 
-# ashlar_smpi_program(<name> <source>): smpicxx is no compiler that CMake can check, hence a command.
-function(ashlar_smpi_program name source)
-  set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
-  # Each rank loads its own copy: small ones. Statics of header-only code must be each rank's own.
-  set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPIC    -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+# ashlar_smpi_compile(<output> <source> <option>...): smpicxx is no compiler that CMake can check, hence a
+# command. Each rank loads its own copy of the program, so programs are stripped, and the statics of
+# header-only code must be each rank's own (-fno-gnu-unique).
+function(ashlar_smpi_compile output source)
+  set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPICXX=1 -DASHLAR_COMPILED=1
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
   if(ASHLAR_WERROR)
     list(APPEND flags -Werror)
   endif()
-  add_custom_command(OUTPUT "${program}" DEPFILE "${program}.d" VERBATIM
+  set(objects ${ARGN})
+  list(FILTER objects INCLUDE REGEX "\\.o$")
+  add_custom_command(OUTPUT "${output}" DEPFILE "${output}.d" VERBATIM
     COMMAND "${ASHLAR_SMPICXX}" ${flags} "-I${ashlar_include_dir}" "-I${ASHLAR_TEST_DIR}"
       "-I$<JOIN:$<TARGET_PROPERTY:CBLAS::CBLAS,INTERFACE_INCLUDE_DIRECTORIES>,;-I>"
-      -MD -MF "${program}.d" -MT "${program}" "${source}" -o "${program}" ${CBLAS_LIBRARIES}
+      -MD -MF "${output}.d" -MT "${output}" "${source}" -o "${output}" ${ARGN}
     COMMAND_EXPAND_LISTS
-    DEPENDS "${source}"
-    COMMENT "Building smpi_${name} with smpicxx")
+    DEPENDS "${source}" ${objects}
+    COMMENT "Building ${output} with smpicxx")
+endfunction()
+
+# ashlar_smpi_library(<out>): the object files of ashlar::compiled, as smpicxx compiles them.
+function(ashlar_smpi_library out)
+  file(GLOB sources CONFIGURE_DEPENDS "${ashlar_include_dir}/ashlar/compiled/*.cpp")
+  set(objects "")
+  foreach(source IN LISTS sources)
+    cmake_path(GET source STEM name)
+    set(object "${CMAKE_CURRENT_BINARY_DIR}/smpi_compiled_${name}.o")
+    ashlar_smpi_compile("${object}" "${source}" -c)
+    list(APPEND objects "${object}")
+  endforeach()
+  add_custom_target(build_smpi_library DEPENDS ${objects})
+  set(${out} "${objects}" PARENT_SCOPE)
+endfunction()
+
+function(ashlar_smpi_program name source)
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
+  ashlar_smpi_compile("${program}" "${source}" ${ARGN} ${CBLAS_LIBRARIES})
   add_custom_target(build_smpi_${name} DEPENDS "${program}")
+  # Two targets that need one file would both build it.
+  add_dependencies(build_smpi_${name} build_smpi_library)
   add_dependencies(smpi_programs build_smpi_${name})
 endfunction()
 
@@ -50,6 +74,7 @@ function(ashlar_add_smpi_tests)
   # Thousands of pairs in one run take a minute on an idle core. simulate.sh ends first, and says why.
   math(EXPR seconds "2 * ${ASHLAR_TEST_TIMEOUT}")
   math(EXPR limit "3 * ${ASHLAR_TEST_TIMEOUT}")
+  ashlar_smpi_library(objects)
   ashlar_glob(sources smpi *.cpp)
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" head LIMIT_COUNT 30)
@@ -64,7 +89,7 @@ function(ashlar_add_smpi_tests)
       list(APPEND options --expect deadlock)
     endif()
     cmake_path(GET source STEM name)
-    ashlar_smpi_program(${name} "${source}")
+    ashlar_smpi_program(${name} "${source}" ${objects})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
     foreach(run IN LISTS runs)
       string(REGEX REPLACE "^// run: +" "" run "${run}")
