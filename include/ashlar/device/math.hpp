@@ -30,8 +30,8 @@
 
 namespace ashlar::device::math {
 
-/// Returns e^x. Rounds x / ln 2 to an integer n by adding and subtracting 1.5 * 2^23 (in double 1.5
-/// * 2^52), and evaluates p(x - n ln 2) * 2^n with a polynomial p.
+/// Returns e^x as p(x - n ln 2) 2^n with a polynomial p. Rounds x / ln 2 to the integer n by adding
+/// and subtracting a large constant, which is 1.5 * 2^23 in float and 1.5 * 2^52 in double.
 [[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
 #if defined(__CUDA_ARCH__)
   return ::expf(x);

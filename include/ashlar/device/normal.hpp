@@ -24,13 +24,13 @@ namespace ashlar::device {
 
 namespace detail {
 
-/// Returns ln x for normal x > 0: with x = 2^k m and m in [sqrt(1/2), sqrt(2)), this is k ln 2 + 2
-/// artanh((m - 1) / (m + 1)).
+/// Returns ln x for normal x > 0. With x = 2^k m and m in [sqrt(1/2), sqrt(2)), the result is
+/// 2 artanh((m - 1) / (m + 1)) + k ln 2.
 [[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
-  // Integer to double without a conversion: a small integer, added to the bit pattern of 1.5 *
-  // 2^52, is the double 1.5 * 2^52 plus this integer.
+  // Converts an integer to double without a conversion instruction: adding a small integer to the
+  // bits of the double 1.5 * 2^52 adds it to the value.
   double const k = __builtin_bit_cast(double, (lifted >> 52) + 0x4338000000000000ull) -
                    (6755399441055744.0 + 1023.0);
   double const m = __builtin_bit_cast(double,

@@ -8,7 +8,7 @@
 // their first axis, then by the second, and so on.
 //
 //   eight bits per axis    0 for B, 1 to 3 for P by its reduction, 4 or more for S by dim and depth
-//   one leading bit, 1      makes the codes of placements with different numbers of axes different
+//   one leading bit, 1     makes the codes of placements with different numbers of axes different
 
 #include <cstdint>
 

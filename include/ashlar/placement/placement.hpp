@@ -114,9 +114,9 @@ struct placement {
     return a.axis == b.axis;
   }
 
+  /// Replaces every negative depth by the canonical one.
   constexpr void resolve_order() {
     for (int a = 0; a < axis.size(); ++a) {
-      /// Replaces every negative depth by the canonical one.
       if (!axis[a].is_split() || axis[a].depth >= 0) continue;
       int depth = 0;
       for (int b = 0; b < a; ++b)

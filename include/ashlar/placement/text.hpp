@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The text form of placements. Messages, plan files, command-line options and tests all use it:
+// The text form of placements. Messages, plan files, command-line options and tests all use it. It
+// has one entry per mesh axis, separated by commas, for example S(0),B:
 //
-//   B                one entry per mesh axis: broadcast,
-//   P P(max) P(min)  partial,
-//   S(0)             or split of a dimension
-//   S(0,1)           split with its shard depth, written if the axes that split the dimension are
-//                    not in canonical order
+//   B                  broadcast
+//   P  P(max)  P(min)  partial
+//   S(0)               split of dimension 0
+//   S(0,1)             split of dimension 0 with shard depth 1; the depth is written if the axes
+//                      that split the dimension are not in canonical order
 //
-// Entries are separated by commas. The input may contain spaces, and brackets around the list.
+// The input may contain spaces, and brackets around the list.
 // mesh/text.hpp writes the mesh part of the full form [S(0),B]@node=2,gpu=4.
 
 #include <cctype>

@@ -10,7 +10,7 @@
 //   a linear layer "bsd","df" -> "bsf"
 //
 // The table has these rows for one mesh axis:
-//   - Every letter may be split, on all operands that have it. The result is then split on this
+//   - Any one letter may be split, on all operands that have it. The result is then split on this
 //     letter, or partial if the contraction sums over it.
 //   - Both operands may be broadcast. The result is then broadcast.
 //   - One operand may be partial while the other is broadcast, because a contraction is linear in

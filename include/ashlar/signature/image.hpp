@@ -14,6 +14,7 @@
 //                     w are 1, because a balanced split of c channels is generally not a balanced
 //                     split of c h w features. A linear layer that reads the three dims c, h, w
 //                     itself can keep a split of channels.
+//
 // No row of these tables splits height or width. A rank that has h / p rows of an image also needs
 // some rows of its neighbours (a halo), because the window reaches over the border of its rows.
 // None of the collectives that the planner composes moves them. `halo_row` is an additional row for

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A signature is one row of an operator's rule table, for ONE mesh axis. It says: if the operands
-// are placed like this, running the operator on the local shards gives a result placed like that,
-// with no communication.
+// A signature is one row of an operator's rule table, for ONE mesh axis. It lists a placement for
+// each operand and for the result. If the operands have these placements, running the operator on
+// the local shards gives the result in its placement, without communication.
 //
 //   S(0), B -> S(0)      the left operand's rows are split and the right operand is broadcast: the
 //                        result's rows are split
@@ -40,11 +40,11 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
   return -1;
 }
 
-/// Returns the placement of the result if the operator needs no communication with operands placed
-/// like this. Returns an empty optional otherwise, and writes the axis on which no row matches, or
-/// which nests differently on two operands, to `failing_axis` unless that is null.
-/// Shard order: the axes that split a result dim have the order that they have on an operand which
-/// both of them split in one dim. Without such an operand, the order is the canonical one.
+/// Returns the placement of the result if the operator needs no communication with these placements
+/// of its operands. Returns an empty optional otherwise, and writes the axis on which no row
+/// matches, or which nests differently on two operands, to `failing_axis` unless that is null.
+/// Shard order: two axes that split the same dim of the result are in the same order as on an
+/// operand of which both split one dim. If there is no such operand, they are in canonical order.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {

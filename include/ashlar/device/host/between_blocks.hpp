@@ -4,9 +4,9 @@
 #pragma once
 
 // The longer kernels of the host work in blocks and call between_blocks() between two blocks. A
-// caller that has transfers in progress registers a callback, which lets them continue: on a host,
-// transfers make no progress by themselves (comm/operation_queue.hpp). The blocks are the same with
-// and without a callback, so results do not depend on it.
+// caller that has transfers in progress registers a callback that lets them make progress: on a
+// host, transfers make no progress by themselves (comm/operation_queue.hpp). The blocks are the
+// same with and without a callback, so results do not depend on it.
 //
 //   kernel                         a block
 //   products of layers             512 rows of the result

@@ -24,7 +24,7 @@
 
 namespace ashlar::device::host {
 
-/// The number of elements of a strip's matrices, unless a single output row needs more. A quarter
+/// The most elements of a strip's matrices, unless a single output row needs more. A quarter
 /// of it was 5 to 10 % slower, twice as much was no faster.
 inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 19;
 

@@ -4,9 +4,10 @@
 #pragma once
 
 // Softmax cross-entropy with integer targets. The logits are rows x cols; the local columns are
-// [first_column, first_column + cols) of the vocabulary. For a split vocabulary there are pieces,
-// and the caller reduces their results over the ranks as stated below. `cross_entropy` combines
-// them for complete rows. A row with a target < 0 is ignored.
+// [first_column, first_column + cols) of the vocabulary. The functions listed below also work with
+// a vocabulary that is split over ranks: the caller reduces their results over these ranks as
+// stated in the list. `cross_entropy` combines the functions for complete rows. A row with a target
+// < 0 is ignored.
 //
 //   row_max (softmax.hpp)        maximum[r]                       reduce by max
 //   cross_entropy_exp_sum        sum_c e^(x[r, c] - maximum[r])   reduce by sum

@@ -12,8 +12,9 @@
 //   add_positions             y[t] += positions[(first_token + t) % sequence]
 //   add_positions_backward    dpositions[(first_token + t) % sequence] += dy[t]
 //
-// Positions have their own functions, because with a split vocabulary only one rank may add them,
-// or they are added to the sum. Ids are not checked: an id that is in no shard gives a zero row.
+// Positions have their own functions. With a split vocabulary they must be added only once, either
+// by one rank or to the sum over the ranks. Ids are not checked: an id that is in no shard gives a
+// zero row.
 
 #include <algorithm>
 #include <cstdint>

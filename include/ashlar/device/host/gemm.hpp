@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Matrix products on row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is m
-// x k, op(B) is k x n and C is m x n. lda, ldb and ldc are the distances between rows in memory, in
-// elements. So the rows of A have k elements in memory, or m if A is transposed.
+// Matrix products on row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, with shapes m x k
+// for op(A), k x n for op(B) and m x n for C. lda, ldb and ldc are the distances between rows in
+// memory, in elements. So the rows of A have k elements in memory, or m if A is transposed.
 //
 //   m = 0 or n = 0   does nothing
 //   k = 0            C = beta C; if beta = 0, C = 0 even if C contained NaN

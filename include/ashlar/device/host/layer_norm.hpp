@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Forward pass of layer norm over the columns of a rows x cols array. The pieces serve columns that
-// are split over ranks: the caller adds the two sums over those ranks. layer_norm_forward combines
-// the pieces for complete rows.
+// Forward pass of layer norm over the columns of a rows x cols array. The functions listed below
+// also work on columns that are split over ranks: the caller adds the two sums over those ranks.
+// layer_norm_forward combines the functions for complete rows.
 //
 //   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2, over the local columns
 //   layer_norm_statistics  mean = sum / C, rstd = 1 / sqrt(sum_of_squares / C - mean^2 + epsilon)

@@ -3,9 +3,8 @@
 
 #pragma once
 
-// Backward pass of layer norm over the columns of a rows x cols array. With xhat = (x - mean) rstd
-// and
-// g = dy gamma, over all C columns:
+// Backward pass of layer norm over the columns of a rows x cols array. With
+// xhat = (x - mean) rstd, g = dy gamma and C columns in total:
 //
 //   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat, local columns
 //   layer_norm_backward_apply       dx = rstd (g - sum_g / C - xhat sum_g_xhat / C)
@@ -13,7 +12,7 @@
 //   layer_norm_backward             all three, for complete rows
 //
 // If the columns are split over ranks, the caller adds the two sums over these ranks between the
-// first and the second piece. If the rows are split, the results in dgamma and dbeta are partial
+// first and the second function. If the rows are split, the results in dgamma and dbeta are partial
 // sums.
 
 #include <cstdint>

@@ -17,7 +17,6 @@
 // T is the type in which values are stored. A = accumulation_t<T> is the type of parameter
 // gradients, of sums and of statistics of rows. `memory` provides workspaces for the duration of a
 // call.
-// kept of rows are. `memory` lends workspaces for the length of a call.
 
 #include <algorithm>
 #include <cstdint>

@@ -24,8 +24,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls visit(plane, index in y, r0, r1, c0, c1) for each window. It covers the rows [r0, r1) and
-/// the columns [c0, c1) of the image.
+/// Calls visit(plane, index in y, r0, r1, c0, c1) for each window. The window covers the rows [r0,
+/// r1) and the columns [c0, c1) of the image.
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
   std::int64_t const rows = w.places(e.height), columns = w.places(e.width);

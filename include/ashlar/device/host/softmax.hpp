@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Row kernels of softmax. The pieces serve a softmax whose columns are split over ranks: between
-// the pieces, the caller reduces `maximum` and `sum` over the ranks that share a row.
-// softmax_forward and softmax_backward combine the pieces for rows that are not split.
+// Row kernels of softmax. The functions listed below also work on columns that are split over
+// ranks: between the calls, the caller reduces `maximum`, `sum` and `dot` over the ranks that share
+// a row. softmax_forward and softmax_backward combine the functions for complete rows.
 //
 //   row_max         maximum[r] = max_c x[r, c], -inf without columns
 //   row_exp_sum     y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
@@ -79,7 +79,7 @@ void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t 
 /// Computes y = softmax of each row of x.
 template <class T>
 void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
-  // Work row by row, so that a row is still in the cache for the next piece.
+  // Work row by row, so that a row is still in the cache for the next call.
   for (std::int64_t r = 0; r < rows; ++r) {
     T maximum;
     T sum;

@@ -29,23 +29,23 @@ namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
 
-/// Calls that read and write at least this many bytes stream. Measured on two cores that do the
-/// same work and share 48 MiB of cache: from this size on, the copy and the code that reads its
-/// result take less time together with streaming than without. At a quarter of this size they take
-/// more.
+/// Calls that read and write at least this many bytes use non-temporal stores. Measured on two
+/// cores that do the same work and share 48 MiB of cache: from this size on, the copy and the code
+/// that reads its result take less time together than with ordinary stores. At a quarter of this
+/// size they take more.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
-/// The shortest row, in bytes, that is streamed. In shorter rows, the partial lines at both ends
-/// cost too much.
+/// The shortest row, in bytes, for which non-temporal stores are used. In shorter rows, the partial
+/// cache lines at both ends cost too much.
 inline constexpr std::int64_t stream_row_from = 1024;
-/// The shortest row, in bytes, that is streamed if all rows consist of complete cache lines.
+/// The same for rows that all consist of complete cache lines.
 inline constexpr std::int64_t stream_whole_row_from = 256;
 
 /// How far ahead of its use a source is prefetched, in bytes. The hardware's own prefetch stops at
 /// the end of each page.
 inline constexpr std::int64_t stream_ahead = 512;
 
-/// Returns whether a call streams that reads and writes `bytes` bytes in contiguous rows of
-/// `row_bytes`.
+/// Returns whether a call that reads and writes `bytes` bytes, in contiguous rows of `row_bytes`
+/// bytes, uses non-temporal stores.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }

@@ -87,8 +87,8 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
 }
 
 /// Returns the bytes of a contiguous row for the test in is_streamed. Rows that consist of complete
-/// cache lines in the destination count four times, because streaming already pays for shorter
-/// ones.
+/// cache lines in the destination count four times, because non-temporal stores already pay for
+/// shorter ones.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;

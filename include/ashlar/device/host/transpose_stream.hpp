@@ -22,14 +22,15 @@
 
 namespace ashlar::device::host::detail {
 
-/// Transpositions that read and write at least this many bytes stream. This is less than for other
-/// calls, because a transposition with ordinary stores takes more than twice as long as one that
-/// streams.
+/// Transpositions that read and write at least this many bytes use non-temporal stores. This is
+/// less than for other calls (stream_from), because a transposition with ordinary stores takes more
+/// than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Returns whether a plane with these extents is streamed. Requires that all rows of dst have the
-/// same alignment to cache lines, and that a vector is as large as a cache line. (Writing a line in
-/// halves, with several lines in progress, was slower than ordinary stores.)
+/// Returns whether a plane with these extents is written with non-temporal stores. Requires that
+/// all rows of dst have the same alignment to cache lines, and that a vector is as large as a cache
+/// line. (Writing a line in halves, with several lines in progress, was slower than ordinary
+/// stores.)
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);

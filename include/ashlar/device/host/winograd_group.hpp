@@ -22,7 +22,7 @@ namespace ashlar::device::host {
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
 /// The most tiles of a group, unless a single row of tiles has more. Twice as many made the
-/// convolutions of a VGG 1 % faster, but need twice the memory if there are few channels.
+/// convolutions of a VGG 1 % faster, but needed twice the memory with few channels.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
@@ -117,7 +117,7 @@ void for_each_winograd_group(winograd_extents const& e, Visit visit) {
     }
 }
 
-/// The parts of the workspace of one pass. All pointers are into the workspace.
+/// The parts of the workspace of one pass. All pointers point into it.
 template <class T>
 struct winograd_workspace {
   winograd_workspace(winograd_extents const& e, T* workspace)

@@ -204,7 +204,8 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 
 }  // namespace detail
 
-/// The first facts about a plan file, of a plan or of a pipeline.
+/// The facts about a plan file that a program needs before it can describe the net and load the
+/// plan.
 struct plan_head {
   bool in_stages = false;  ///< whether the file is a pipeline (pipeline_file.hpp)
   int micro_batches = 1;   ///< the number of micro-batches with which the net must be described
