@@ -8,7 +8,7 @@
 // that the program's timeline predicts.
 //
 //   track       shows
-//   work        computations, and the time that an end_move action waits
+//   work        computations except updates, and the time that an end_move action waits
 //   transfers   moves from their begin to their arrival; concurrent moves are side by side
 //
 // The file is in the "Trace Event Format". Computations and waits are complete events (X), moves
