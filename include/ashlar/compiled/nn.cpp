@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What walks the program of a step on the host.
+// Compiles the executor that runs the program of a training step on the host.
 
 #define ASHLAR_COMPILES_NN 1
 #include <ashlar/nn/executor.hpp>

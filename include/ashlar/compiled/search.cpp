@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search of plans, and the text that explains them.
+// Compiles the search for plans and the text that explains them.
 
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The plans of redistributions, the programs of training steps and the passes over them.
+// Compiles the planning of redistributions, the programs of training steps and the passes over
+// them.
 
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/overlapped.hpp>

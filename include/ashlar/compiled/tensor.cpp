@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tensors of the usual element types and numbers of dims on the host, and how they are redistributed.
+// Compiles host tensors of the usual element types and numbers of dims, and their redistribution.
 
 #define ASHLAR_COMPILES_TENSOR 1
 #include <ashlar/tensor/redistribute_async.hpp>

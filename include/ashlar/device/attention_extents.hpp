@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The arrays of multi-head attention, the same on every kind of processor:
+// The extents and the layout of the arrays of multi-head attention, the same on every processor:
 //
-//   qkv          [batch, sequence, heads, 3, head_dim]   contiguous: a token's q, k and v of one head
-//                                                        are neighbours, and heads split as columns
+//   qkv          [batch, sequence, heads, 3, head_dim]
 //   out          [batch, sequence, heads, head_dim]
 //   log_sum_exp  [batch, heads, sequence]
 //
-// `heads` are the local ones; heads do not mix.
+// All are contiguous. In qkv, the q, k and v of one token and head are adjacent, so that heads can
+// be split like columns. `heads` is the number of local heads. Each head is computed independently
+// of the others.
 
 #include <cmath>
 #include <cstdint>
@@ -25,16 +26,18 @@ struct attention_extents {
   std::int64_t sequence;
   std::int64_t heads;
   std::int64_t head_dim;
-  bool causal = true;  ///< a token sees those up to itself; else the whole sequence
+  bool causal = true;  ///< a token attends only to itself and to earlier tokens
 
-  /// Keys that row `i` of the scores sees, and those that any row before `last` sees.
+  /// `seen` returns the number of keys that query row `i` attends to. `keys` returns the number
+  /// that any query row before `last` attends to.
   ASHLAR_HD constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : sequence; }
   ASHLAR_HD constexpr std::int64_t keys(std::int64_t last) const {
     return causal ? last : sequence;
   }
 };
 
-/// What scores are multiplied by: 1 / sqrt(head_dim) unless given.
+/// Returns the factor by which the scores are multiplied: 1 / sqrt(head_dim) unless `scale` is
+/// given.
 template <class T>
 T attention_scale(attention_extents const& e, std::optional<double> scale) {
   return static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(e.head_dim)));

@@ -3,19 +3,20 @@
 
 #pragma once
 
-// What elements are mapped by, defined once for the host's loops and the device's kernels. An activation
-// has its value and its derivative:
+// Function objects for element-wise maps, shared by the host's loops and the device's kernels. An
+// activation has a value and a derivative:
 //
-//   relu   max(x, 0), derivative 1 where x > 0 and 0 elsewhere, at 0 too
+//   relu   max(x, 0); the derivative is 1 for x > 0 and 0 otherwise, including x = 0
 //   gelu   x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that GPT-2 uses
 //
-// and `map` of every processor takes these function objects (A: what computes, accumulation_t of the elements):
+// The `map` of every processor takes these function objects. A is the type that computes,
+// accumulation_t of the element type.
 //
-//   value_of<F>, gradient_of<F>   F::value(x), and dy F::derivative(x) of (x, dy)
+//   value_of<F>, gradient_of<F>   F::value(x); dy F::derivative(x) as a function of (x, dy)
 //   scaled<A>{a}                  a x
 //   sum_of, difference_of, product_of, scaled_sum<A>{a}   x + y, x - y, x y, x + a y
 //
-// NaN stays NaN.
+// All of them return NaN for NaN, except that the derivative of relu is then 0.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -34,7 +35,7 @@ struct relu {
 };
 
 struct gelu {
-  // x/2 (1 + tanh u) = x sigmoid(2u): one exponential, and no cancellation for negative x.
+  // x/2 (1 + tanh u) = x sigmoid(2u) needs one exponential and has no cancellation for negative x.
   template <class T>
   [[gnu::always_inline]] ASHLAR_HD static T value(T x) {
     return x * sigmoid(x * (T(2 * rate) + T(2 * rate * cubic) * x * x));
@@ -64,7 +65,7 @@ struct value_of {
   }
 };
 
-/// The gradient of F at x, for a gradient dy of its value.
+/// Returns the gradient with respect to x, given the gradient dy of F's value.
 template <class F>
 struct gradient_of {
   template <class A>

@@ -4,19 +4,24 @@
 #pragma once
 
 // Elementary functions that a compiler can vectorise: no branch, no call, no errno, no -ffast-math.
-// One text for host loops and device kernels, so both give the same numbers.
+// Host loops and device kernels share one implementation, except for float's exp and tanh (see
+// below).
 //
-//   function   float                            double                  beyond the range
-//   exp        2 ulp                            2 ulp                   0 below, inf above
-//   tanh       2 ulp                            4 ulp                   +-1
-//   sqrt       2 ulp, argument >= 0             2 ulp                   (Newton: vsqrt would set errno)
+//   function   largest error in float    in double    out of range
+//   exp        2 ulp                     2 ulp        0 for very negative x, inf for large x
+//   tanh       2 ulp                     4 ulp        -1 or +1
+//   sqrt       2 ulp                     2 ulp        the argument must be >= 0
 //
-// exp flushes results below the least normal number to zero. NaN stays NaN in all of them.
-// Polynomials: Cephes (expf, tanhf, tanh) and the Taylor series of exp in double.
-// They are always inlined, for a loop with a call in it is not vectorised.
-// On a device float's exp is CUDA's expf (2 ulp, its own instruction; it does not flush), and float's tanh
-// divides by __fdividef: kernels of bfloat16 would otherwise wait for arithmetic instead of memory.
-// Not here: logarithms and angles, which only the random normals need (normal.hpp).
+// exp flushes results below the smallest normal number to zero. All functions return NaN for NaN.
+// The polynomials are those of Cephes (expf, tanhf, tanh) and, for exp in double, the Taylor
+// series. sqrt uses Newton's method, because std::sqrt would set errno. All functions are always
+// inlined, because a loop that contains a call is not vectorised.
+//
+// On a device, exp of float is CUDA's expf (2 ulp, a hardware instruction, no flush to zero), and
+// tanh of float divides with __fdividef. Otherwise kernels on bfloat16 would be limited by
+// arithmetic instead of memory bandwidth.
+//
+// Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 
 #include <cstdint>
 #include <type_traits>
@@ -25,7 +30,8 @@
 
 namespace ashlar::device::math {
 
-/// e^x. Rounds x / ln 2 to an integer n with the "add 1.5 * 2^p" trick, then p(x - n ln 2) * 2^n.
+/// Returns e^x as p(x - n ln 2) 2^n with a polynomial p. Rounds x / ln 2 to the integer n by adding
+/// and subtracting a large constant, which is 1.5 * 2^23 in float and 1.5 * 2^52 in double.
 [[gnu::always_inline]] ASHLAR_HD inline float exp(float x) {
 #if defined(__CUDA_ARCH__)
   return ::expf(x);
@@ -72,7 +78,7 @@ namespace ashlar::device::math {
 
 namespace detail {
 
-/// tanh on |x| < 0.625, where 1 - 2 / (e^2x + 1) would cancel.
+/// Returns tanh(x) for |x| < 0.625, where 1 - 2 / (e^2x + 1) would suffer from cancellation.
 [[gnu::always_inline]] ASHLAR_HD inline float tanh_near_zero(float x) {
   float const z = x * x;
   float p = -5.70498872745e-3f;
@@ -92,7 +98,7 @@ namespace detail {
   return x * z * (p / q) + x;
 }
 
-/// 2 / x for x >= 1.
+/// Returns 2 / x for x >= 1.
 [[gnu::always_inline]] ASHLAR_HD inline float two_over(float x) {
 #if defined(__CUDA_ARCH__)
   return __fdividef(2.0f, x);
@@ -114,7 +120,7 @@ template <class T>
   return magnitude < T(0.625) ? near : signed_far;
 }
 
-/// sqrt(x) for finite x >= 0, as x times Newton's reciprocal square root.
+/// Returns sqrt(x) for finite x >= 0, as x times the reciprocal square root by Newton's method.
 [[gnu::always_inline]] ASHLAR_HD inline float sqrt(float x) {
   float const half = 0.5f * x;
   float y = __builtin_bit_cast(float, 0x5f375a86u - (__builtin_bit_cast(std::uint32_t, x) >> 1));

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Standard normal numbers from Philox words, by Box and Muller: the value of an index depends on
-// (seed, stream, index) alone.
+// Standard normal numbers from Philox words, by the method of Box and Muller. The value at an index
+// depends only on (seed, stream, index).
 //
-//   indices 4b, 4b + 1     r cos, r sin    of words 0, 1 of block b
-//   indices 4b + 2, 4b + 3 r cos, r sin    of words 2, 3
-//   r = sqrt(-2 ln u), u = (word + 1/2) / 2^32; angle = 2 pi word / 2^32
+//   indices 4b, 4b + 1      r cos, r sin    from words 0 and 1 of block b
+//   indices 4b + 2, 4b + 3  r cos, r sin    from words 2 and 3
+//   r = sqrt(-2 ln u) with u = (first word + 1/2) / 2^32; angle = 2 pi second word / 2^32
 //
-// Computed in double with our own logarithm and angle (error below 1e-11) and rounded at the end: a
-// float tensor is the rounded double tensor, on every compiler and device. |z| never exceeds 6.77.
+// Values are computed in double, with the logarithm, sine and cosine of this file (error below
+// 1e-11), and rounded at the end. So a float tensor is the rounded double tensor, with every
+// compiler and on every device. |z| never exceeds 6.77.
 
 #include <cstdint>
 
@@ -23,11 +24,13 @@ namespace ashlar::device {
 
 namespace detail {
 
-/// ln x for normal x > 0: x = 2^k m with m in [sqrt(1/2), sqrt(2)), then 2 artanh((m - 1) / (m + 1)).
+/// Returns ln x for normal x > 0. With x = 2^k m and m in [sqrt(1/2), sqrt(2)), the result is
+/// 2 artanh((m - 1) / (m + 1)) + k ln 2.
 [[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
-  // 2^52 * 1.5 in the exponent's place makes a small integer a double without a conversion.
+  // Converts an integer to double without a conversion instruction: adding a small integer to the
+  // bits of the double 1.5 * 2^52 adds it to the value.
   double const k = __builtin_bit_cast(double, (lifted >> 52) + 0x4338000000000000ull) -
                    (6755399441055744.0 + 1023.0);
   double const m = __builtin_bit_cast(double,
@@ -53,12 +56,13 @@ struct normal_pair {
   double second;
 };
 
-/// Two independent standard normals from two random words.
+/// Returns two independent standard normals from two random words.
 [[gnu::always_inline]] ASHLAR_HD inline normal_pair normals_from_words(std::uint32_t radius_word,
                                                                        std::uint32_t angle_word) {
   double const u = (static_cast<double>(radius_word) + 0.5) * 0x1p-32;
   double const r = math::sqrt(-2.0 * detail::natural_logarithm(u));
-  // Quarter turns to the nearest, then a remainder in [-1/8, 1/8) turns, exactly.
+  // The angle is the nearest multiple of a quarter turn plus a remainder in [-1/8, 1/8) turns. Both
+  // are exact.
   std::uint32_t const quarter = (angle_word + 0x20000000u) >> 30;
   auto const remainder = static_cast<std::int32_t>(angle_word - (quarter << 30));
   double const a = static_cast<double>(remainder) * (0x1p-32 * 6.28318530717958647693);
@@ -85,7 +89,7 @@ struct normal_pair {
   return {r * (left ? -cosine : cosine), r * (below ? -sine : sine)};
 }
 
-/// Standard normal, a function of (seed, stream, index) alone.
+/// Returns the standard normal number that depends only on (seed, stream, index).
 template <class T>
 ASHLAR_HD T normal(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
   auto const i = static_cast<std::uint64_t>(index);

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011):
-// a random word is a function of (seed, stream, index) and of nothing else, so that a tensor's values
-// do not depend on how many ranks share it, nor in what order they are made.
+// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011).
+// A random word depends only on (seed, stream, index). So the values of a tensor depend neither on
+// the number of ranks that share it nor on the order in which they are generated.
 //
-//   key      seed                        64 bits
-//   counter  index / 4, stream           64 + 64 bits
-//   word     counter's block, index % 4  32 bits
+//   key      seed                                    64 bits
+//   counter  index / 4, stream                       64 + 64 bits
+//   word     number index % 4 of the counter's block 32 bits
 //
-// A float and a double draw of one index agree to the float's 24 bits. Normals are in normal.hpp.
+// The float and the double at one index agree in the float's 24 bits. Normals are in normal.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace ashlar::device {
 
-/// Four random words, or a counter.
+/// Four random words, or the four words of a counter.
 struct philox_block {
   std::uint32_t word[4];
 };
@@ -39,7 +39,8 @@ ASHLAR_HD constexpr philox_block philox_round(philox_block const& c, std::uint32
            static_cast<std::uint32_t>(even)}};
 }
 
-// The ten rounds are spelled out by a fold: a loop inside would keep host loops from vectorising.
+// A fold expression writes out the ten rounds: with an inner loop, host loops would not be
+// vectorised.
 template <std::size_t... Round>
 ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key_low,
                                                std::uint32_t key_high,
@@ -52,13 +53,13 @@ ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key
 
 }  // namespace detail
 
-/// Philox4x32-10 of a 128-bit counter under a 64-bit key, as published.
+/// Returns Philox4x32-10 of a 128-bit counter under a 64-bit key, as published.
 ASHLAR_HD constexpr philox_block philox4x32(philox_block const& counter, std::uint32_t key_low,
                                             std::uint32_t key_high) {
   return detail::philox_rounds(counter, key_low, key_high, std::make_index_sequence<10>{});
 }
 
-/// The four words of indices 4 * block .. 4 * block + 3.
+/// Returns the four words of indices 4 * block .. 4 * block + 3.
 ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t stream,
                                               std::uint64_t block) {
   return philox4x32(
@@ -67,13 +68,13 @@ ASHLAR_HD constexpr philox_block random_block(std::uint64_t seed, std::uint64_t 
       static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32));
 }
 
-/// The random word of one index.
+/// Returns the random word at one index.
 ASHLAR_HD constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t stream,
                                               std::uint64_t index) {
   return random_block(seed, stream, index / 4).word[index % 4];
 }
 
-/// A word as a number in [0, 1): 32 bits of it in double, the upper 24 in float.
+/// Returns a word as a number in [0, 1): all 32 bits of it in double, the upper 24 bits in float.
 template <class T>
 ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);
@@ -84,7 +85,7 @@ ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   }
 }
 
-/// Uniform in [0, 1), a function of (seed, stream, index) alone.
+/// Returns a uniform number in [0, 1) that depends only on (seed, stream, index).
 template <class T>
 ASHLAR_HD constexpr T uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t index) {
   return uniform_from_word<T>(random_word(seed, stream, static_cast<std::uint64_t>(index)));

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A square window that slides over the rows and the columns of an image, and images.
+// A square window that slides over the rows and columns of an image, and the extents of images.
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@ namespace ashlar::device {
 
 using window = sliding_window;
 
-/// Images [batch, channels, height, width], row-major, that a window slides over.
+/// The extents of images [batch, channels, height, width], row-major, over which a window slides.
 struct image_extents {
   std::int64_t batch;
   std::int64_t channels;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A plan in pipeline stages as one HTML page: its schedule as a time chart, the stages with their
-// seconds and bytes, the mesh of one of them, and the layers as plan_page.hpp draws them.
+// Writes a plan in pipeline stages as one HTML page. The page shows the 1F1B schedule as a time
+// chart, a table of the stages with seconds and bytes, the mesh of one stage, and the layers in the
+// form of plan_page.hpp.
 
 #include <ashlar/io/page/pipeline_svg.hpp>
 #include <ashlar/io/plan_page.hpp>
@@ -13,7 +14,8 @@
 namespace ashlar::io {
 namespace page {
 
-/// Where the step of the slowest stage goes, as a bar and its key.
+/// Returns a bar that divides the slowest stage's step into work, communication and bubble, with
+/// its key.
 inline std::string step_bar(search::pipeline_plan const& p) {
   double const moves = p.chosen.communication_seconds;
   struct part {
@@ -33,6 +35,7 @@ inline std::string step_bar(search::pipeline_plan const& p) {
   return tag("div class='bar'", bar) + tag("div class='key'", key);
 }
 
+/// Returns the table of the stages. Stages that differ only in memory share one row.
 inline std::string stages_table(search::pipeline_plan const& p) {
   using search::detail::range_text, search::detail::seconds_or_dash;
   std::string text = "<table class='front'><tr><th>stages<th>elements<th>micro-batches in flight"
@@ -53,7 +56,8 @@ inline std::string stages_table(search::pipeline_plan const& p) {
 
 }  // namespace page
 
-/// The page of a pipeline, as text. Expects one of this problem, priced for `m`.
+/// Returns the HTML text of a pipeline's page. Expects that `p` is a pipeline of `net`, priced for
+/// `m`.
 template <int N>
 std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipeline_plan const& p,
                                machine const& m) {
@@ -100,7 +104,7 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
          "</body></html>\n";
 }
 
-/// Writes that page. Throws ashlar::error if the file cannot be written.
+/// Writes the page to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_pipeline_page(std::string const& path, search::basic_problem<N> const& net,
                         search::pipeline_plan const& p, machine const& m) {

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// A plan as a C++ header: a constexpr variable, so that a program is typed by a plan that was found
-// elsewhere and does not search again.
+// Writes a plan as a C++ header that defines a constexpr variable. A program that includes it gets
+// its types from a plan that was found earlier, and does not search again.
 //
 //   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
 //
 //   #include "my_plan.hpp"
 //   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
 //
-// The header includes ashlar/step/plan.hpp and nothing else. Placements are written once and
-// named by number, with their text form beside them.
+// The header includes only ashlar/step/plan.hpp. It defines each distinct placement once, with its
+// text form in a comment, and refers to it by a numbered name.
 
 #include <charconv>
 #include <cmath>
@@ -26,7 +26,7 @@
 namespace ashlar::io {
 namespace detail {
 
-/// Names placements l0, l1, ... in the order in which they come.
+/// Names the distinct placements l0, l1, ... in the order in which they are first used.
 class placement_names {
  public:
   std::string operator()(placement const& p) {
@@ -59,7 +59,8 @@ class placement_names {
   std::vector<placement> known_;
 };
 
-/// A number as the compiler reads it back, whatever the locale.
+/// Returns a number as text that the compiler reads back exactly, independent of the locale. Throws
+/// ashlar::error if it is not finite; `what` names it in the message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
     throw error("plan_header",
@@ -114,9 +115,10 @@ inline bool is_identifier(std::string const& name) {
 
 }  // namespace detail
 
-/// The text of a header that defines `name`, a search::basic_plan whose capacity is its length.
-/// Throws ashlar::error if `name` is no identifier, the plan is not one of `net` or its seconds are not
-/// finite.
+/// Returns the text of a header that defines the variable `name`, a search::basic_plan whose
+/// capacity is exactly the plan's length. Throws ashlar::error if `name` is not a C++ identifier,
+/// if the plan and `net` have different numbers of elements, or if the plan's seconds or gap are
+/// not finite.
 template <int N>
 std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
                              std::string const& name) {
@@ -174,7 +176,8 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          body + "  return plan;\n}();\n";
 }
 
-/// Writes that header. Throws ashlar::error, also if the file cannot be written.
+/// Writes the header to a file. Throws ashlar::error like plan_header_text, and if the file cannot
+/// be written.
 template <int N>
 void save_plan_header(std::string const& path, search::basic_problem<N> const& net,
                       search::basic_plan<N> const& plan, std::string const& name) {

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// A plan as one HTML page that needs nothing else: what explain says, drawn. The mesh with a colour
-// per rank; every layer with its tensors cut into shards in their owners' colours; the collectives
-// between and in the layers with their bytes and seconds; a step as a time chart; repeated blocks
-// once. Given a time-memory front of more than one plan, that too.
+// Writes a plan as one self-contained HTML page. It draws the content of search::explain: the mesh
+// with a colour per rank, every layer with its tensors cut into shards in the colours of their
+// owners, the collectives between and inside the layers with their bytes and seconds, and a step as
+// a time chart. Repeated blocks appear once. A time-memory front with more than one plan is drawn
+// too.
 
 #include <string>
 
@@ -23,13 +24,14 @@ inline std::string tile(std::string const& value, std::string const& what) {
   return "<div class='card tile'><b>" + value + "</b><span>" + what + "</span></div>";
 }
 
-/// A document up to its heading.
+/// Returns the beginning of an HTML document, up to its heading.
 inline std::string page_head(std::string const& title) {
   return "<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><meta name='viewport' "
          "content='width=device-width'><title>" +
          escaped(title) + "</title><style>" + style + "</style></head><body>" + hatch;
 }
 
+/// Returns the key of kinds_bar, with the seconds of each kind.
 inline std::string kinds_key(search::cost_breakdown const& c) {
   std::string text;
   auto const part = [&](char const* kind, char const* name, double s) {
@@ -43,7 +45,7 @@ inline std::string kinds_key(search::cost_breakdown const& c) {
   return tag("div class='key'", text);
 }
 
-/// "grey", "hatched": what a reader must know.
+/// Returns the explanation of the colours and of the hatching.
 inline std::string legend(topology const& t) {
   owner one{}, all{};
   all.fill(everyone);
@@ -69,7 +71,7 @@ inline std::string legend(topology const& t) {
 
 }  // namespace page
 
-/// The page of a plan, as text. Expects a plan of this problem.
+/// Returns the HTML text of a plan's page. Expects that `chosen` is a plan of `net`.
 template <int N>
 std::string plan_page_text(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            machine const& m, search::basic_memory_front<N> const& front = {}) {
@@ -109,7 +111,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
   return text + layers_section(net, chosen, parts, m) + "</body></html>\n";
 }
 
-/// Writes that page. Throws ashlar::error if the file cannot be written.
+/// Writes the page to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_plan_page(std::string const& path, search::basic_problem<N> const& net,
                     search::basic_plan<N> const& plan, machine const& m,

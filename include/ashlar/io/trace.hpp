@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Training steps as a file that Perfetto (ui.perfetto.dev) and chrome://tracing open: a group of tracks for
-// each rank with what was measured, and one with what the timeline of the program predicts.
+// Writes training steps as a trace file that Perfetto (ui.perfetto.dev) and chrome://tracing open.
+// Each traced_step is a group of tracks, for example the measured times of one rank or the times
+// that the program's timeline predicts.
 //
 //   track       shows
-//   work        computations, and the waits of an end_move
-//   transfers   moves from their beginning to their arrival, side by side where several are under way
+//   work        computations except updates, and the time that an end_move action waits
+//   transfers   moves from their begin to their arrival; concurrent moves are side by side
 //
-// The format is the "Trace Event Format": complete events (X) for the processor, pairs of asynchronous
-// events (b, e) for moves. Times are microseconds from the beginning of the step.
+// The file is in the "Trace Event Format". Computations and waits are complete events (X), moves
+// are pairs of asynchronous events (b, e). Times are microseconds from the beginning of the step.
 
 #include <ostream>
 #include <span>
@@ -23,10 +24,10 @@
 
 namespace ashlar::io {
 
-/// What one group of tracks shows: when each action of the program began and ended.
+/// The content of one group of tracks: when each action of the program began and ended.
 struct traced_step {
-  std::string name;  ///< "rank 0", "predicted"
-  std::vector<step::time_span> actions;
+  std::string name;                      ///< for example "rank 0" or "predicted"
+  std::vector<step::time_span> actions;  ///< one per action of the program
 };
 
 namespace detail {
@@ -103,7 +104,7 @@ class trace_writer {
 
 }  // namespace detail
 
-/// Writes steps of one program as a trace. Expects times for each of its actions.
+/// Writes steps of one program as a trace. Expects one time span per action in each step.
 inline void write_trace(std::ostream& out, step::problem const& net, step::program const& p,
                         std::span<traced_step const> steps) {
   detail::trace_writer(out, net, p).write(steps);

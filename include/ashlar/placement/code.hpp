@@ -3,11 +3,12 @@
 
 #pragma once
 
-// A placement as one number, for hash tables and for orders. Different valid placements have different
-// codes; of placements of one mesh the first axis decides which code is larger.
+// Encodes a placement as one integer, for hash tables and for sorting. Different valid placements
+// have different codes. Among placements with the same number of axes, the code orders them by
+// their first axis, then by the second, and so on.
 //
-//   per axis, eight bits   0 for B, 1 to 3 for P by its reduction, 4 and more for S by dim and depth
-//   in front of them       a 1, so that the number of axes counts
+//   eight bits per axis    0 for B, 1 to 3 for P by its reduction, 4 or more for S by dim and depth
+//   one leading bit, 1     makes the codes of placements with different numbers of axes different
 
 #include <cstdint>
 

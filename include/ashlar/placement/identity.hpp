@@ -3,9 +3,11 @@
 
 #pragma once
 
-// What a reduction of partial values begins with, and what ranks hold that have nothing to add:
+// The identity element of a reduction. Reductions of partial values start from it, and ranks that
+// have nothing to add hold it:
 //
-//   sum   0        max   the least value, -inf if there is one        min   the greatest
+//   sum   0        max   -inf, or the least value of a type without infinity
+//                  min   +inf, or the greatest value of a type without infinity
 
 #include <limits>
 
@@ -13,7 +15,7 @@
 
 namespace ashlar {
 
-/// What a reduction leaves unchanged: 0, the least value, the greatest value.
+/// Returns the value e for which `op` of e and x is x, for every x.
 template <class T>
 constexpr T identity_of(reduction op) {
   using limits = std::numeric_limits<T>;

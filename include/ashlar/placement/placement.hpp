@@ -3,16 +3,19 @@
 
 #pragma once
 
-// How a tensor lies on a whole mesh: one axis_placement per mesh axis, in mesh-axis order.
+// Describes how a tensor is distributed over a whole mesh: one axis_placement per mesh axis, in the
+// order of the mesh's axes.
 //
-// Normal form: the axes that split a dimension d form an ordered list, outermost first; the depth
-// of each axis is its position there. Canonical order is left axis outermost. A constructor that
-// is given depths of -1 fills in the canonical ones. Validity (see `check`):
+// Normal form: the axes that split a dimension d form an ordered list, outermost first. The depth
+// of each of them is its position in this list. In canonical order, an axis further left is further
+// outside. The constructor replaces depths of -1 by the canonical ones. A placement is valid (see
+// `check`) if
 //
-//   depths of one dim are 0..k-1, each once    dims are below the tensor's rank
-//   at most one kind of reduction (sums of maxima do not commute)
+//   the depths of each split dim are 0..k-1, each once
+//   every split dim is below the tensor's number of dims
+//   all partial axes have the same reduction (a sum of maxima is not a maximum of sums)
 //
-// It does not know extents: which rank owns which index is decided in layout/.
+// A placement contains no extents: layout/ computes which rank owns which index.
 
 #include <initializer_list>
 
@@ -21,13 +24,13 @@
 
 namespace ashlar {
 
-inline constexpr int max_axes = 6;  ///< axes of a mesh
-inline constexpr int max_rank = 5;  ///< dimensions of a tensor
+inline constexpr int max_axes = 6;  ///< the most axes of a mesh
+inline constexpr int max_rank = 5;  ///< the most dimensions of a tensor
 
-/// An ordered set of mesh axes, by index.
+/// An ordered set of mesh axes, given by their indices.
 using axis_list = inplace_vector<signed char, max_axes>;
 
-/// 0, 1, …, axes - 1.
+/// Returns the list 0, 1, …, axes - 1.
 constexpr axis_list all_axes(int axes) {
   axis_list list;
   for (int a = 0; a < axes; ++a) list.push_back(static_cast<signed char>(a));
@@ -52,7 +55,7 @@ struct placement {
   constexpr int axes() const { return axis.size(); }
   constexpr axis_placement const& operator[](int a) const { return axis[a]; }
 
-  /// The axes that split `dim`, outermost first.
+  /// Returns the axes that split `dim`, outermost first.
   constexpr axis_list axes_of(int dim) const {
     axis_list list;
     for (int a = 0; a < axis.size(); ++a)
@@ -75,28 +78,30 @@ struct placement {
     return false;
   }
 
-  /// The reduction of the partial axes; sum where there is none.
+  /// Returns the reduction of the partial axes, or sum if there are none.
   constexpr reduction op() const {
     for (int a = 0; a < axis.size(); ++a)
       if (axis[a].is_partial()) return axis[a].op;
     return reduction::sum;
   }
 
-  /// `a` becomes a split of `dim`, innermost there. Expects: `a` is not a split now.
+  /// Returns the placement in which axis `a` splits `dim`, as the innermost of the axes that split
+  /// it. Expects: `a` is not a split now.
   constexpr placement with_split(int a, int dim) const {
     placement p = *this;
     p.axis[a] = split(dim, split_count(dim));
     return p;
   }
 
-  /// `a` takes a role that is not a split. Expects: if `a` is a split, it is innermost.
+  /// Returns the placement in which axis `a` has `role`, which must not be a split.
+  /// Expects: if `a` is a split now, it is the innermost of its dim.
   constexpr placement with(int a, axis_placement role) const {
     placement p = *this;
     p.axis[a] = role;
     return p;
   }
 
-  /// Whether the order of every dim's axes is the canonical one.
+  /// Returns whether the axes of every split dim are in canonical order.
   constexpr bool is_canonical() const {
     for (int a = 0; a < axis.size(); ++a)
       for (int b = a + 1; b < axis.size(); ++b)
@@ -109,6 +114,7 @@ struct placement {
     return a.axis == b.axis;
   }
 
+  /// Replaces every negative depth by the canonical one.
   constexpr void resolve_order() {
     for (int a = 0; a < axis.size(); ++a) {
       if (!axis[a].is_split() || axis[a].depth >= 0) continue;
@@ -120,7 +126,8 @@ struct placement {
   }
 };
 
-/// Why a placement is not valid for a tensor of `rank` dims on `axes` mesh axes; null if it is.
+/// Returns why `p` is not valid for a tensor with `rank` dims on a mesh with `axes` axes. Returns
+/// null if it is valid.
 constexpr char const* check(placement const& p, int rank, int axes) {
   if (p.axes() != axes)
     return "wrong number of axes. Give one placement per mesh axis, in the mesh's axis order.";

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The spelling of placements in types: sbp<S<0>, B> is one tag per mesh axis. Tags carry no rule;
-// `value_of` turns them into placement values, where every rule lives, and `tag_of` turns a value
-// back into its one canonical tag type (S<d> where the order is canonical, S<d, depth> elsewhere).
+// Placements as types: sbp<S<0>, B> has one tag per mesh axis. The tags themselves contain no
+// rules. `value_of` converts a list of tags to a placement value, and all rules are functions of
+// values. `tag_of` converts a value back to its one canonical tag type: S<d> if the axes that split
+// dim d are in canonical order, S<d, depth> otherwise.
 
 #include <cstddef>
 #include <type_traits>
@@ -16,22 +17,23 @@
 namespace ashlar {
 
 namespace placements {
-/// Dimension Dim is split along the axis. Depth: its place among the axes that split Dim.
+/// The axis splits dimension Dim. Depth is the axis's position among all axes that split Dim; -1
+/// means canonical order.
 template <int Dim, int Depth = -1>
 struct S {};
-struct B {};     ///< every rank of the axis has it all
-struct P {};     ///< the value is the sum over the axis
-struct Pmax {};  ///< the value is the maximum over the axis
-struct Pmin {};  ///< the value is the minimum over the axis
+struct B {};     ///< broadcast: every rank of the axis has the same values
+struct P {};     ///< partial: the value is the sum over the ranks of the axis
+struct Pmax {};  ///< partial: the value is the maximum over the ranks of the axis
+struct Pmin {};  ///< partial: the value is the minimum over the ranks of the axis
 }  // namespace placements
 
-/// A placement as a type, one tag per mesh axis.
+/// A placement as a type, with one tag per mesh axis.
 template <class... Tags>
 struct sbp {
   static constexpr int axes = static_cast<int>(sizeof...(Tags));
 };
 
-/// Stands where sbp<…> stands when the placement is a value known at run time.
+/// Used in place of sbp<…> when the placement is a value that is known only at run time.
 struct dynamic {};
 
 namespace detail {
@@ -95,7 +97,7 @@ struct tag_list<Value, std::index_sequence<Axis...>> {
   using type = sbp<decltype(tag_at<Value, static_cast<int>(Axis)>())...>;
 };
 
-// Through a class, not an alias of an alias: GCC 12 crashes on the latter.
+// These are class templates, not alias templates of alias templates: GCC 12 crashes on the latter.
 template <placement Value>
 struct tags_of {
   using type = typename tag_list<
@@ -107,7 +109,7 @@ struct canonical_tags {
 };
 }  // namespace detail
 
-/// The value of a tag list: value_of<sbp<S<0>, B>>.
+/// The placement value of a tag list: value_of<sbp<S<0>, B>>.
 template <class Sbp>
 inline constexpr placement value_of = detail::sbp_value<Sbp>::value;
 
@@ -115,7 +117,7 @@ inline constexpr placement value_of = detail::sbp_value<Sbp>::value;
 template <placement Value>
 using tag_of = typename detail::tags_of<Value>::type;
 
-/// The canonical spelling of a tag list: sbp<S<0, 0>, B> becomes sbp<S<0>, B>.
+/// The canonical tag list that is equivalent to Sbp: sbp<S<0, 0>, B> becomes sbp<S<0>, B>.
 template <class Sbp>
 using canonical = typename detail::canonical_tags<Sbp>::type;
 
@@ -124,7 +126,7 @@ inline constexpr bool is_sbp = false;
 template <class... Tags>
 inline constexpr bool is_sbp<sbp<Tags...>> = true;
 
-/// A placement known to the compiler.
+/// A placement that is known at compile time.
 template <class Type>
 concept static_placement = is_sbp<Type>;
 

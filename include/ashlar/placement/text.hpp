@@ -3,13 +3,17 @@
 
 #pragma once
 
-// The text form of placements, the same in messages, plan files, options and tests:
+// The text form of placements. Messages, plan files, command-line options and tests all use it. It
+// has one entry per mesh axis, separated by commas, for example S(0),B:
 //
-//   S(0),B          one entry per mesh axis       S(0,1)   with its shard depth, where the order
-//   P  P(max)  P(min)                                      of a dim's axes is not the canonical one
+//   B                  broadcast
+//   P  P(max)  P(min)  partial
+//   S(0)               split of dimension 0
+//   S(0,1)             split of dimension 0 with shard depth 1; the depth is written if the axes
+//                      that split the dimension are not in canonical order
 //
-// Brackets around the list and spaces are allowed on input. The mesh part of the full form
-// [S(0),B]@node=2,gpu=4 is written by mesh/text.hpp.
+// The input may contain spaces, and brackets around the list.
+// mesh/text.hpp writes the mesh part of the full form [S(0),B]@node=2,gpu=4.
 
 #include <cctype>
 #include <ostream>
@@ -25,7 +29,7 @@ inline char const* to_string(reduction op) {
   return op == reduction::sum ? "sum" : op == reduction::max ? "max" : "min";
 }
 
-/// The entry of one axis; `with_depth` writes S(d,depth).
+/// Returns the entry of one axis. `with_depth` selects the form S(d,depth).
 inline std::string to_string(axis_placement const& a, bool with_depth = false) {
   if (a.is_broadcast()) return "B";
   if (a.is_partial())
@@ -35,7 +39,7 @@ inline std::string to_string(axis_placement const& a, bool with_depth = false) {
   return text + ")";
 }
 
-/// "[S(0),B]".
+/// Returns the text in brackets, such as "[S(0),B]".
 inline std::string to_string(placement const& p) {
   std::string text = "[";
   bool const with_depth = !p.is_canonical();
@@ -50,8 +54,8 @@ inline std::ostream& operator<<(std::ostream& out, placement const& p) {
   return out << to_string(p);
 }
 
-/// Reads "S(0),B", "[P, S(1)]", "S(0,1),S(0,0)". Throws ashlar::error naming the text and the
-/// place of the mistake.
+/// Reads texts such as "S(0),B", "[P, S(1)]" and "S(0,1),S(0,0)". Throws ashlar::error with the
+/// text and the position of the mistake if the text is not valid.
 inline placement parse_placement(std::string_view text) {
   auto fail = [&](std::size_t at, std::string const& what) {
     throw error("parse_placement", "\"" + std::string(text) + "\" at character " +

@@ -3,14 +3,19 @@
 
 #pragma once
 
-// Contractions (matmul in all its forms) from letters, one letter a dimension, as in einsum:
+// Rule tables of contractions (matmul in all its forms). As in einsum, a string names each
+// operand's dimensions with one letter per dimension:
 //
 //   matmul "mk","kn" -> "mn"        transposed "km","kn" -> "mn"      batched "bmk","bkn" -> "bmn"
 //   a linear layer "bsd","df" -> "bsf"
 //
-// Rows, per axis: every letter may be split on all operands that have it, and then the result is
-// split on it or, if it is summed over, partial. Beside these all whole, and each operand partial
-// with the other whole (the map is linear in each operand). For matmul these are six; P, P never holds.
+// The table has these rows for one mesh axis:
+//   - Any one letter may be split, on all operands that have it. The result is then split on this
+//     letter, or partial if the contraction sums over it.
+//   - Both operands may be broadcast. The result is then broadcast.
+//   - One operand may be partial while the other is broadcast, because a contraction is linear in
+//     each operand. The result is then partial.
+// A matmul of matrices has six rows. Two partial operands never have a local result.
 
 #include <string_view>
 
@@ -19,7 +24,8 @@
 namespace ashlar {
 namespace detail {
 
-/// The role of an operand when `letter` is split: S(its position), or B if it lacks the letter.
+/// Returns an operand's role when `letter` is split: S(the letter's position), or B without the
+/// letter.
 constexpr axis_placement role_of(std::string_view letters, char letter) {
   for (std::size_t i = 0; i < letters.size(); ++i)
     if (letters[i] == letter) return split(static_cast<int>(i), 0);
@@ -28,7 +34,7 @@ constexpr axis_placement role_of(std::string_view letters, char letter) {
 
 }  // namespace detail
 
-/// The rule table of the contraction a, b -> c.
+/// Returns the rule table of the contraction a, b -> c.
 constexpr signature_table contraction_signatures(std::string_view a, std::string_view b,
                                                  std::string_view c) {
   signature_table table;
@@ -48,18 +54,18 @@ constexpr signature_table contraction_signatures(std::string_view a, std::string
   return table;
 }
 
-/// Matmul of matrices, either of them transposed.
+/// Returns the table of a matmul of two matrices, each optionally transposed.
 constexpr signature_table matmul_signatures(bool transpose_a = false, bool transpose_b = false) {
   return contraction_signatures(transpose_a ? "km" : "mk", transpose_b ? "nk" : "kn", "mn");
 }
 
-/// Matmul of rank-3 tensors with a common leading batch dimension.
+/// Returns the table of a matmul of rank-3 tensors with a common leading batch dimension.
 constexpr signature_table batched_matmul_signatures(bool transpose_a = false,
                                                     bool transpose_b = false) {
   return contraction_signatures(transpose_a ? "bkm" : "bmk", transpose_b ? "bnk" : "bkn", "bmn");
 }
 
-/// Either of them, by the operands' number of dims (2 or 3).
+/// Returns one of the two tables above, by the operands' number of dims (2 or 3).
 constexpr signature_table product_signatures(int rank, bool transpose_a, bool transpose_b) {
   return rank == 2 ? matmul_signatures(transpose_a, transpose_b)
                    : batched_matmul_signatures(transpose_a, transpose_b);

@@ -3,19 +3,23 @@
 
 #pragma once
 
-// Element-wise operators and others that act within rows, per axis (d: any dim of the result):
+// Rule tables of element-wise operators and of operators that work within rows. Each entry is a row
+// for one mesh axis; d is any dim of the operand, and d' the same dim in the result:
 //
-//   linear map f(x)         S(d) -> S(d)        B -> B          P -> P
-//   other map f(x)          S(d) -> S(d)        B -> B          never on a P: f(a + b) is not f(a) + f(b)
-//   add                     S(d), S(d) -> S(d)  B, B -> B       P, P -> P, and with maxima (minima)
-//                                                               Pmax, B -> Pmax; never P, B: B would count once per rank
-//   multiply                S(d), S(d) -> S(d)  B, B -> B       P, B -> P and B, P -> P
-//   transpose               S(d) -> S(new place of d)           B -> B, any P -> the same
-//   sum over dim r          S(r) -> P           S(d) -> S(d')   B -> B, P -> P
-//   max over dim r          S(r) -> Pmax        S(d) -> S(d')   B -> B, Pmax -> Pmax (min alike)
-//   softmax over dim r      S(d), d not r       B -> B
+//   linear map f(x)     S(d) -> S(d)        B -> B        P -> P
+//   other map f(x)      S(d) -> S(d)        B -> B        not P, as f(a + b) is not f(a) + f(b)
+//   add                 S(d), S(d) -> S(d)  B, B -> B     P, P -> P
+//                       Pmax, B -> Pmax     B, Pmax -> Pmax, and the same with Pmin
+//                                           not P, B: each rank would add the B operand once
+//   multiply            S(d), S(d) -> S(d)  B, B -> B     P, B -> P and B, P -> P
+//   transpose           S(d) -> S(d')       B -> B        P -> P, Pmax -> Pmax, Pmin -> Pmin
+//   sum over dim r      S(r) -> P           B -> B        S(d) -> S(d'), P -> P
+//   max over dim r      S(r) -> Pmax        B -> B        S(d) -> S(d'), Pmax -> Pmax
+//   min over dim r      S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
+//   softmax over dim r  S(d), d not r       B -> B
 //
-// Broadcasting operands (a bias) are written with letters: add_signatures("bsf", "f").
+// The dims of an operand that is repeated along some dims of the other one (a bias) are given by
+// letters: add_signatures("bsf", "f").
 
 #include <string_view>
 
@@ -38,7 +42,7 @@ constexpr signature_table nonlinear_map_signatures(int rank) {
   return table;
 }
 
-/// x + y, where y may lack some of x's letters (it is then repeated along them).
+/// Returns the table of x + y. If y lacks some of x's letters, it is repeated along these dims.
 constexpr signature_table add_signatures(std::string_view x, std::string_view y) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -53,7 +57,8 @@ constexpr signature_table add_signatures(std::string_view x, std::string_view y)
   return table;
 }
 
-/// x · y, element by element, where y may lack some of x's letters.
+/// Returns the table of the element-wise product x · y. If y lacks some of x's letters, it is
+/// repeated along these dims.
 constexpr signature_table multiply_signatures(std::string_view x, std::string_view y) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -65,7 +70,8 @@ constexpr signature_table multiply_signatures(std::string_view x, std::string_vi
   return table;
 }
 
-/// Result dim i is operand dim order[i].
+/// Returns the table of the transposition in which dim i of the result is dim order[i] of the
+/// operand.
 constexpr signature_table transpose_signatures(inplace_vector<int, max_rank> const& order) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});
@@ -75,7 +81,7 @@ constexpr signature_table transpose_signatures(inplace_vector<int, max_rank> con
   return table;
 }
 
-/// Sum, max or min over dim `dim`, which the result lacks.
+/// Returns the table of a sum, maximum or minimum over `dim`. The result does not have this dim.
 constexpr signature_table reduce_signatures(int rank, int dim, reduction op) {
   signature_table table;
   table.push_back({{broadcast()}, broadcast()});

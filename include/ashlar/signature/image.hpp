@@ -3,25 +3,28 @@
 
 #pragma once
 
-// Layers on images [batch, channels, height, width], per axis:
+// Rule tables of layers on images [batch, channels, height, width]. Rows for one mesh axis:
 //
-//   convolution       x, weight [outputs, channels, k, k] -> y: in its first two dims the contraction
-//                     "nc","oc" -> "no", so images, output channels (y) or input channels (partial)
-//                     may be split
-//   maximum pooling   a non-linear map of whole planes: S(0), S(1), B
-//   average pooling   a linear map of whole planes: S(0), S(1), B, P
-//   flatten           [batch, d...] -> [batch, product]: S(0), B, P; S(1) only where the other dims are
-//                     1, for a balanced split of c channels is none of c h w features. A linear layer
-//                     that takes the three dims themselves keeps a split of channels.
+//   convolution       x, weight [outputs, channels, k, k] -> y. In the first two dims, this is the
+//                     contraction "nc","oc" -> "no": images, output channels (y is split) or input
+//                     channels (y is partial) may be split.
+//   maximum pooling   a non-linear map of complete planes: S(0), S(1), B
+//   average pooling   a linear map of complete planes: S(0), S(1), B, P
+//   flatten           [batch, c, h, w] -> [batch, c h w]: S(0), B, P. S(1) is allowed only if h and
+//                     w are 1, because a balanced split of c channels is generally not a balanced
+//                     split of c h w features. A linear layer that reads the three dims c, h, w
+//                     itself can keep a split of channels.
 //
-// No row of these tables splits height or width: a rank with h / p rows of an image needs rows that
-// its neighbours hold, as far as the window reaches over the border, and no collective of the algebra
-// brings them. `halo_row` is the row that such a layer may offer besides,
+// No row of these tables splits height or width. A rank that has h / p rows of an image also needs
+// some rows of its neighbours (a halo), because the window reaches over the border of its rows.
+// None of the collectives that the planner composes moves them. `halo_row` is an additional row for
+// such layers:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //
-// local once that halo is there; step/halo.hpp prices the exchange. It is not one of the tables, so
-// that nothing is taken for local that is not, and no layer offers it unless it is asked to.
+// It is local only after the exchange of the halo, which step/halo.hpp prices. It is kept apart
+// from the tables so that they contain local rows only. A layer offers it only on request
+// (nn/window.hpp).
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -35,7 +38,7 @@ constexpr signature_table max_pool_signatures() { return nonlinear_map_signature
 
 constexpr signature_table average_pool_signatures() { return linear_map_signatures(2); }
 
-/// `planes_of_one`: all dims but the first two are 1.
+/// Returns the table of flatten. `planes_of_one` says that all dims but the first two are 1.
 constexpr signature_table flatten_signatures(bool planes_of_one) {
   signature_table table;
   for (auto const& row : linear_map_signatures(2))
@@ -47,14 +50,17 @@ constexpr training_table convolution_training_rows(bool bias) {
   return linear_training_rows("nc", "oc", "no", bias ? "o" : "");
 }
 
-/// dx is made of dy by indices that the forward pass found: a product with dy of what is known of x.
+/// Returns the training rows of maximum pooling. The forward pass records the position of each
+/// maximum. dx is linear in dy and depends on x through these positions, as in the gradient of an
+/// element-wise map.
 constexpr training_table max_pool_training_rows() { return nonlinear_training_rows("nc"); }
 
 constexpr training_table average_pool_training_rows() {
   return join_independent(average_pool_signatures());
 }
 
-/// A split of the rows of images, for a layer with so many parameters; with the exchange of a halo.
+/// Returns the row that splits the rows of images, for a layer with the given number of parameters.
+/// It requires the exchange of a halo.
 constexpr training_row halo_row(int parameters) {
   auto const rows = split(2, 0);
   training_row row{rows, rows, rows, rows, {}, {}, {}};

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The operators of neural networks, per axis (last: the feature dim; d: any dim before it):
+// Rule tables of the operators of neural networks. Rows for one mesh axis (last is the feature dim,
+// d any dim before it):
 //
 //   layer norm   x, gain, bias      S(d), B, B -> S(d)      B, B, B -> B       B, P, P -> P
 //   embedding    ids, table         S(d), B -> S(d)         B, S(1) -> S(last) (columns)
@@ -13,9 +14,10 @@
 //                                   S(0) -> S(0) (sequences)  S(2) -> S(2) (heads)  B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
 //                                   S(d), S(d) -> P         B, B -> B
-//     With the classes split it is no single local operator. It is a maximum, a sum of exponentials
-//     and a look-up of the target's logit, each with a table: S(last) -> Pmax for the first, and
-//     S(last), B, B -> P for the others (given the maximum, reduced); see shifted_sum_signatures.
+//     If the classes are split, it is not a single local operator. It then consists of a maximum, a
+//     sum of exponentials and a look-up of the target's logit. The table of the maximum has the row
+//     S(last) -> Pmax. The other two are given the reduced maximum or the target of each row, and
+//     have the row S(last), B -> P (shifted_sum_signatures).
 
 #include <ashlar/signature/elementwise.hpp>
 
@@ -30,7 +32,7 @@ constexpr signature_table layer_norm_signatures(int rank) {
   return table;
 }
 
-/// `rank`: dims of the ids; the result has one more.
+/// Returns the table of an embedding of ids with `rank` dims. The result has one dim more.
 constexpr signature_table embedding_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -49,7 +51,7 @@ constexpr signature_table attention_signatures() {
   return table;
 }
 
-/// `rank`: dims of the logits.
+/// Returns the table of the cross-entropy of logits with `rank` dims.
 constexpr signature_table cross_entropy_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -57,8 +59,9 @@ constexpr signature_table cross_entropy_signatures(int rank) {
   return table;
 }
 
-/// Per row, sum over the classes of g(logit, maximum or target of the row): the exponentials'
-/// sum and the target's logit. The class dim is summed over, so its split gives P.
+/// Returns the table of operators that compute, for each row, a sum over the classes of some
+/// g(logit, v), where v is the row's maximum or target. These are the sum of exponentials and the
+/// target's logit. Because of the sum over the classes, a split of the class dim gives P.
 constexpr signature_table shifted_sum_signatures(int rank) {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});

@@ -3,20 +3,23 @@
 
 #pragma once
 
-// Layers of recommendation models (DLRM, Naumov et al. 2019), per axis:
+// Rule tables of the layers of recommendation models (DLRM, Naumov et al. 2019). Rows for one mesh
+// axis:
 //
 //   embedding tables   ids [batch, tables], values [tables, rows, d] -> [batch, tables, d]
 //                        S(0), B -> S(0)   samples       S(1), S(0) -> S(1)   whole tables
 //                        B, S(1) -> P      rows          B, S(2) -> S(2)      columns
 //                        B, P -> P                       B, B -> B
-//   interaction        [batch, n, d] -> [batch, (d) + n (n - 1) / 2]: the products of all pairs
+//   interaction        [batch, n, d] -> [batch, (d) + n (n - 1) / 2]: the dot products of all pairs
+//                      of vectors, optionally after the d elements of the first vector
 //                        S(0) -> S(0)      S(2) -> P     B -> B
-//   bottom MLP         [batch, n, d], weights [in + 1, out].. -> [batch, 1 + n, d]: one vector before
-//                      the others, made of features that every rank has
+//   bottom MLP         [batch, n, d], weights [in + 1, out].. -> [batch, 1 + n, d]: puts one vector
+//                      in front of the others, computed from numeric features that every rank has
 //                        S(0), B.. -> S(0)     B, B.. -> B     S(2), B.., S(1) -> S(2)
 //
-// Ids outside a shard of rows give zero. A rank with columns of the vectors adds its part of the
-// products, and its columns of the first vector, which the interaction may pass on.
+// In the embedding with split rows, ids outside a rank's shard give zero. In the interaction with
+// split columns, each rank contributes the part of the dot products that comes from its columns,
+// and its columns of the first vector if that is part of the result.
 
 #include <ashlar/signature/training_row.hpp>
 
@@ -41,7 +44,7 @@ constexpr signature_table interaction_signatures() {
   return table;
 }
 
-/// dy, x -> dx.
+/// Returns the table of the interaction's gradient: dy, x -> dx.
 constexpr signature_table interaction_gradient_signatures() {
   signature_table table;
   table.push_back({{broadcast(), broadcast()}, broadcast()});
@@ -51,7 +54,7 @@ constexpr signature_table interaction_gradient_signatures() {
   return table;
 }
 
-/// Ids have no gradient (dx is B).
+/// Returns the training rows of embedding tables. Ids have no gradient, so dx is B.
 constexpr training_table embedding_tables_training_rows() {
   training_table table;
   for (auto const& f : embedding_tables_signatures()) {
@@ -76,7 +79,8 @@ constexpr training_table interaction_training_rows() {
   return join_map(interaction_signatures(), interaction_gradient_signatures());
 }
 
-/// `layers`: weights of the MLP. Its gradient reads no vector but its own.
+/// Returns the training rows of an MLP with `layers` weights. The backward pass of the MLP reads
+/// only the MLP's own vector, the first one, of dy.
 constexpr training_table bottom_mlp_training_rows(int layers) {
   training_table table;
   auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,

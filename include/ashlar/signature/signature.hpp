@@ -3,14 +3,17 @@
 
 #pragma once
 
-// A signature is one row of an operator's rule table, for ONE mesh axis: with its operands placed
-// so, the operator run on the local shards gives the result placed so, with no communication.
+// A signature is one row of an operator's rule table, for ONE mesh axis. It lists a placement for
+// each operand and for the result. If the operands have these placements, running the operator on
+// the local shards gives the result in its placement, without communication.
 //
-//   S(0), B -> S(0)      "rows of the left operand split, the right one whole: rows of the result"
+//   S(0), B -> S(0)      the left operand's rows are split and the right operand is broadcast: the
+//                        result's rows are split
 //
-// Rows of different axes combine freely: an operator is local on a mesh if on every axis its
-// placements match a row, and axes that split one letter do so in one order on all operands
-// (`resolve`). Tables are proved by enumeration in tests/unit: each row right, no right row missing.
+// The rows for different axes combine freely. An operator is local on a mesh if its placements
+// match a row on every axis, and if axes that split the same letter (a dimension that operands have
+// in common) nest in the same order on all operands; see `resolve`. Tests in tests/unit prove each
+// table by enumeration: every row is right, and no right row is missing.
 
 #include <optional>
 
@@ -26,7 +29,8 @@ struct signature {
 
 using signature_table = inplace_vector<signature, 24>;
 
-/// The index of the row whose operands have these roles on one axis; -1 if there is none.
+/// Returns the index of the row whose operands have these roles on one axis, or -1 if there is
+/// none.
 template <class... Operands>
 constexpr int find_row(signature_table const& table, Operands const&... operands) {
   for (int r = 0; r < table.size(); ++r) {
@@ -36,9 +40,11 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
   return -1;
 }
 
-/// The placement of the result when operands placed so need no communication. Empty if on some
-/// axis no row matches; `failing_axis`, if given, then names that axis.
-/// Shard order: the axes of a result dim are ordered as in the operand that splits with them.
+/// Returns the placement of the result if the operator needs no communication with these placements
+/// of its operands. Returns an empty optional otherwise, and writes the axis on which no row
+/// matches, or which nests differently on two operands, to `failing_axis` unless that is null.
+/// Shard order: two axes that split the same dim of the result are in the same order as on an
+/// operand of which both split one dim. If there is no such operand, they are in canonical order.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {
@@ -52,18 +58,18 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
     result.axis[a] = table[row].out;
-    // Maxima of one operand and minima of the other have no common result placement.
+    // The maximum of one operand and the minimum of the other have no common result placement.
     if (result.axis[a].is_partial() && result.axis[a].op != result.op()) {
       if (failing_axis != nullptr) *failing_axis = a;
       return std::nullopt;
     }
   }
-  // Two axes that split one letter must nest in the same order on every operand that has it.
+  // Two axes that split the same letter must nest in the same order on every operand that has it.
   for (int a = 0; a < axes; ++a) {
     if (result.axis[a].is_split()) result.axis[a].depth = 0;
     for (int b = 0; b < axes; ++b) {
       if (a == b) continue;
-      bool known = false, before = false;  // whether b is outside a
+      bool known = false, before = false;  // `before`: whether axis b is outside axis a
       for (std::size_t i = 0; i < sizeof...(operands); ++i) {
         auto const &pa = (*all[i])[a], &pb = (*all[i])[b];
         if (!pa.is_split() || !pb.is_split_of(pa.dim)) continue;

@@ -3,25 +3,26 @@
 
 #pragma once
 
-// One mesh axis of a layer in training: where its input, output, parameters and all their gradients
-// lie. A row is a forward signature joined with the backward signatures that fit it, so it holds
-// exactly where every one of those operators is local (an operator declares its
-// signatures, forward and backward, once; the rest is derived).
+// A training row describes one mesh axis of a layer in training: the placements of its input,
+// output, parameters and of all their gradients. It joins a forward signature with the backward
+// signatures that fit it, so a row holds if and only if each of these operators is local. An
+// operator declares its forward and backward signatures once, and the rows are derived from them.
 //
-//   x, y      activation in and out           dy, dx    their gradients: dy need not lie as y does
+//   x, y      input and output activation     dy, dx    their gradients; dy may differ from y
 //   use[i]    parameter i as the forward and backward operators read it
-//   grad[i]   its gradient as the backward operator leaves it
-//   stat[i]   a statistic that the layer itself must move from one placement to another
-//             (the row maxima and sums of a class-split cross-entropy)
+//   grad[i]   the gradient of parameter i as the backward operator produces it
+//   stat[i]   a statistic that the layer itself redistributes from one placement to another
+//             (the row maxima and sums of a cross-entropy whose classes are split)
 //
-// A gradient of a split tensor lies on the same split; of a whole or partial one it is whole or
-// partial. (Slicing a whole gradient first is a redistribution, which the planner offers anyway.)
+// The gradient of a split tensor has the same split. The gradient of a broadcast or partial tensor
+// is broadcast or partial. (Rows that slice a broadcast gradient first are not listed, as this is a
+// redistribution, which the planner can add anyway.)
 
 #include <ashlar/signature/network.hpp>
 
 namespace ashlar {
 
-inline constexpr int max_parameters = 4;  ///< of one layer
+inline constexpr int max_parameters = 4;  ///< the most parameters of one layer
 inline constexpr int max_statistics = 3;
 
 struct role_move {
@@ -39,8 +40,9 @@ struct training_row {
 
 using training_table = inplace_vector<training_row, 24>;
 
-/// A map without parameters: dx is linear in dy and, unless `independent`, uses x elementwise.
-/// Rows of `forward` (x -> y) joined with `backward` (dy, x -> dx).
+/// Returns the rows of a map without parameters whose gradient dx is linear in dy and depends on x.
+/// Joins the rows of `forward` (x -> y) with the rows of `backward` (dy, x -> dx) that have the
+/// same x.
 constexpr training_table join_map(signature_table const& forward, signature_table const& backward) {
   training_table table;
   for (auto const& f : forward)
@@ -50,8 +52,9 @@ constexpr training_table join_map(signature_table const& forward, signature_tabl
   return table;
 }
 
-/// Maps whose gradient needs nothing of the forward pass (identity, scale, dropout, residual sum):
-/// splits keep their split, and B and P on either side combine freely.
+/// Returns the rows of a map whose gradient needs nothing from the forward pass (identity, scale,
+/// dropout, the sum of a residual). A split in the forward pass requires the same split in the
+/// backward pass. B and P combine freely between the two passes.
 constexpr training_table join_independent(signature_table const& forward) {
   training_table table;
   for (auto const& f : forward)
@@ -63,7 +66,8 @@ constexpr training_table join_independent(signature_table const& forward) {
   return table;
 }
 
-/// A linear layer y = x w + bias from letters: forward, dx = dy wᵀ, dw = xᵀ dy, dbias = Σ dy.
+/// Returns the rows of a linear layer y = x w + bias, with dims given by letters. Joins the forward
+/// pass with dx = dy wᵀ, dw = xᵀ dy and dbias = Σ dy.
 constexpr training_table linear_training_rows(std::string_view x, std::string_view w,
                                               std::string_view y, std::string_view bias) {
   training_table table;
@@ -79,7 +83,8 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
       if (w_row < 0) continue;
       training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}, {}};
       if (!bias.empty()) {
-        // The bias as y needs it, and its gradient: dy summed over the dims that it lacks.
+        // Find the bias's placement that fits y. Its gradient is dy summed over the dims that it
+        // lacks.
         int added = -1;
         for (int a = 0; a < add.size() && added < 0; ++a)
           if (same_role(add[a].in[0], f.out) && same_role(add[a].out, f.out)) added = a;
@@ -99,19 +104,20 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
   return table;
 }
 
-/// An element-wise non-linear map (gelu, relu): dx = dy · f'(x), a product.
+/// Returns the rows of an element-wise non-linear map (gelu, relu). Its gradient is the product
+/// dx = dy · f'(x).
 constexpr training_table nonlinear_training_rows(std::string_view letters) {
   return join_map(nonlinear_map_signatures(static_cast<int>(letters.size())),
                   multiply_signatures(letters, letters));
 }
 
-/// Dropout, scale, identity and the sum of a residual.
+/// Returns the rows of dropout, of a scale, of the identity and of the sum of a residual.
 constexpr training_table independent_training_rows(int rank) {
   return join_independent(linear_map_signatures(rank));
 }
 
-/// Layer norm over the last dim: given x, dx and the parameters' gradients are linear in dy, and
-/// the latter are sums over all rows.
+/// Returns the rows of layer norm over the last dim. For a given x, dx and the parameters'
+/// gradients are linear in dy. The parameters' gradients are sums over all rows of x.
 constexpr training_table layer_norm_training_rows(int rank) {
   training_table table;
   for (auto const& f : layer_norm_signatures(rank)) {
@@ -127,7 +133,8 @@ constexpr training_table layer_norm_training_rows(int rank) {
   return table;
 }
 
-/// Attention core: given q, k, v its gradient is linear in dy and acts per sequence and head.
+/// Returns the rows of the attention core. For given q, k, v its gradient is linear in dy and is
+/// computed for each sequence and head on its own.
 constexpr training_table attention_training_rows() {
   training_table table;
   for (auto const& f : attention_signatures()) {
@@ -137,8 +144,9 @@ constexpr training_table attention_training_rows() {
   return table;
 }
 
-/// Token embedding, with learned positions if `positions`: ids [batch, seq] -> [batch, seq, d].
-/// Parameters: table [vocabulary, d], positions [length, d]. Ids have no gradient (dx is B).
+/// Returns the rows of a token embedding: ids [batch, seq] -> [batch, seq, d]. Its parameters are
+/// the table [vocabulary, d] and, with `positions`, the learned positions [length, d]. Ids have no
+/// gradient, so dx is B.
 constexpr training_table embedding_training_rows(bool positions) {
   training_table table;
   int const feature = 2;
@@ -157,11 +165,11 @@ constexpr training_table embedding_training_rows(bool positions) {
     if (words.is_partial()) continue;
     if (ids.is_split_of(0)) {  // sequences: every rank adds all positions
       push(ids, f.out, f.out, words, partial(), broadcast(), partial());
-    } else if (ids.is_split_of(1)) {  // places in the sequence: each rank has its positions
+    } else if (ids.is_split_of(1)) {  // tokens of each sequence: each rank has its own positions
       push(ids, f.out, f.out, words, partial(), split(0, 0), split(0, 0));
     } else if (words.is_split_of(1)) {  // features
       push(ids, f.out, split(feature, 0), words, split(1, 0), split(1, 0), split(1, 0));
-    } else if (words.is_split_of(0)) {  // vocabulary: y is partial, positions count once
+    } else if (words.is_split_of(0)) {  // vocabulary: y is partial, so positions are too
       push(ids, f.out, broadcast(), words, split(0, 0), partial(), broadcast());
     } else {
       push(ids, f.out, broadcast(), words, broadcast(), broadcast(), broadcast());
@@ -171,8 +179,9 @@ constexpr training_table embedding_training_rows(bool positions) {
   return table;
 }
 
-/// Cross-entropy loss on logits [.., classes]. y is the scalar loss; its gradient is the constant
-/// 1. Statistics: row maxima, then row sums of exponentials and target logits.
+/// Returns the rows of the cross-entropy loss of logits [.., classes]. y is the scalar loss, whose
+/// gradient is the constant 1. The two statistics are the row maxima, then the row sums of
+/// exponentials together with the target logits.
 constexpr training_table cross_entropy_training_rows(int rank) {
   training_table table;
   role_move const none{broadcast(), broadcast()};
@@ -196,8 +205,8 @@ constexpr training_table cross_entropy_training_rows(int rank) {
   return table;
 }
 
-/// A loss that is a sum over elements of a function of x and a target: split anywhere its parts are
-/// partial sums.
+/// Returns the rows of a loss that sums a function of x and a target over all elements. With any
+/// dim split, each rank's loss is a partial sum.
 constexpr training_table summed_loss_training_rows(int rank) {
   training_table table;
   table.push_back({broadcast(), broadcast(), broadcast(), broadcast(), {}, {}, {}});

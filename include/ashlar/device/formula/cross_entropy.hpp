@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Softmax cross-entropy of one row, for the host's loops and the device's kernels: `sum` is that of
-// e^(x - maximum) over all columns, and a target < 0 says that the row is ignored.
+// Softmax cross-entropy of one row, shared by the host's loops and the device's kernels. `sum` is
+// the sum of e^(x - maximum) over all columns. A row with a target < 0 is ignored.
 //
-//   cross_entropy_row_loss   maximum + log(sum) - target_logit, 0 if ignored
-//   gradient                 e^(x - maximum) (scale / sum), less scale at the target
+//   cross_entropy_row_loss   maximum + log(sum) - target_logit; 0 if the row is ignored
+//   gradient                 e^(x - maximum) (scale / sum), minus scale in the target's column
 
 #include <cmath>
 #include <cstdint>
@@ -22,7 +22,7 @@ ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_
   return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
 }
 
-/// The share of a column that is not the target; factor = scale / sum.
+/// Returns the gradient in a column that is not the target's. `factor` is scale / sum.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
   return math::exp(x - maximum) * factor;

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Which random words keep an element, and what a kept one becomes: one rule for the host's loops and
-// the device's kernels, so that both drop the same elements.
+// The rule of dropout, shared by the host's loops and the device's kernels, so that both drop the
+// same elements. Each element has a random 32-bit word:
 //
-//   kept    word >= p 2^32, which is uniform(word) >= p without a conversion
-//   value   x / (1 - p)
+//   kept if   word >= p 2^32, which is uniform(word) >= p without a conversion
+//   value     x / (1 - p) if the element is kept, else 0
 
 #include <cmath>
 #include <cstdint>
@@ -19,11 +19,11 @@ namespace ashlar::device {
 
 template <class T>
 struct dropout_rule {
-  std::uint32_t least = 0;
-  bool drops_all = false;
+  std::uint32_t least = 0;  // the least word of an element that is kept
+  bool drops_all = false;   // p rounds to 1: every element is to be dropped, whatever its word
   T scale = T(1);
 
-  /// Throws std::invalid_argument for a probability outside [0, 1).
+  /// Throws std::invalid_argument if the probability `p` of dropping is not in [0, 1).
   explicit dropout_rule(double p) {
     if (!(p >= 0.0 && p < 1.0)) {
       throw std::invalid_argument("dropout: the probability is not in [0, 1). Pass 0 to keep all.");
@@ -34,6 +34,7 @@ struct dropout_rule {
     scale = static_cast<T>(1.0 / (1.0 - p));
   }
 
+  /// Returns the value of element x. Expects: `drops_all` is false.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T x, std::uint32_t word) const {
     T const kept = x * scale;
     return word >= least ? kept : T(0);

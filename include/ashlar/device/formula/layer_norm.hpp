@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Layer norm, one row and one element of it, once for the host's loops and the device's kernels. With
-// C columns and xhat = (x - mean) rstd:
+// Layer norm of one row and of one element, shared by the host's loops and the device's kernels.
+// With C columns and xhat = (x - mean) rstd:
 //
 //   layer_norm_moments     mean = sum / C, rstd = 1 / sqrt(sum of squares / C - mean^2 + epsilon)
 //   layer_norm_value       xhat gamma + beta
 //   layer_norm_gradient    dx = rstd (g - sum g / C - xhat sum (g xhat) / C),  g = dy gamma
 //
-// What is accumulated, and in what order, is the caller's.
+// The caller decides in which type and order the sums are accumulated.
 
 #include <cmath>
 #include <cstdint>
@@ -19,7 +19,7 @@
 
 namespace ashlar::device {
 
-/// Mean and reciprocal deviation of a row.
+/// The mean of a row and the reciprocal of its standard deviation. `share` is 1 / C.
 template <class T>
 struct layer_norm_moments {
   T mean;
@@ -27,7 +27,7 @@ struct layer_norm_moments {
 
   ASHLAR_HD layer_norm_moments(T sum, T sum_of_squares, T share, T epsilon) : mean(sum * share) {
     T const variance = sum_of_squares * share - mean * mean;
-    // Rounding can make the variance of a constant row negative; NaN must stay NaN.
+    // Rounding can make the variance of a constant row negative. The comparison keeps a NaN.
     rstd = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
   }
 };
@@ -37,7 +37,8 @@ template <class T>
   return (x - mean) * rstd * gamma + beta;
 }
 
-/// dx of a row's elements, as rstd g - (slope (x - mean) + offset): one multiply for each term.
+/// Computes dx for a row's elements as rstd g - (slope (x - mean) + offset), where slope and offset
+/// are computed once per row.
 template <class T>
 struct layer_norm_gradient {
   T mean;

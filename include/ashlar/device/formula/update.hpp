@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Parameter updates, one element of each, for the host's loops and the device's kernels. With
-// g' = gradient_scale * gradient (clipping by the norm, or averaging, costs no pass of its own):
+// Updates of one parameter element, shared by the host's loops and the device's kernels. With g' =
+// gradient_scale * gradient, so that clipping by the norm and averaging need no pass of their own:
 //
 //   adam_w_rule   m = b1 m + (1 - b1) g',  v = b2 v + (1 - b2) g'^2
 //                 w -= lr (m / c1 / (sqrt(v / c2) + epsilon) + weight_decay w)
 //   sgd_rule      u = momentum u + g' + weight_decay w,  w -= lr u
 //
-// The caller counts the steps and passes c1 = 1 - b1^t, c2 = 1 - b2^t (Loshchilov, Hutter: Decoupled
-// weight decay regularization, 2019). Which parameters decay, and how lr moves, is decided elsewhere.
+// The caller counts the steps t and passes c1 = 1 - b1^t and c2 = 1 - b2^t (Loshchilov, Hutter:
+// Decoupled weight decay regularization, 2019). The caller also chooses which parameters decay, and
+// the learning rate lr.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -36,7 +37,7 @@ struct sgd_factors {
   double gradient_scale = 1.0;
 };
 
-/// The factors of a step, worked out once in double and rounded to T.
+/// AdamW with the factors of one step, computed once in double and rounded to T.
 template <class T>
 struct adam_w_rule {
   T keep1, take1, keep2, take2, scale, step, inverse2, epsilon, decay;
@@ -48,7 +49,7 @@ struct adam_w_rule {
         inverse2(static_cast<T>(1.0 / f.correction2)), epsilon(static_cast<T>(f.epsilon)),
         decay(static_cast<T>(1.0 - f.lr * f.weight_decay)) {}
 
-  /// Updates the moments; returns the new weight.
+  /// Updates the two moments and returns the new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& first, T& second, T weight) const {
     T const g = gradient * scale;
     T const m = keep1 * first + take1 * gradient;
@@ -59,6 +60,7 @@ struct adam_w_rule {
   }
 };
 
+/// SGD with momentum.
 template <class T>
 struct sgd_rule {
   T lr, momentum, decay, scale;
@@ -67,7 +69,7 @@ struct sgd_rule {
       : lr(static_cast<T>(f.lr)), momentum(static_cast<T>(f.momentum)),
         decay(static_cast<T>(f.weight_decay)), scale(static_cast<T>(f.gradient_scale)) {}
 
-  /// Updates the velocity; returns the new weight.
+  /// Updates the velocity and returns the new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& velocity, T weight) const {
     T const u = momentum * velocity + scale * gradient + decay * weight;
     velocity = u;

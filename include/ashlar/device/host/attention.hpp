@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Multi-head attention, the core between the two projections, in row blocks:
+// Multi-head attention between its two projections, computed in blocks of query rows:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
-//     S = scale Q K^T      causal: keys [0, last) only, later ones are masked and skipped block by
-//                          block; else all keys
+//     S = scale Q K^T      causal: keys [0, last) only, as later ones are masked; else all keys
 //     P = e^(S - max)      row by row; causal: zero beyond the diagonal
-//     O = P V / sum        log_sum_exp = max + log sum is all that the backward pass needs
+//     O = P V / sum        log_sum_exp = max + log sum, which the backward pass needs
 //
-// Arrays: attention_extents.hpp. A head's Q, K^T and V are packed once, and the rows of S and K^T are
-// a line longer than they need be: strides of powers of two, which tokens tend to have, halve the speed
-// of these small products. The backward pass is attention_backward.hpp.
+// The arrays are described in attention_extents.hpp. Each head's Q, K^T and V are packed once. The
+// rows of S and K^T are padded by attention_pad elements. Without padding, their strides would
+// often be powers of two, which halves the speed of these small products. The backward pass is in
+// attention_backward.hpp.
 
 #include <algorithm>
 #include <cmath>
@@ -31,10 +31,11 @@
 
 namespace ashlar::device::host {
 
-/// Query rows to a block: fewer waste less on the masked corner, more make better GEMMs.
+/// The number of query rows in a block. Fewer rows waste less work on masked keys, more rows make
+/// the GEMMs more efficient.
 inline constexpr std::int64_t attention_block = 64;
 
-/// Elements by which rows of scores are longer than their keys.
+/// The padding of a row of S and K^T, in elements.
 inline constexpr std::int64_t attention_pad = 16;
 
 using device::attention_extents;
@@ -43,7 +44,7 @@ namespace detail {
 
 using device::attention_scale;
 
-/// Packs `rows` rows of d elements, `stride` apart, into a contiguous array.
+/// Packs `rows` rows of d elements, `stride` apart, into the contiguous array dst.
 template <class T>
 void pack_rows(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t d, T* dst) {
   std::int64_t const extents[] = {rows, d};
@@ -52,7 +53,8 @@ void pack_rows(T const* src, std::int64_t stride, std::int64_t rows, std::int64_
   copy_strided(2, extents, src, from, dst, to);
 }
 
-/// The same, transposed: dst is d x rows, with attention_pad elements after each row.
+/// Packs the transpose of these rows: dst is d x rows, with attention_pad elements of padding per
+/// row.
 template <class T>
 void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t d, T* dst) {
   std::int64_t const extents[] = {d, rows};
@@ -65,22 +67,24 @@ void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::
 
 namespace detail {
 
+/// Returns the elements of one packed array of a head, with padding.
 constexpr std::int64_t attention_panel(attention_extents const& e) {
   return (e.sequence + attention_pad) * e.head_dim;
 }
 
+/// Returns the elements of a block's scores, with padding.
 constexpr std::int64_t attention_scores(attention_extents const& e) {
   return std::min(attention_block, e.sequence) * (e.sequence + attention_pad);
 }
 
 }  // namespace detail
 
-/// Elements of workspace that attention_forward needs.
+/// Returns the number of elements of workspace that attention_forward needs.
 constexpr std::int64_t attention_forward_workspace(attention_extents const& e) {
   return 3 * detail::attention_panel(e) + detail::attention_scores(e);
 }
 
-/// out and log_sum_exp from qkv. Without a scale, 1 / sqrt(head_dim).
+/// Computes out and log_sum_exp from qkv. The default scale is 1 / sqrt(head_dim).
 template <class T>
 void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T* out,
                        T* log_sum_exp, std::optional<double> scale = std::nullopt) {

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Multi-head attention, backward, with the probabilities made again from the saved
-// log-sum-exp. Layouts are those of attention.hpp. For each block of query rows [first, last) and
-// keys [0, last), all of them where it is not causal:
+// Backward pass of multi-head attention. It recomputes the probabilities from the saved
+// log-sum-exp. The arrays have the layouts of attention.hpp. For each block of query rows [first,
+// last), with keys [0, last) if attention is causal and all keys otherwise:
 //
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
 //
-// Blocks run from the last to the first: the last one reaches every key, so its dK and dV are
-// assigned and the others are added, and no pass clears them. dqkv is overwritten, not accumulated.
+// Blocks run from the last one to the first one. The last block reaches every key, so its dK and dV
+// are assigned, and those of the other blocks are added. This saves a pass that clears them. dqkv
+// is overwritten, not accumulated.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,14 +27,15 @@
 
 namespace ashlar::device::host {
 
-/// Elements of workspace that attention_backward needs.
+/// Returns the number of elements of workspace that attention_backward needs.
 constexpr std::int64_t attention_backward_workspace(attention_extents const& e) {
   return 5 * detail::attention_panel(e) + 2 * detail::attention_scores(e);
 }
 
 namespace detail {
 
-/// One row: probabilities from scores, and dscores from dprobabilities; zero beyond `seen`.
+/// Computes one row: probabilities from scores, and the scores' gradient from the probabilities'
+/// gradient, both in place. The row has `width` elements; those from `seen` on become zero.
 template <class T>
 void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp, T dot, T* score,
                             T* gradient) {
@@ -50,7 +52,7 @@ void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp
 
 }  // namespace detail
 
-/// dqkv from dout and what the forward pass read and wrote.
+/// Computes dqkv from dout and from the input and output of the forward pass.
 template <class T>
 void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_sum_exp,
                         attention_extents const& e, T* workspace, T* dqkv,

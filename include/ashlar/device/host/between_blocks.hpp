@@ -3,26 +3,27 @@
 
 #pragma once
 
-// The longer kernels of the host work in blocks and call between_blocks() between two of them: whoever has
-// transfers under way lets them go on there, since nothing on a host moves by itself (comm/operation_queue.hpp).
-// The blocks are the same whether or not anybody listens, so that results do not depend on it.
+// The longer kernels of the host work in blocks and call between_blocks() between two blocks. A
+// caller that has transfers in progress registers a callback that lets them make progress: on a
+// host, transfers make no progress by themselves (comm/operation_queue.hpp). The blocks are the
+// same with and without a callback, so results do not depend on it.
 //
 //   kernel                         a block
 //   products of layers             512 rows of the result
 //   attention, both passes         one head of one sequence
-//   convolution, both passes       one strip of im2col, one group of Winograd's tiles
+//   convolution, both passes       one strip of im2col, or one group of Winograd tiles
 
 #include <cstdint>
 #include <utility>
 
 namespace ashlar::device::host {
 
-/// Rows of a product between two calls.
+/// The number of rows of a product between two calls of between_blocks().
 inline constexpr std::int64_t block_rows = 512;
 
 namespace detail {
 
-/// Who is called between blocks on this thread.
+/// The callback that this thread calls between blocks.
 struct block_listener {
   void (*call)(void const*) = nullptr;
   void const* with = nullptr;
@@ -34,12 +35,14 @@ inline block_listener& current_listener() {
 
 }  // namespace detail
 
+/// Calls this thread's callback, if there is one.
 inline void between_blocks() {
   auto const& one = detail::current_listener();
   if (one.call != nullptr) one.call(one.with);
 }
 
-/// Calls f() between blocks for as long as this object lives. `f` must live as long.
+/// Registers f as this thread's callback for the lifetime of this object. `f` must live as long.
+/// The destructor restores the previous callback.
 template <class F>
 class listening {
  public:

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Whether the BLAS is an optimized one, told by its speed: that of a product of float matrices beside that of
-// the vector units, which multiply and add in registers. An optimized BLAS comes near them, the reference
-// BLAS stays below a tenth.
+// Detects by measurement whether the BLAS is an optimized one. Compares the speed of a product of
+// float matrices with the speed of the vector units when they multiply and add in registers. An
+// optimized BLAS comes close to the latter, while the reference BLAS reaches less than a tenth of
+// it.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,8 +22,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Operations per second of the fastest of five runs of f(), which does so many. In seconds that this process
-/// computed, which other programs on the cores disturb less.
+/// Returns the operations per second of the fastest of five runs of f(), each of which performs
+/// `operations` of them. Measures the CPU time of this process, which other programs on the cores
+/// disturb less than wall-clock time.
 template <class F>
 double fastest_rate(double operations, F f) {
   double seconds = 1e9;
@@ -36,7 +38,8 @@ double fastest_rate(double operations, F f) {
 
 }  // namespace detail
 
-/// Multiplications and additions per second that one core does in its vector registers. A few milliseconds.
+/// Returns the number of multiplications and additions per second that one core does in its vector
+/// registers. Takes a few milliseconds.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
   constexpr int chains = 10, turns = 100000;
@@ -47,13 +50,14 @@ inline double vector_rate() {
     for (int t = 0; t < turns; ++t)
       for (vector& sum : sums) sum = sum * factor + addend;
   });
-  float volatile kept = 0;  // or nothing would be computed
+  float volatile kept = 0;  // keeps the compiler from removing the computation
   for (vector const& sum : sums) kept = kept + sum[0];
   return rate;
 }
 
-/// The same in a product of two float matrices of order n. For n = 512 a hundredth of a second, a second with
-/// the reference BLAS.
+/// Returns the number of multiplications and additions per second in a product of two float
+/// matrices of order n. For n = 512 this takes about 0.01 seconds, and one second with the
+/// reference BLAS.
 inline double product_rate(std::int64_t n) {
   auto const elements = static_cast<std::size_t>(n * n);
   std::vector<float> const a(elements, 0.5f), b(elements, 0.25f);
@@ -64,7 +68,8 @@ inline double product_rate(std::int64_t n) {
   });
 }
 
-/// A line if a product of order 512 runs at under a fifth of what the vector units do; else nothing.
+/// Returns a warning if a product of order 512 runs at less than a fifth of the speed of the vector
+/// units, else an empty string.
 inline std::string slow_blas_warning() {
   double const vectors = vector_rate(), products = product_rate(512);
   if (products >= vectors / 5) return {};

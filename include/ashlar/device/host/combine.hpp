@@ -3,14 +3,16 @@
 
 #pragma once
 
-// What a reduction does to two values, for numbers and for compilers' vectors of them:
+// The operation of a reduction on two values, for numbers and for the compiler's vectors of
+// numbers:
 //
 //   sum   a + b           integers wrap around
-//   max   the larger      NaN if either is NaN; of equal values (-0 and 0 are) the first
+//   max   the larger      NaN if either is NaN; of equal values, such as -0 and 0, the first
 //   min   the smaller     likewise
 //
-// max and min are selections, so their bits are determined by the order of the operands, the sign of
-// zero and the payload of a NaN included (of two NaNs, the second). Of a sum, only that it is NaN.
+// max and min select one of their operands. So the order of the operands determines the bits of the
+// result, including the sign of zero and the payload of a NaN (of two NaNs, the second one is
+// selected). For a sum with a NaN, only that the result is NaN is determined.
 
 #include <type_traits>
 
@@ -19,6 +21,7 @@
 
 namespace ashlar::device::host {
 
+/// Returns `a op b`.
 template <reduction Op, class Value>
 [[gnu::always_inline]] ASHLAR_HD inline Value combine(Value const& a, Value const& b) {
   if constexpr (Op == reduction::max) {

@@ -3,13 +3,12 @@
 
 #pragma once
 
-// Between a storage type and the type that computes (support/accumulation.hpp): what kernels do at
-// their edges to arrays of bfloat16.
+// Conversions between the type in which elements are stored and the type that computes,
+// accumulation_t (support/accumulation.hpp). Kernels use them to read and write arrays of bfloat16.
 //
 //   widen(src, n, dst)    exact
 //   narrow(src, n, dst)   rounded to nearest
-//
-// A function of scalars: `rounding<T>(f)` is f in accumulation_t<T>, taking and returning T.
+//   rounding<T>(f)        a function on T that computes f in accumulation_t<T>
 
 #include <cstdint>
 #include <cstring>
@@ -20,7 +19,7 @@
 
 namespace ashlar::device::host {
 
-/// dst[i] = src[i], 0 <= i < n, exactly.
+/// Computes dst[i] = src[i] for 0 <= i < n, exactly.
 template <class T>
 void widen(T const* ASHLAR_RESTRICT src, std::int64_t n, accumulation_t<T>* ASHLAR_RESTRICT dst) {
   using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
@@ -33,7 +32,7 @@ void widen(T const* ASHLAR_RESTRICT src, std::int64_t n, accumulation_t<T>* ASHL
   for (; i < n; ++i) dst[i] = static_cast<accumulation_t<T>>(src[i]);
 }
 
-/// dst[i] = src[i], 0 <= i < n, to nearest, ties to even.
+/// Computes dst[i] = src[i] for 0 <= i < n, rounded to nearest, ties to even.
 template <class T>
 void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASHLAR_RESTRICT dst) {
   using block = lanes<T, 128 / ASHLAR_VECTOR_BYTES>;
@@ -46,7 +45,7 @@ void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASH
   for (; i < n; ++i) dst[i] = static_cast<T>(src[i]);
 }
 
-/// f of accumulation_t<T>, as a function of T whose result is rounded once.
+/// Returns a function on T that computes f in accumulation_t<T> and rounds the result once.
 template <class T, class F>
 auto rounding(F f) {
   return [f](auto... x) { return static_cast<T>(f(static_cast<accumulation_t<T>>(x)...)); };

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The arrays of a two-dimensional convolution, all row-major:
+// The extents of the arrays of a two-dimensional convolution, all row-major:
 //
 //   x       [batch, channels, height, width]
 //   weight  [outputs, channels, extent, extent]
@@ -20,7 +20,7 @@ struct convolution_extents {
   std::int64_t outputs;
   ashlar::device::window window;
 
-  /// Products that one element of y is the sum of.
+  /// Returns the number of products whose sum is one element of y.
   constexpr std::int64_t inner() const { return x.channels * window.extent * window.extent; }
   constexpr std::int64_t y_rows() const { return window.places(x.height); }
   constexpr std::int64_t y_columns() const { return window.places(x.width); }

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Convolution by im2col and GEMM, for any window, strip by strip:
+// Convolution by im2col and GEMM, for any window, one strip at a time:
 //
 //   y       = weight · im2col(x) + bias
 //   dweight += dy · im2col(x)ᵀ                 dx = col2im(weightᵀ · dy)
 //
-// A strip is a number of output rows of one image or, where images are small, of several whole ones: as many
-// as make convolution_panel elements of the matrix and of its part of y together. So GEMMs are large enough
-// to be fast, and memory is bounded. With channels before pixels, y's rows are the product's rows; they go
-// through a copy, since those of several images do not lie side by side in y.
+// A strip consists of some output rows of one image or, if images are small, of several complete
+// images. Its size is chosen so that its part of the im2col matrix and of y together have about
+// convolution_panel elements. So GEMMs are large enough to be fast, and memory is bounded. A row of
+// the product holds one output channel of all images of the strip. It is copied into y, where these
+// images are not adjacent.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,34 +24,36 @@
 
 namespace ashlar::device::host {
 
-/// Elements of the matrices of a strip, if one output row is not more. A quarter of them was 5 to 10 %
-/// slower, twice as many were no faster.
+/// The most elements of a strip's matrices, unless a single output row needs more. A quarter
+/// of it was 5 to 10 % slower, twice as much was no faster.
 inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 19;
 
-/// Pixels of y after which a strip takes no further image: more columns make no faster product, and with few
-/// channels a matrix that stays in the caches is a quarter faster.
+/// The most pixels of y in a strip of several images. More columns do not make the product faster,
+/// and with few channels a matrix that stays in the caches is a quarter faster.
 inline constexpr std::int64_t convolution_columns = 1024;
 
 namespace detail {
 
-/// Output rows [first, last) of some images; `pixels` of y in each plane from `pixel` on.
+/// Output rows [first, last) of some images. They are `pixels` pixels in each plane of y, from
+/// `pixel` on.
 struct convolution_strip {
   std::int64_t image, images;
   std::int64_t first, last;
   std::int64_t pixel, pixels;
 };
 
-/// Elements for each pixel of y.
+/// Returns the elements of a strip's matrices for each pixel of y.
 constexpr std::int64_t strip_column(convolution_extents const& e) { return e.inner() + e.outputs; }
 
-/// Output rows of a strip of one image.
+/// Returns the number of output rows in a strip of one image.
 constexpr std::int64_t strip_rows(convolution_extents const& e) {
   std::int64_t const row = std::max<std::int64_t>(1, strip_column(e) * e.y_columns());
   return std::clamp<std::int64_t>(convolution_panel / row, 1,
                                   std::max<std::int64_t>(1, e.y_rows()));
 }
 
-/// Images of a strip; one if a strip has not all rows of an image.
+/// Returns the number of images in a strip, which is 1 if a strip does not have all rows of an
+/// image.
 constexpr std::int64_t strip_images(convolution_extents const& e) {
   if (strip_rows(e) < e.y_rows()) return 1;
   std::int64_t const plane = std::max<std::int64_t>(1, e.y_plane());
@@ -59,7 +62,7 @@ constexpr std::int64_t strip_images(convolution_extents const& e) {
                                   1, std::max<std::int64_t>(1, e.x.batch));
 }
 
-/// Calls visit(strip) for one after the other.
+/// Calls visit(strip) for each strip in order, and between_blocks() before it.
 template <class Visit>
 void for_each_strip(convolution_extents const& e, Visit visit) {
   std::int64_t const images = strip_images(e), rows = strip_rows(e);
@@ -72,7 +75,7 @@ void for_each_strip(convolution_extents const& e, Visit visit) {
     }
 }
 
-/// matrix = the windows of a strip, one image beside the other.
+/// Writes the windows of a strip to the matrix, with the columns of its images side by side.
 template <class T>
 void strip_im2col(T const* x, convolution_extents const& e, convolution_strip const& s, T* matrix) {
   for (std::int64_t i = 0; i < s.images; ++i)
@@ -82,13 +85,14 @@ void strip_im2col(T const* x, convolution_extents const& e, convolution_strip co
 
 }  // namespace detail
 
-/// Elements of workspace that each of the passes needs.
+/// Returns the number of elements of workspace that each of the passes needs.
 constexpr std::int64_t strips_workspace(convolution_extents const& e) {
   return detail::strip_column(e) * std::min(detail::strip_images(e), e.x.batch) *
          std::min(detail::strip_rows(e), e.y_rows()) * e.y_columns();
 }
 
-/// An upper bound of strips_workspace for the parts of the images, channels and outputs that a rank may have.
+/// Returns an upper bound of strips_workspace for every part of the images, channels and outputs
+/// that a rank may have.
 constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   std::int64_t const pixels = std::min(e.x.batch * e.y_plane(),
                                        std::max(e.y_plane(), convolution_columns));
@@ -96,7 +100,7 @@ constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   return std::min(detail::strip_column(e) * pixels, std::max(row, convolution_panel));
 }
 
-/// y = weight · im2col(x) + bias; bias null: none.
+/// Computes y = weight · im2col(x) + bias. bias may be null.
 template <class T>
 void strips_forward(T const* x, T const* weight, T const* bias, convolution_extents const& e,
                     T* workspace, T* y) {
@@ -117,8 +121,8 @@ void strips_forward(T const* x, T const* weight, T const* bias, convolution_exte
   });
 }
 
-/// dx = the gradient of x (overwritten), dweight += the gradient of the weight. dx null: not made, and
-/// the weight not read.
+/// Computes dx (overwritten) and adds the weight's gradient to dweight. If dx is null, it is not
+/// computed, and the weight is not read.
 template <class T>
 void strips_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                      T* workspace, T* dx, T* dweight) {

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Rows too short for a call of memcpy each: copied by moves of one constant size, the last of which
-// ends with the row and may overlap the one before.
+// Copies rows that are too short for one call of memcpy each. A row is copied by moves of one
+// constant size. The last move ends with the row and may overlap the one before it.
 //
-//   bytes of a row   1   2..3   4..7   8..15   16..31   32..63   64..512
-//   a move           1   2      4      8       16       32       64
+//   bytes of a row    1   2..3   4..7   8..15   16..31   32..63   64..512
+//   bytes of a move   1   2      4      8       16       32       64
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +15,7 @@
 
 namespace ashlar::device::host {
 
+/// The longest row for which copy_strided uses copy_rows.
 inline constexpr std::int64_t short_row_bytes = 512;
 
 namespace detail {
@@ -31,7 +32,8 @@ void copy_rows_by(char const* src, std::int64_t src_pitch, std::int64_t rows, st
 
 }  // namespace detail
 
-/// Copies `rows` rows of `bytes` bytes, 0 < bytes; the pitches are in bytes and the arrays disjoint.
+/// Copies `rows` rows of `bytes` bytes each, 0 < bytes. The pitches are in bytes, and the arrays
+/// must be disjoint.
 inline void copy_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
                       std::int64_t bytes, void* target, std::int64_t dst_pitch) {
   auto const* const src = static_cast<char const*>(source);

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// Softmax cross-entropy with integer targets, rows x cols logits of which the local columns are
-// [first_column, first_column + cols) of the vocabulary. Pieces for a split vocabulary (the caller
-// reduces what is marked) and the whole built from them. A target < 0 says: ignore this row.
+// Softmax cross-entropy with integer targets. The logits are rows x cols; the local columns are
+// [first_column, first_column + cols) of the vocabulary. The functions listed below also work with
+// a vocabulary that is split over ranks: the caller reduces their results over these ranks as
+// stated in the list. `cross_entropy` combines the functions for complete rows. A row with a target
+// < 0 is ignored.
 //
 //   row_max (softmax.hpp)        maximum[r]                       reduce by max
 //   cross_entropy_exp_sum        sum_c e^(x[r, c] - maximum[r])   reduce by sum
@@ -13,7 +15,7 @@
 //   cross_entropy_loss           loss[r] = maximum + log(sum) - target_logit, 0 if ignored
 //   cross_entropy_gradient       (e^(x - maximum) / sum - [c = target]) scale, 0 if ignored
 //
-// Averaging the losses over tokens is the caller's: he chooses `scale` for the gradient to match.
+// The caller averages the losses over tokens, and chooses the gradient's `scale` to match.
 
 #include <cstdint>
 #include <type_traits>
@@ -27,7 +29,7 @@
 
 namespace ashlar::device::host {
 
-/// sum[r] over the local columns; to be summed over the ranks that share a row.
+/// Computes sum[r] over the local columns. The caller sums it over the ranks that share a row.
 template <class T>
 void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows, std::int64_t cols,
                            T* sum) {
@@ -38,7 +40,8 @@ void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows,
   }
 }
 
-/// target_logit[r] where the target's column is here, else 0; to be summed over the ranks of a row.
+/// Computes target_logit[r], or 0 if the target's column is not local. The caller sums it over the
+/// ranks that share a row.
 template <class T>
 void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                 std::int64_t cols, std::int64_t first_column, T* target_logit) {
@@ -49,7 +52,7 @@ void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, st
   }
 }
 
-/// loss[r] from maximum, sum and target logit of whole rows.
+/// Computes loss[r] from the maximum, sum and target logit of complete rows.
 template <class T>
 void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, T* loss) {
@@ -58,7 +61,7 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
   }
 }
 
-/// gradient may be logits.
+/// Computes the gradient in the local columns. `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,
@@ -77,7 +80,8 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
   }
 }
 
-/// loss[r] of whole rows and, unless null, gradient (which may be logits) times scale.
+/// Computes loss[r] for complete rows. Unless `gradient` is null, also computes the gradient times
+/// scale; it may be `logits`.
 template <class T>
 void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t rows,
                    std::int64_t cols, std::type_identity_t<T> scale, T* loss, T* gradient) {

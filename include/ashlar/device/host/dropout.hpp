@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Dropout on a contiguous run of global indices: y = x / (1 - p) where the index is kept, else 0.
+// Dropout on a contiguous run of global indices: y = x / (1 - p) if the index is kept, else 0.
 //
-//   kept   uniform(seed, stream, index) >= p, so with probability 1 - p
+//   kept if   uniform(seed, stream, index) >= p, which has probability 1 - p
 //
-// The mask depends on (seed, stream, global index) only: every mesh drops the same elements, and the
-// backward pass makes the mask again instead of storing it. A shard of rank > 1 calls once for each
-// contiguous run of its global indices. p is in [0, 1); the caller takes a new stream for each use.
+// The mask depends only on (seed, stream, global index). So every mesh drops the same elements, and
+// the backward pass recomputes the mask instead of storing it. For a shard of rank > 1, call these
+// functions once for each contiguous run of its global indices. p must be in [0, 1). The caller
+// must use a new stream for each application of dropout.
 
 #include <cstdint>
 
@@ -19,7 +20,8 @@
 
 namespace ashlar::device::host {
 
-/// y[i] = x[i] * mask / (1 - p) for the run that starts at global index first; y may be x.
+/// Computes y[i] = x[i] * mask / (1 - p) for the run that starts at global index `first`. y may be
+/// x.
 template <class T>
 void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t seed,
                      std::uint64_t stream, std::int64_t first, T* y) {
@@ -37,7 +39,7 @@ void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t see
                     });
 }
 
-/// dx[i] = dy[i] * mask / (1 - p) with the mask of the forward pass; dx may be dy.
+/// Computes dx[i] = dy[i] * mask / (1 - p) with the mask of the forward pass. dx may be dy.
 template <class T>
 void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t seed,
                       std::uint64_t stream, std::int64_t first, T* dx) {

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// What code for every processor asks of the host's memory, where little of it needs more than the
-// standard library. The first argument says whose memory the others point to; functions of the same
-// names and arguments serve other processors (device/cuda/elements.hpp).
+// Basic operations on host memory: copies, fills and random elements. The first argument selects
+// the processor whose memory the pointers refer to, so that the same calls work for every processor
+// (device/cuda/elements.hpp has them for a device). On the host, most of them are one call to the
+// standard library.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,35 +18,36 @@
 
 namespace ashlar::device::host {
 
-/// target[i] = source[i], 0 <= i < n, out of the program's own memory.
+/// Copies n elements from the program's own memory: target[i] = source[i], 0 <= i < n.
 template <class T>
 void upload(processor const&, T const* source, std::int64_t n, T* target) {
   std::copy_n(source, n, target);
 }
-/// target[i] = source[i], 0 <= i < n, into the program's own memory; returns when it is there.
+/// Copies n elements into the program's own memory: target[i] = source[i], 0 <= i < n. Returns when
+/// the copy is complete.
 template <class T>
 void download(processor const&, T const* source, std::int64_t n, T* target) {
   std::copy_n(source, n, target);
 }
-/// target[i] = source[i], 0 <= i < n; the arrays do not overlap.
+/// Copies n elements within the processor's memory. The arrays must not overlap.
 template <class T>
 void copy_elements(processor const&, T const* source, std::int64_t n, T* target) {
   std::copy_n(source, n, target);
 }
-/// y[i] = value, 0 <= i < n.
+/// Sets y[i] = value for 0 <= i < n.
 template <class T>
 void fill(processor const&, std::type_identity_t<T> value, std::int64_t n, T* y) {
   std::fill_n(y, n, value);
 }
 
-/// As copy_strided without a processor.
+/// Like copy_strided without a processor (strided_copy.hpp).
 template <class T>
 void copy_strided(processor const&, int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
   copy_strided(rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// As fill_uniform and fill_normal without a processor.
+/// Like fill_uniform and fill_normal without a processor (random.hpp).
 template <class T>
 void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,

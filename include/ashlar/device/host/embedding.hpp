@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Rows of a table chosen by integer ids. The table is a shard: rows [first_row, first_row + rows) of
-// the vocabulary, `cols` local columns. An id outside the shard gives a zero row and no gradient, so
-// that the sum over the shards of a split vocabulary is the whole result.
+// Looks up rows of a table by integer ids. The local table is a shard: rows [first_row, first_row +
+// rows) of the vocabulary and `cols` columns. An id outside the shard gives a zero row and no
+// gradient. So the sum over the shards of a split vocabulary is the complete result.
 //
-//   embedding_forward         y[t] = table[ids[t] - first_row], or 0
+//   embedding_forward         y[t] = table[ids[t] - first_row], or 0 outside the shard
 //   embedding_backward        dtable[ids[t] - first_row] += dy[t]
 //   add_positions             y[t] += positions[(first_token + t) % sequence]
 //   add_positions_backward    dpositions[(first_token + t) % sequence] += dy[t]
 //
-// Positions are apart, for with a split vocabulary only one rank (or the sum) may add them. Ids are
-// not checked against the whole vocabulary: an id that no shard has is a zero row.
+// Positions have their own functions. With a split vocabulary they must be added only once, either
+// by one rank or to the sum over the ranks. Ids are not checked: an id that is in no shard gives a
+// zero row.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace ashlar::device::host {
 
-/// y [tokens, cols] from a shard [rows, cols] of the table and ids [tokens].
+/// Computes y [tokens, cols] from a shard [rows, cols] of the table and ids [tokens].
 template <class T>
 void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows, std::int64_t cols,
                        std::int32_t const* ids, std::int64_t tokens, T* y) {
@@ -37,7 +38,7 @@ void embedding_forward(T const* table, std::int64_t first_row, std::int64_t rows
   }
 }
 
-/// dtable [rows, cols] += the rows of dy [tokens, cols] whose ids are in the shard.
+/// Adds the rows of dy [tokens, cols] whose ids are in the shard to dtable [rows, cols].
 template <class T>
 void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t tokens,
                         std::int64_t first_row, std::int64_t rows, std::int64_t cols, T* dtable) {
@@ -47,7 +48,8 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
   }
 }
 
-/// positions is sequence x cols; first_token is the global number of the first of the tokens.
+/// Adds positions [sequence, cols] to y [tokens, cols]. `first_token` is the global index of the
+/// first token.
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
@@ -56,7 +58,7 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
   }
 }
 
-/// dpositions [sequence, cols] += the gradients of the tokens at each place.
+/// Adds the gradients of the tokens at each position to dpositions [sequence, cols].
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Matrix products on row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is
-// m x k, op(B) is k x n and C is m x n. lda, ldb, ldc are elements between the rows as they are
-// stored: A has k columns, or m when it is transposed.
+// Matrix products on row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, with shapes m x k
+// for op(A), k x n for op(B) and m x n for C. lda, ldb and ldc are the distances between rows in
+// memory, in elements. So the rows of A have k elements in memory, or m if A is transposed.
 //
-//   m = 0 or n = 0   nothing is done
-//   k = 0            C = beta C, and C = 0 where beta = 0, whatever C held (also NaN)
+//   m = 0 or n = 0   does nothing
+//   k = 0            C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   bfloat16         multiplied and summed in float, rounded once (gemm_bfloat16.hpp); alpha and
 //                    beta are float
-//   extents          a CBLAS counts in int: std::overflow_error beyond it
+//   large extents    std::overflow_error if one exceeds int, the type of a CBLAS's extents
 //
-// The only file of ashlar that includes <cblas.h>. It sets no number of threads: that belongs to who
-// starts the process (OPENBLAS_NUM_THREADS=1 for one rank on each core).
+// This is the only file of ashlar that includes <cblas.h>. It does not set the number of threads:
+// that is up to the command that starts the processes (OPENBLAS_NUM_THREADS=1 for one rank on each
+// core).
 
 #include <algorithm>
 #include <cstdint>
@@ -23,8 +24,8 @@
 #include <string>
 #include <type_traits>
 
-// OpenBLAS's header gives the global namespace a `bfloat16` (an integer), which would be ambiguous
-// with ours in every program that says `using namespace ashlar`.
+// OpenBLAS's header defines an integer type `bfloat16` in the global namespace. It would be
+// ambiguous with ours in every program that contains `using namespace ashlar`.
 #define bfloat16 ashlar_blas_bfloat16
 #include <cblas.h>
 #undef bfloat16
@@ -36,7 +37,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// An extent as a CBLAS integer.
+/// Returns an extent as a CBLAS integer. Throws std::overflow_error if it is negative or exceeds
+/// int.
 inline int blas_extent(std::int64_t value, char const* name) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
     throw std::overflow_error("gemm: " + std::string(name) + " = " + std::to_string(value) +
@@ -45,6 +47,7 @@ inline int blas_extent(std::int64_t value, char const* name) {
   return static_cast<int>(value);
 }
 
+/// Computes C = beta C, and C = 0 if beta = 0.
 template <class T>
 void scale_rows(std::int64_t m, std::int64_t n, T beta, T* c, std::int64_t ldc) {
   for (std::int64_t i = 0; i < m; ++i) {
@@ -61,7 +64,7 @@ void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std
   int const rows = blas_extent(m, "m");
   int const columns = blas_extent(n, "n");
   int const inner = blas_extent(k, "k");
-  // A row of length 0 may come with a leading dimension of 0, which a CBLAS refuses.
+  // The leading dimension of rows of length 0 may be 0, which a CBLAS rejects.
   int const stride_a = std::max(1, blas_extent(lda, "lda"));
   int const stride_b = std::max(1, blas_extent(ldb, "ldb"));
   int const stride_c = std::max(1, blas_extent(ldc, "ldc"));
@@ -74,21 +77,21 @@ void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std
 
 }  // namespace detail
 
-/// C = alpha op(A) op(B) + beta C. Throws std::overflow_error for extents that exceed int.
+/// Computes C = alpha op(A) op(B) + beta C. Throws std::overflow_error for extents that exceed int.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, float const* a, std::int64_t lda, float const* b, std::int64_t ldb,
                  float beta, float* c, std::int64_t ldc) {
   detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// The same in double.
+/// Computes the same in double.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
                  double beta, double* c, std::int64_t ldc) {
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// The same for bfloat16, multiplied and summed in float.
+/// Computes the same for bfloat16, multiplied and summed in float.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
                  std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {
@@ -104,8 +107,8 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
       transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// gemm for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
-/// stride_a or stride_b = 0 shares one operand; the results must not overlap.
+/// Calls gemm for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
+/// With stride_a or stride_b = 0, all products share one operand. The results must not overlap.
 template <class T>
 void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                           std::int64_t n, std::int64_t k, accumulation_t<T> alpha, T const* a,

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A product of bfloat16 matrices by a product of floats. Blocks of the operands are widened, their
-// products accumulate in a float block of C, which is rounded once, at the end:
+// Computes a product of bfloat16 matrices with products of float matrices. Blocks of the operands
+// are widened to float, and their products are accumulated in a float block of C, which is rounded
+// once, at the end:
 //
-//   for each 512 x 512 block of C    accumulators: beta C, widened, or nothing
+//   for each 512 x 512 block of C    accumulators = beta C, widened; nothing is read if beta = 0
 //     for each 512 of k              accumulators += alpha * A block * B block (BLAS)
-//     C block = accumulators, to nearest
+//     C block = accumulators, rounded to nearest
 //
-// So two conversions for some 500 multiplications. The blocks lie in a workspace of at most 3 MiB
-// that each calling thread keeps: no allocation after the first product of its size.
+// So there are two conversions for about 500 multiplications. The blocks are in a workspace of at
+// most 3 MiB that each calling thread keeps, so only the first product of a size allocates memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +24,7 @@ namespace ashlar::device::host::detail {
 
 inline constexpr std::int64_t widened_block = 512;
 
-/// At least n floats, which stay until the thread's next call.
+/// Returns a workspace of at least n floats. It is valid until the thread's next call.
 inline float* widened_workspace(std::int64_t n) {
   thread_local std::vector<float> workspace;
   if (static_cast<std::int64_t>(workspace.size()) < n)
@@ -31,13 +32,15 @@ inline float* widened_workspace(std::int64_t n) {
   return workspace.data();
 }
 
+/// Widens a block of rows into the contiguous array dst.
 inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t rows,
                        std::int64_t columns, float* dst) {
   for (std::int64_t r = 0; r < rows; ++r) widen(src + r * pitch, columns, dst + r * columns);
 }
 
-/// C = alpha op(A) op(B) + beta C, 0 < m, n, by multiply, the product of floats with
-/// alpha and the transpositions in it: multiply(m, n, k, a, lda, b, ldb, beta, c) of rows n apart.
+/// Computes C = alpha op(A) op(B) + beta C for 0 < m, n. `multiply` computes the product of float
+/// blocks and applies alpha and the transpositions: multiply(m, n, k, a, lda, b, ldb, beta, c),
+/// with a contiguous c of n columns.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,
@@ -53,7 +56,7 @@ void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::in
       std::int64_t const rows = std::min(m_block, m - i);
       if (beta != 0) widen_rows(c + i * ldc + j, ldc, rows, columns, sums);
       std::int64_t l = 0;
-      do {  // once even where k = 0: that clears or scales the sums
+      do {  // runs once even if k = 0: this clears or scales the sums
         std::int64_t const inner = std::min(k_block, k - l);
         if (transpose_a) widen_rows(a + l * lda + i, lda, inner, rows, left);
         else widen_rows(a + i * lda + l, lda, rows, inner, left);

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// One image [channels, height, width] as the matrix of which a convolution is a product, and back:
+// Converts one image [channels, height, width] to the matrix with which a convolution is a matrix
+// product, and back:
 //
-//   im2col   column (r, q) of the matrix is what the window covers at place (r, q), one row a
-//            (channel, row of the window, column of the window); padding is zero
-//   col2im   adds every entry to the pixel that it was taken from: the transposed map
+//   im2col   column (r, q) of the matrix holds the pixels under the window at position (r, q). Each
+//            row belongs to one channel, row and column of the window. Padding is zero.
+//   col2im   adds every entry to the pixel from which im2col takes it. It is the transposed map.
 //
-// Both work on a strip of whole output rows [first, last), so that the matrix, extent² times as large
-// as the image, need never be there at once. It is channels extent² x (last - first) places(width), its rows
-// `pitch` elements apart: strips of several images may lie side by side.
+// The complete matrix is extent² times as large as the image. So both functions work on a strip of
+// complete output rows [first, last). The strip's matrix is channels extent² x (last - first)
+// places(width). Its rows are `pitch` elements apart, so strips of several images can be side by
+// side.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +24,7 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Places [first, last) whose coordinate `place · stride + offset` lies in [0, n).
+/// The positions [first, last) at which `position · stride + offset` is in [0, n).
 struct inside {
   std::int64_t first;
   std::int64_t last;
@@ -35,8 +37,9 @@ constexpr inside places_inside(std::int64_t places, std::int64_t stride, std::in
   return {std::min(first, places), std::max(std::min(first, places), std::min(last, places))};
 }
 
-/// Calls visit(row of the matrix, output row, image row, places inside, offset), channel by channel;
-/// the image row is -1 where the window's row is padding.
+/// Calls visit(row of the matrix, output row of the strip, image row, positions inside, offset) for
+/// each row of the matrix and each output row. The image row counts the rows of all channels, and
+/// is -1 if the window's row is in the padding there.
 template <class Visit>
 void for_each_window_row(image_extents const& e, window const& w, std::int64_t first,
                          std::int64_t last, Visit visit) {
@@ -57,7 +60,8 @@ void for_each_window_row(image_extents const& e, window const& w, std::int64_t f
 
 }  // namespace detail
 
-/// matrix = the windows of output rows [first, last) of one image. `e.batch` is not read.
+/// Writes the windows of output rows [first, last) of one image to the matrix. `e.batch` is not
+/// used.
 template <class T>
 void im2col(T const* image, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* matrix) {
@@ -78,7 +82,7 @@ void im2col(T const* image, image_extents const& e, window const& w, std::int64_
                               });
 }
 
-/// image += the entries of the matrix of output rows [first, last), where they came from.
+/// Adds the entries of the matrix of output rows [first, last) to the pixels from which they came.
 template <class T>
 void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* image) {

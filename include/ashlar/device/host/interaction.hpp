@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The products of all pairs of a sample's vectors, and look-ups in several tables.
+// Computes the dot products of all pairs of a sample's vectors, and looks up ids in several tables.
 //
 //   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
 //                 y = first vector (if kept > 0), then x_i · x_j for i = 1 .. n - 1, j < i
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
 //
-// A rank may hold columns [first, first + d) of vectors of `kept`: y then has its part of every
-// product and, of the first vector, these columns and zeros. Of the tables a rank may hold rows [first,
-// first + rows): ids elsewhere give zero.
+// A rank may have only the columns [first, first + d) of vectors with `kept` columns. Its y is then
+// a partial sum: its share of every product, and the first vector with zeros outside these columns.
+// A rank may also have only the rows [first, first + rows) of each table; other ids give zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,24 +21,25 @@
 
 namespace ashlar::device::host {
 
-/// The extents of a sample's vectors and what of them is here.
+/// The extents of a sample's vectors and of the local part of them.
 struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
-  std::int64_t columns;  ///< that are here
-  std::int64_t kept;     ///< of the first vector, whole; 0: it is not passed on
-  std::int64_t first;    ///< of the columns that are here
+  std::int64_t columns;  ///< the number of local columns
+  std::int64_t kept;     ///< columns of the complete first vector in y, or 0 to leave it out
+  std::int64_t first;    ///< the first local column
 
   constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }
   constexpr std::int64_t outputs() const { return kept + pairs(); }
 };
 
-/// Elements of workspace that each of the passes needs.
+/// Returns the number of elements of workspace that each of the passes needs.
 constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
 
-/// y [batch, outputs()] from x [batch, vectors, columns]; `workspace` as above.
+/// Computes y [batch, outputs()] from x [batch, vectors, columns], with interaction_workspace(e)
+/// elements of workspace.
 template <class T>
 void interaction_forward(T const* x, interaction_extents const& e, T* workspace, T* y) {
   std::int64_t const n = e.vectors, d = e.columns;
@@ -53,7 +54,7 @@ void interaction_forward(T const* x, interaction_extents const& e, T* workspace,
   }
 }
 
-/// dx (overwritten) from dy and x.
+/// Computes dx from dy and x. Overwrites dx.
 template <class T>
 void interaction_backward(T const* dy, T const* x, interaction_extents const& e, T* workspace,
                           T* dx) {
@@ -69,18 +70,19 @@ void interaction_backward(T const* dy, T const* x, interaction_extents const& e,
   }
 }
 
-/// The extents of the tables and which rows of them are here.
+/// The extents of the tables and of the local rows.
 struct table_extents {
   std::int64_t batch;
   std::int64_t tables;
-  std::int64_t rows;   ///< of each table, that are here
-  std::int64_t first;  ///< of them
+  std::int64_t rows;   ///< the number of local rows of each table
+  std::int64_t first;  ///< the first local row
   std::int64_t columns;
 };
 
 namespace detail {
 
-/// Calls visit(place in ids, row of `values`, -1 if it is elsewhere).
+/// Calls visit(i, row) for each position i in ids. `row` is a row of `values`, or -1 if the id is
+/// not local.
 template <class Visit>
 void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit visit) {
   for (std::int64_t i = 0; i < e.batch * e.tables; ++i) {
@@ -91,8 +93,8 @@ void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit vis
 
 }  // namespace detail
 
-/// y [batch, tables, columns] from values [tables, rows, columns] and ids [batch, tables]: table j gives
-/// row ids[b, j] - first, or zeros if that is elsewhere.
+/// Computes y [batch, tables, columns] from values [tables, rows, columns] and ids [batch, tables].
+/// Entry (b, j) is row ids[b, j] - first of table j, or zeros if this row is not local.
 template <class T>
 void embedding_tables_forward(T const* values, std::int32_t const* ids, table_extents const& e,
                               T* y) {
@@ -102,7 +104,7 @@ void embedding_tables_forward(T const* values, std::int32_t const* ids, table_ex
   });
 }
 
-/// dvalues += the gradient of the values.
+/// Adds the gradient of the values to dvalues.
 template <class T>
 void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
                                T* dvalues) {

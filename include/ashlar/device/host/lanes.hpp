@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A few of the machine's vectors of accumulators, for Vectors * width neighbouring elements of T:
+// A block of accumulators in vector registers, for Vectors * width consecutive elements of T:
 //
-//   load(src)          widened to accumulation_t<T>
-//   load_wide, store_wide   accumulators as they are
-//   combine<Op>(src)   v = v op src, as device/host/combine.hpp defines it
-//   store(dst), stream(dst)   rounded to T; stream around the caches, to whole aligned vectors
+//   load(src)                 reads elements, widened to accumulation_t<T>
+//   load_wide, store_wide     read and write accumulators without conversion
+//   combine<Op>(src)          v = v op src, as device/host/combine.hpp defines it
+//   store(dst), stream(dst)   write elements, rounded to T; stream bypasses the caches and needs
+//                             aligned memory
 //
-// Vectors of the compiler, because GCC's -O2 does not vectorise loops of unknown length and no flag
-// makes it keep a row of accumulators in registers.
+// The vectors use the compiler's vector extension. GCC does not vectorise loops of unknown length
+// at -O2, and no flag makes it keep a row of accumulators in registers.
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +45,7 @@ class lanes {
   using half_vector = typename detail::vector_of<std::uint16_t, bytes / 2>::type;
 
  public:
-  /// Elements.
+  /// The number of elements in the block.
   static constexpr auto count = static_cast<std::int64_t>(Vectors * width);
 
   [[gnu::always_inline]] void load(T const* src) {
@@ -78,7 +79,7 @@ class lanes {
     });
   }
 
-  /// `dst` is aligned to the vectors.
+  /// Writes the elements with non-temporal stores. `dst` must be aligned to ASHLAR_VECTOR_BYTES.
   [[gnu::always_inline]] void stream(T* dst) const {
     for_each([&](auto i) __attribute__((always_inline)) {
       if constexpr (!is_narrow) {
@@ -112,7 +113,7 @@ class lanes {
     }
   }
 
-  // As detail::round_to_bfloat16 of each lane.
+  // Rounds each lane like detail::round_to_bfloat16.
   [[gnu::always_inline]] static auto narrowed(vector const& value) {
     if constexpr (is_narrow) {
       auto const bits = (word_vector)value;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Layer norm over the columns of a rows x cols array, forward. Pieces for columns split over ranks
-// (between them the caller adds the two sums over those ranks), and the whole built from them.
+// Forward pass of layer norm over the columns of a rows x cols array. The functions listed below
+// also work on columns that are split over ranks: the caller adds the two sums over those ranks.
+// layer_norm_forward combines the functions for complete rows.
 //
-//   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2, of the local columns
+//   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2, over the local columns
 //   layer_norm_statistics  mean = sum / C, rstd = 1 / sqrt(sum_of_squares / C - mean^2 + epsilon)
 //   layer_norm_apply       y = (x - mean) rstd gamma + beta
 //
-// C is the number of columns of all ranks. The variance from two sums costs one all-reduce, not two;
-// it loses accuracy as (mean / deviation)^2 grows: 1e-5 relative at a ratio of 10 in float.
-// The backward pass is in layer_norm_backward.hpp.
+// C is the number of columns on all ranks. Computing the variance from two sums costs one
+// all-reduce instead of two. It loses accuracy as (mean / deviation)^2 grows: the relative error in
+// float is 1e-5 at a ratio of 10. The backward pass is in layer_norm_backward.hpp.
 
 #include <cstdint>
 #include <type_traits>
@@ -24,7 +25,7 @@
 
 namespace ashlar::device::host {
 
-/// The sums of the local columns of each row.
+/// Computes each row's sum and sum of squares over the local columns.
 template <class T>
 void layer_norm_sums(T const* x, std::int64_t rows, std::int64_t cols, T* sum, T* sum_of_squares) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -34,8 +35,8 @@ void layer_norm_sums(T const* x, std::int64_t rows, std::int64_t cols, T* sum, T
   }
 }
 
-/// Mean and reciprocal deviation of each row, from sums over all `total_cols` columns.
-/// mean may be sum, and rstd may be sum_of_squares.
+/// Computes each row's mean and reciprocal standard deviation from the sums over all `total_cols`
+/// columns. mean may be sum, and rstd may be sum_of_squares.
 template <class T>
 void layer_norm_statistics(T const* sum, T const* sum_of_squares, std::int64_t rows,
                            std::int64_t total_cols, std::type_identity_t<T> epsilon, T* mean,
@@ -48,7 +49,7 @@ void layer_norm_statistics(T const* sum, T const* sum_of_squares, std::int64_t r
   }
 }
 
-/// y = (x - mean) * rstd * gamma + beta on the local columns; y may be x.
+/// Computes y = (x - mean) * rstd * gamma + beta on the local columns. y may be x.
 template <class T>
 void layer_norm_apply(T const* x, T const* mean, T const* rstd, T const* gamma, T const* beta,
                       std::int64_t rows, std::int64_t cols, T* y) {
@@ -64,7 +65,7 @@ void layer_norm_apply(T const* x, T const* mean, T const* rstd, T const* gamma, 
   }
 }
 
-/// y, and mean and rstd of each row, which the backward pass needs.
+/// Computes y, and the mean and rstd of each row, which the backward pass needs.
 template <class T>
 void layer_norm_forward(T const* x, T const* gamma, T const* beta, std::int64_t rows,
                         std::int64_t cols, std::type_identity_t<T> epsilon, T* y, T* mean,

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Layer norm over the columns of a rows x cols array, backward. With xhat = (x - mean) rstd and
-// g = dy gamma, over all C columns:
+// Backward pass of layer norm over the columns of a rows x cols array. With
+// xhat = (x - mean) rstd, g = dy gamma and C columns in total:
 //
-//   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat   (local columns)
+//   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat, local columns
 //   layer_norm_backward_apply       dx = rstd (g - sum_g / C - xhat sum_g_xhat / C)
 //   layer_norm_backward_parameters  dgamma[c] += sum_r dy xhat, dbeta[c] += sum_r dy
-//   layer_norm_backward             all three, for rows that are whole
+//   layer_norm_backward             all three, for complete rows
 //
-// With columns split over ranks, the caller adds the two sums between the first and second pieces.
-// dgamma and dbeta are accumulated into; with rows split they are partial sums.
+// If the columns are split over ranks, the caller adds the two sums over these ranks between the
+// first and the second function. If the rows are split, the results in dgamma and dbeta are partial
+// sums.
 
 #include <cstdint>
 
@@ -22,7 +23,7 @@
 
 namespace ashlar::device::host {
 
-/// The two sums of each row over its local columns.
+/// Computes the two sums of each row over the local columns.
 template <class T>
 void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                               std::int64_t rows, std::int64_t cols, T* sum_g, T* sum_g_xhat) {
@@ -38,7 +39,7 @@ void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* r
   }
 }
 
-/// dx from the sums over all `total_cols` columns; dx may be dy.
+/// Computes dx from the sums over all `total_cols` columns. dx may be dy.
 template <class T>
 void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd,
                                T const* gamma, T const* sum_g, T const* sum_g_xhat,
@@ -55,7 +56,7 @@ void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* 
   }
 }
 
-/// dgamma [cols] and dbeta [cols], accumulated over the rows that are here.
+/// Adds the contribution of the local rows to dgamma [cols] and dbeta [cols].
 template <class T>
 void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T const* rstd,
                                     std::int64_t rows, std::int64_t cols, T* dgamma, T* dbeta) {
@@ -72,7 +73,7 @@ void layer_norm_backward_parameters(T const* dy, T const* x, T const* mean, T co
   }
 }
 
-/// dx, and dgamma and dbeta accumulated, for rows of which all columns are here; dx may be dy.
+/// Computes dx and adds to dgamma and dbeta, for complete rows. dx may be dy.
 template <class T>
 void layer_norm_backward(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                          std::int64_t rows, std::int64_t cols, T* dx, T* dgamma, T* dbeta) {

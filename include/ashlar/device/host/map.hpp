@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Element-wise loops and whole-array reductions over contiguous runs.
+// Element-wise loops and whole-array reductions over contiguous arrays.
 //
 //   map(x, n, y, f)        y[i] = f(x[i])           y may be x
 //   map(a, b, n, y, f)     y[i] = f(a[i], b[i])     y may be a or b
@@ -12,8 +12,8 @@
 //   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
 //   maximum                -inf for n = 0
 //
-// Arrays are either the same or disjoint: never shifted against each other. Strided arrays are the
-// business of strided_copy.hpp.
+// Two arrays must be either identical or disjoint; partial overlap is not allowed. strided_copy.hpp
+// handles strided arrays.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,8 +26,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-// clang vectorises a loop under a run-time overlap test, which exact aliasing would fail: hence one
-// loop without a second pointer for work in place. A pragma would warn where f cannot be vectorised.
+// clang vectorises a loop only under a run-time test for overlap, which fails if the arrays are
+// identical. So in-place work has its own loops, which need no such test. A pragma is no
+// alternative: it would cause a warning wherever f cannot be vectorised.
 template <class T, class F>
 [[gnu::flatten]] void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y,
                                    F f) {
@@ -42,7 +43,7 @@ template <class T, class F>
 
 }  // namespace detail
 
-/// y[i] = f(x[i]) for 0 <= i < n.
+/// Computes y[i] = f(x[i]) for 0 <= i < n. y may be x.
 template <class T, class F>
   requires std::is_invocable_r_v<T, F, T>
 [[gnu::flatten]] void map(T const* x, std::int64_t n, T* y, F f) {
@@ -53,7 +54,7 @@ template <class T, class F>
   }
 }
 
-/// y[i] = f(a[i], b[i]) for 0 <= i < n.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n. y may be a or b.
 template <class T, class F>
   requires std::is_invocable_r_v<T, F, T, T>
 [[gnu::flatten]] void map(T const* a, T const* b, std::int64_t n, T* y, F f) {
@@ -72,37 +73,37 @@ template <class T, class F>
   }
 }
 
-/// y[i] += alpha * x[i].
+/// Computes y[i] += alpha * x[i].
 template <class T>
 void axpy(std::type_identity_t<T> alpha, T const* x, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), x, n, y, [alpha](T a, T b) { return a + alpha * b; });
 }
 
-/// y[i] += x[i].
+/// Computes y[i] += x[i].
 template <class T>
 void add_inplace(T const* x, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), x, n, y, [](T a, T b) { return a + b; });
 }
 
-/// y[i] *= alpha.
+/// Computes y[i] *= alpha.
 template <class T>
 void scale_inplace(std::type_identity_t<T> alpha, std::int64_t n, T* y) {
   map(static_cast<T const*>(y), n, y, [alpha](T a) { return alpha * a; });
 }
 
-/// y[i] = value.
+/// Sets y[i] = value.
 template <class T>
 void fill(std::type_identity_t<T> value, std::int64_t n, T* y) {
   std::fill_n(y, n, value);
 }
 
-/// The sum of x, accumulated in double.
+/// Returns the sum of x, accumulated in double.
 template <class T>
 double sum(T const* x, std::int64_t n) {
   return reduce_sum<double>(n, [x](std::int64_t i) { return static_cast<double>(x[i]); });
 }
 
-/// The sum of the squares of x, accumulated in double.
+/// Returns the sum of the squares of x, accumulated in double.
 template <class T>
 double sum_of_squares(T const* x, std::int64_t n) {
   return reduce_sum<double>(n, [x](std::int64_t i) {
@@ -111,7 +112,7 @@ double sum_of_squares(T const* x, std::int64_t n) {
   });
 }
 
-/// The largest of x; -inf when n is 0. NaN is passed over.
+/// Returns the largest element of x, or -inf if n is 0. NaNs are ignored.
 template <class T>
 T maximum(T const* x, std::int64_t n) {
   return reduce_max<T>(n, [x](std::int64_t i) { return x[i]; });

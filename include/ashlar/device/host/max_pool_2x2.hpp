@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The maximum of windows of 2 x 2 that neither overlap nor reach over the image, the most common pooling, by
-// loops along rows that a compiler vectorizes. The rules are those of pooling.hpp: of equal pixels the first
-// is chosen, of NaNs the last.
+// Maximum pooling with 2 x 2 windows that neither overlap nor reach over the border of the image.
+// This is the most common pooling, and its loops along rows are vectorised by the compiler. The
+// rules are those of pooling.hpp: the first of equal pixels is chosen, and the last of several
+// NaNs.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +18,7 @@ namespace ashlar::device::host::detail {
 
 constexpr bool is_2x2(window const& w) { return w.extent == 2 && w.stride == 2 && w.padding == 0; }
 
-/// y and the chosen pixel of each of its elements.
+/// Computes y and the index of the chosen pixel for each element of y.
 template <class T>
 void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t* chosen) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;
@@ -35,7 +36,7 @@ void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t
         std::int32_t const corner = first + 2 * static_cast<std::int32_t>(c);
         std::int32_t at = corner;
         auto const compare = [&](T value, std::int32_t index_of_value) {
-          // Both comparisons always: a loop with a branch is not vectorized.
+          // Evaluate both comparisons always: a loop with a branch is not vectorised.
           bool const is_larger = (int(value > best) | int(value != value)) != 0;
           best = is_larger ? value : best;
           at = is_larger ? index_of_value : at;
@@ -49,13 +50,13 @@ void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t
     }
 }
 
-/// dx (overwritten) from dy and the chosen pixels.
+/// Computes dx (overwritten) from dy and the chosen pixels.
 template <class T>
 void max_pool_2x2_backward(T const* dy, std::int32_t const* chosen, image_extents const& e, T* dx) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;
   auto const width = static_cast<std::int32_t>(e.width);
   std::int64_t const planes = e.batch * e.channels;
-  // Of an odd extent the last row or column is under no window.
+  // If an extent is odd, the last row or column is under no window.
   if (e.height % 2 != 0 || e.width % 2 != 0) std::fill_n(dx, planes * e.plane(), T(0));
   for (std::int64_t p = 0; p < planes; ++p)
     for (std::int64_t r = 0; r < rows; ++r) {

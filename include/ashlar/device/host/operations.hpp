@@ -3,19 +3,20 @@
 
 #pragma once
 
-// What operators, layers and optimizers ask of a processor, for the host: its kernels under the names
-// and arguments that serve every processor (device/cuda/operations.hpp has them for a device). They are
-// called without a namespace, and the first argument says whose they are.
+// The kernels that operators, layers and optimizers call, for the host. Every processor provides
+// the same names and arguments (device/cuda/operations.hpp has them for a device). Callers omit the
+// namespace, and the first argument selects the processor.
 //
 //   map gemm gemm_batched_strided linear_forward add_column_sums convert reduce_dim    any net
 //   softmax_forward row_max row_exp_sum cross_entropy_target_logit _loss _gradient      rows
 //   layer_norm_forward _backward   attention_forward _backward   dropout                blocks
 //   embedding_forward _backward    add_positions _backward                              ids
-//   add_sum add_sum_of_squares adam_w_update sgd_update                                 steps
+//   add_sum add_sum_of_squares adam_w_update sgd_update                                 optimizers
 //   range                                                                               profiles
 //
-// T is what values are stored as, A = accumulation_t<T> what gradients of parameters, sums and what is
-// kept of rows are. `memory` lends workspaces for the length of a call.
+// T is the type in which values are stored. A = accumulation_t<T> is the type of parameter
+// gradients, of sums and of statistics of rows. `memory` provides workspaces for the duration of a
+// call.
 
 #include <algorithm>
 #include <cstdint>
@@ -38,20 +39,20 @@
 
 namespace ashlar::device::host {
 
-/// y[i] = f(x[i]) for 0 <= i < n, f of accumulation_t<T>, rounded once; y may be x.
+/// Computes y[i] = f(x[i]) for 0 <= i < n, with f in accumulation_t<T>, rounded once. y may be x.
 template <class F, class T>
 void map(processor const&, F const& f, T const* x, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(x, n, y, f);
   else map(x, n, y, rounding<T>(f));
 }
-/// y[i] = f(a[i], b[i]) for 0 <= i < n; y may be a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n in the same way. y may be a or b.
 template <class F, class T>
 void map(processor const&, F const& f, T const* a, T const* b, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(a, b, n, y, f);
   else map(a, b, n, y, rounding<T>(f));
 }
 
-/// y[i] = x[i], rounded to nearest.
+/// Computes y[i] = x[i], rounded to nearest.
 template <class From, class To>
 void convert(processor const&, From const* x, std::int64_t n, To* y) {
   if constexpr (std::is_same_v<From, To>) std::copy_n(x, n, y);
@@ -60,7 +61,7 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// C = alpha op(A) op(B) + beta C (gemm.hpp), in blocks of rows (between_blocks.hpp).
+/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), in blocks of rows (between_blocks.hpp).
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -75,7 +76,7 @@ void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, 
   gemm(transpose_a, transpose_b, m - row, n, k, alpha, a + row * (transpose_a ? 1 : lda), lda, b,
        ldb, beta, c + row * ldc, ldc);
 }
-/// The same for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
+/// Computes this for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
 template <class T>
 void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, std::int64_t batch,
                           std::int64_t m, std::int64_t n, std::int64_t k,
@@ -87,7 +88,7 @@ void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, 
                           stride_b, beta, c, ldc, stride_c);
 }
 
-/// y = x w + bias, x of m x k, w of k x n; bias may be null.
+/// Computes y = x w + bias, with x of m x k and w of k x n. bias may be null.
 template <class T>
 void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::int64_t k, T const* x,
                     T const* w, std::type_identity_t<T> const* bias, T* y) {
@@ -95,14 +96,15 @@ void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::in
     for (std::int64_t i = 0; i < m; ++i) std::copy_n(bias, n, y + i * n);
   gemm(on, false, false, m, n, k, 1, x, k, w, n, bias != nullptr ? 1 : 0, y, n);
 }
-/// sum[c] += the sum of x[r, c] over r.
+/// Computes sum[c] += the sum of x[r, c] over all rows r.
 template <class Memory, class T>
 void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, std::int64_t cols,
                      T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) add_inplace(x + r * cols, cols, sum);
 }
 
-/// y[o, i] = op over k of x[o, k, i], from left to right in accumulation_t<T>, rounded once.
+/// Computes y[o, i], the reduction over k of x[o, k, i], in ascending order of k, in
+/// accumulation_t<T>, rounded once.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
@@ -132,36 +134,36 @@ void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std:
   }
 }
 
-/// y = softmax of each row of x.
+/// Computes y = softmax of each row of x.
 template <class T>
 void softmax_forward(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   softmax_forward(x, rows, cols, y);
 }
-/// maximum[r] of the local columns, -inf for none.
+/// Computes maximum[r], the maximum of row r over the local columns, or -inf if there are none.
 template <class T>
 void row_max(processor const&, T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   row_max(x, rows, cols, maximum);
 }
-/// sum[r] = the sum of e^(x[r, c] - maximum[r]) over the local columns.
+/// Computes sum[r], the sum of e^(x[r, c] - maximum[r]) over the local columns c.
 template <class T>
 void row_exp_sum(processor const&, T const* x, T const* maximum, std::int64_t rows,
                  std::int64_t cols, T* sum) {
   cross_entropy_exp_sum(x, maximum, rows, cols, sum);
 }
-/// out[r] = x[r, target - first_column], or 0 where that column is not here.
+/// Computes out[r] = x[r, targets[r] - first_column], or 0 if this column is not local.
 template <class T>
 void cross_entropy_target_logit(processor const&, T const* x, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 T* out) {
   cross_entropy_target_logit(x, targets, rows, cols, first_column, out);
 }
-/// loss[r] = maximum + log(sum) - target_logit, 0 where the target is negative.
+/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the target is negative.
 template <class A>
 void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss) {
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
-/// dx of the local columns, times scale.
+/// Computes the gradient dx of the local columns, multiplied by scale.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -169,14 +171,14 @@ void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* ta
   cross_entropy_gradient(x, targets, maximum, sum, rows, cols, first_column, scale, dx);
 }
 
-/// y, and of each row mean and reciprocal deviation.
+/// Computes y, and the mean and the reciprocal standard deviation of each row.
 template <class T>
 void layer_norm_forward(processor const&, T const* x, T const* gamma, T const* beta,
                         std::int64_t rows, std::int64_t cols, std::type_identity_t<T> epsilon, T* y,
                         T* mean, T* rstd) {
   layer_norm_forward(x, gamma, beta, rows, cols, epsilon, y, mean, rstd);
 }
-/// dx; dgamma and dbeta are added to.
+/// Computes dx, and adds to dgamma and dbeta.
 template <class Memory, class T>
 void layer_norm_backward(processor const&, Memory&, T const* dy, T const* x, T const* mean,
                          T const* rstd, T const* gamma, std::int64_t rows, std::int64_t cols, T* dx,
@@ -184,14 +186,14 @@ void layer_norm_backward(processor const&, Memory&, T const* dy, T const* x, T c
   layer_norm_backward(dy, x, mean, rstd, gamma, rows, cols, dx, dgamma, dbeta);
 }
 
-/// out and log_sum_exp from qkv (attention_extents.hpp).
+/// Computes out and log_sum_exp from qkv (attention_extents.hpp).
 template <class Memory, class T>
 void attention_forward(processor const&, Memory& memory, T const* qkv, attention_extents const& e,
                        T* out, T* log_sum_exp) {
   buffer<T> const workspace(memory, attention_forward_workspace(e));
   attention_forward(qkv, e, workspace.data(), out, log_sum_exp);
 }
-/// dqkv from dout and what the forward pass read and wrote.
+/// Computes dqkv from dout and from the input and output of the forward pass.
 template <class Memory, class T>
 void attention_backward(processor const&, Memory& memory, T const* dout, T const* qkv, T const* out,
                         T const* log_sum_exp, attention_extents const& e, T* dqkv) {
@@ -199,60 +201,63 @@ void attention_backward(processor const&, Memory& memory, T const* dout, T const
   attention_backward(dout, qkv, out, log_sum_exp, e, workspace.data(), dqkv);
 }
 
-/// y[t] = table[ids[t] - first_row], or 0 where that row is not here.
+/// Computes y[t] = table[ids[t] - first_row], or 0 if this row is not local.
 template <class T>
 void embedding_forward(processor const&, T const* table, std::int64_t first_row, std::int64_t rows,
                        std::int64_t cols, std::int32_t const* ids, std::int64_t tokens, T* y) {
   embedding_forward(table, first_row, rows, cols, ids, tokens, y);
 }
-/// dtable[ids[t] - first_row] += dy[t], in the order of the tokens.
+/// Computes dtable[ids[t] - first_row] += dy[t], in the order of the tokens t.
 template <class Memory, class T>
 void embedding_backward(processor const&, Memory&, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
                         std::int64_t cols, T* dtable) {
   embedding_backward(dy, ids, tokens, first_row, rows, cols, dtable);
 }
-/// y[t] += positions[(first_token + t) % sequence].
+/// Computes y[t] += positions[(first_token + t) % sequence].
 template <class T>
 void add_positions(processor const&, T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
   add_positions(positions, sequence, cols, first_token, tokens, y);
 }
-/// dpositions[(first_token + t) % sequence] += dy[t].
+/// Computes dpositions[(first_token + t) % sequence] += dy[t].
 template <class T>
 void add_positions_backward(processor const&, T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {
   add_positions_backward(dy, sequence, cols, first_token, tokens, dpositions);
 }
 
-/// y[i] = x[i] / (1 - p) where global index first + i is kept, else 0; y may be x.
+/// Computes y[i] = x[i] / (1 - p) if the element with global index first + i is kept, else 0. y may
+/// be x.
 template <class T>
 void dropout(processor const&, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y) {
   dropout_forward(x, count, p, seed, number, first, y);
 }
 
-/// *total += the sum of x, from left to right.
+/// Adds the sum of x to *total, summed from left to right.
 template <class Memory, class A>
 void add_sum(processor const&, Memory&, A const* x, std::int64_t n, double* total) {
   double sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
   *total += sum;
 }
-/// *total += the sum of the squares of x.
+/// Adds the sum of the squares of x to *total.
 template <class Memory, class T>
 void add_sum_of_squares(processor const&, Memory&, T const* x, std::int64_t n, double* total) {
   *total += sum_of_squares(x, n);
 }
 
-/// Updates weight, first and second moments; unless null, copy = weight rounded.
+/// Updates the weights and their first and second moments. Unless copy is null, writes the weights
+/// to it, rounded to T.
 template <class A, class T>
 void adam_w_update(processor const& on, adam_w_factors const& factors, A const* gradient,
                    std::int64_t n, A* first, A* second, A* weight, T* copy) {
   adam_w_update(factors, gradient, n, first, second, weight);
   if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
 }
-/// Updates weight and velocity; unless null, copy = weight rounded.
+/// Updates the weights and their velocity. Unless copy is null, writes the weights to it, rounded
+/// to T.
 template <class A, class T>
 void sgd_update(processor const& on, sgd_factors const& factors, A const* gradient, std::int64_t n,
                 A* velocity, A* weight, T* copy) {

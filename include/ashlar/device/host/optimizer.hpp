@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Parameter updates, each one pass over the arrays; what they do is in formula/update.hpp.
+// Parameter updates, each in one pass over the arrays. The formulas are in formula/update.hpp.
 //
 //   adam_w_update   weights, first and second moments
 //   sgd_update      weights and velocity
@@ -18,7 +18,7 @@ namespace ashlar::device::host {
 using device::adam_w_factors;
 using device::sgd_factors;
 
-/// Updates weights, first and second moments. The four arrays are disjoint.
+/// Updates the weights and their first and second moments. The four arrays must be disjoint.
 template <class T>
 void adam_w_update(adam_w_factors const& factors, T const* ASHLAR_RESTRICT gradient,
                    std::int64_t count, T* ASHLAR_RESTRICT first, T* ASHLAR_RESTRICT second,
@@ -34,7 +34,7 @@ void adam_w_update(adam_w_factors const& factors, T const* ASHLAR_RESTRICT gradi
   }
 }
 
-/// Updates weights and velocity. The three arrays are disjoint.
+/// Updates the weights and their velocity. The three arrays must be disjoint.
 template <class T>
 void sgd_update(sgd_factors const& factors, T const* ASHLAR_RESTRICT gradient, std::int64_t count,
                 T* ASHLAR_RESTRICT velocity, T* ASHLAR_RESTRICT weight) {

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Pooling of images, plane by plane; a plane is one channel of one image.
+// Pooling of images, plane by plane. A plane is one channel of one image.
 //
-//   maximum   y = the largest pixel under the window; ties: the first in row-major order, which alone
-//             gets the gradient. `chosen` is its index in the plane, kept for the backward pass
-//   average   y = sum of the pixels under the window / extent²: padding counts as zero, so that the
-//             map is linear in x
+//   maximum   y = the largest pixel under the window. If several pixels are equal, the first one in
+//             row-major order is chosen, and only this one gets the gradient. `chosen` stores its
+//             index in the plane for the backward pass.
+//   average   y = the sum of the pixels under the window / extent². Padding counts as zero, which
+//             makes the map linear in x.
 //
-// Padding is less than the extent, so that every window has a pixel inside; the maximum is over those.
-// A NaN is a maximum, so that it reaches the loss and is found there.
+// The padding must be less than the extent, so that every window contains a pixel. The maximum
+// ignores padding. It is NaN if a pixel is NaN, so that a NaN reaches the loss and is noticed.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +24,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls visit(plane, place in y's plane, rows [r0, r1) and columns [c0, c1) under the window).
+/// Calls visit(plane, index in y, r0, r1, c0, c1) for each window. The window covers the rows [r0,
+/// r1) and the columns [c0, c1) of the image.
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
   std::int64_t const rows = w.places(e.height), columns = w.places(e.width);
@@ -42,7 +44,7 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 
 }  // namespace detail
 
-/// y and, for the backward pass, the chosen pixel of each of its elements.
+/// Computes y and, for the backward pass, the index of the chosen pixel for each element of y.
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {
@@ -60,7 +62,7 @@ void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                           });
 }
 
-/// dx (overwritten) from dy and the chosen pixels.
+/// Computes dx (overwritten) from dy and the chosen pixels.
 template <class T>
 void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
                        window const& w, T* dx) {
@@ -73,7 +75,8 @@ void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents co
       dx[p * e.plane() + chosen[i]] += dy[i];
 }
 
-/// y [batch, channels, places(height), places(width)] from x [batch, channels, height, width].
+/// Computes y [batch, channels, places(height), places(width)] from x [batch, channels, height,
+/// width].
 template <class T>
 void average_pool_forward(T const* x, image_extents const& e, window const& w, T* y) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);
@@ -88,7 +91,7 @@ void average_pool_forward(T const* x, image_extents const& e, window const& w, T
                           });
 }
 
-/// dx (overwritten) from dy.
+/// Computes dx (overwritten) from dy.
 template <class T>
 void average_pool_backward(T const* dy, image_extents const& e, window const& w, T* dx) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);

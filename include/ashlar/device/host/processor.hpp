@@ -3,13 +3,14 @@
 
 #pragma once
 
-// The processor that runs the program, as a type: meshes and tensors say by it whose memory they
-// are in. It has no state; one that works through a queue has that queue.
+// The host processor as a type. A mesh or tensor has a processor type, which says whose memory
+// holds its data. The host's type has no state. Processors that work through a queue hold that
+// queue.
 
 namespace ashlar::device::host {
 
 struct processor {
-  /// Whether the program's own loops may read and write the memory.
+  /// Whether the program's own loops may read and write this processor's memory.
   static constexpr bool is_host = true;
 };
 

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Random numbers for a contiguous run of global indices [first, first + count): the fast path of
-// uniform() and normal(), with the same values.
+// Random numbers for a contiguous run of global indices [first, first + count). These functions
+// give the same values as uniform() and normal() and are faster.
 //
-//   for_each_word_run  blocks of words to a visitor   (dropout's mask is made of it)
-//   fill_uniform       [low, high)
+//   for_each_word_run  passes blocks of random words to a function (used for dropout's mask)
+//   fill_uniform       uniform in [low, high)
 //   fill_normal        mean + deviation * z
 //
-// Of bfloat16, both are computed in float and rounded at the end, so that `high` may be met.
+// For bfloat16, values are computed in float and rounded at the end, so fill_uniform may return
+// `high`.
 //
-// A shard of rank > 1 is filled by one call for each contiguous run of its global indices.
+// For a shard of rank > 1, call them once for each contiguous run of its global indices.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +25,8 @@
 
 namespace ashlar::device::host {
 
-/// Words made at a time: 64 Philox blocks, 1 KiB, so that they stay in the first-level cache.
+/// The number of words generated at a time: 64 Philox blocks, 1 KiB, which stays in the first-level
+/// cache.
 inline constexpr std::int64_t words_per_run = 256;
 
 /// Writes the words of indices 4 * block .. 4 * block + words_per_run - 1.
@@ -40,8 +42,8 @@ inline void fill_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t b
   }
 }
 
-/// Calls visit(words, offset, n) for consecutive pieces of the run: words[i] belongs to the run's
-/// element offset + i, 0 <= i < n <= words_per_run.
+/// Calls visit(words, offset, n) for consecutive pieces of the run. words[i] belongs to element
+/// offset + i of the run, for 0 <= i < n <= words_per_run.
 template <class Visit>
 void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t first,
                        std::int64_t count, Visit visit) {
@@ -57,7 +59,7 @@ void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t fi
   }
 }
 
-/// out[i] = low + (high - low) * uniform(seed, stream, first + i).
+/// Computes out[i] = low + (high - low) * uniform(seed, stream, first + i).
 template <class T>
 void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
                   accumulation_t<T> low, accumulation_t<T> high, T* out) {
@@ -72,7 +74,7 @@ void fill_uniform(std::uint64_t seed, std::uint64_t stream, std::int64_t first, 
                     });
 }
 
-/// out[i] = mean + deviation * normal(seed, stream, first + i).
+/// Computes out[i] = mean + deviation * normal(seed, stream, first + i).
 template <class T>
 void fill_normal(std::uint64_t seed, std::uint64_t stream, std::int64_t first, std::int64_t count,
                  accumulation_t<T> mean, accumulation_t<T> deviation, T* out) {

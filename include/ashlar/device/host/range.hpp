@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Named ranges of the program's time on the host: none, since every profiler sees its functions. On devices
-// they are NVTX's (device/cuda/nvtx.hpp).
+// Named time ranges for profilers. On the host they do nothing, because every profiler shows the
+// functions of the program. On a device they are NVTX ranges (device/cuda/nvtx.hpp).
 
 #include <ashlar/device/host/processor.hpp>
 

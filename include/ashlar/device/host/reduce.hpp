@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Sums and maxima in a fixed order that a compiler can vectorise without -ffast-math: element i goes
-// to lane i mod lane_count, and the lanes are folded pairwise at the end. The order depends on the
-// number of elements only, so that a result does not depend on machine or compiler flags (up to
-// contraction of a product and a sum into one instruction).
+// Sums and maxima in a fixed order that a compiler can vectorise without -ffast-math. Element i is
+// accumulated in lane i mod lane_count, and at the end the lanes are combined pairwise. The order
+// depends only on the number of elements, so a result does not depend on the machine or on compiler
+// flags (except for the contraction of a product and a sum into one instruction).
 //
 //   reduce_sum<Accumulator>(n, f)   f(0) + ... + f(n - 1)
-//   reduce_max<T>(n, f)             their maximum, -inf for n = 0; NaN is passed over
+//   reduce_max<T>(n, f)             the maximum of these, -inf for n = 0; NaNs are ignored
 
 #include <cstdint>
 #include <limits>
@@ -22,7 +22,8 @@ inline constexpr std::int64_t lane_count = 32;
 
 namespace detail {
 
-// Flat: term and combine must be inlined into both loops, or neither is vectorised.
+// The attribute flatten inlines `term` and `combine` into both loops; otherwise neither is
+// vectorised.
 template <class T, class Term, class Combine>
 [[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   alignas(64) T lane[lane_count];
@@ -41,13 +42,14 @@ template <class T, class Term, class Combine>
 
 }  // namespace detail
 
-/// The sum of term(i) over 0 <= i < n, accumulated in T. term may also write its own element i.
+/// Returns the sum of term(i) over 0 <= i < n, accumulated in T. `term(i)` may also write element i
+/// of arrays that it reads.
 template <class T, class Term>
 T reduce_sum(std::int64_t n, Term term) {
   return detail::reduce_lanes<T>(n, T(0), term, [](T a, T b) { return a + b; });
 }
 
-/// The maximum of term(i) over 0 <= i < n; -inf when n is 0.
+/// Returns the maximum of term(i) over 0 <= i < n, or -inf if n is 0. NaNs are ignored.
 template <class T, class Term>
 T reduce_max(std::int64_t n, Term term) {
   return detail::reduce_lanes<T>(n, -std::numeric_limits<T>::infinity(), term,

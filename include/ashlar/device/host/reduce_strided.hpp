@@ -3,19 +3,19 @@
 
 #pragma once
 
-// The reduction of n arrays of one shape into another: the kernel behind reduce-scatter and
-// all-reduce. One pass reads the n arrays and writes the result; 128 bytes of accumulators stay in
-// registers while the sources go by.
+// Reduces n arrays of one shape into another array. This is the kernel of reduce-scatter and
+// all-reduce. One pass reads the n arrays and writes the result. It holds 128 bytes of accumulators
+// in registers while it reads the sources one after the other.
 //
-//   sources   1            copy_strided
-//             more         left to right in accumulation_t<T>, rounded to T once
-//   loops     contiguous   blocks of lanes, single vectors, single elements
-//             otherwise    element by element
-//   stores    around the caches (stream_store.hpp) where the result is large, is no source as
-//             well, and its rows are long
+//   one source      copy_strided
+//   more sources    reduced from left to right in accumulation_t<T>, rounded to T once
+//   contiguous      blocks of vectors, then single vectors, then single elements
+//   otherwise       element by element
+//   stores          bypass the caches (stream_store.hpp) for a sum that is large, has long rows and
+//                   is not written over a source
 //
-// What an element's sum is does not depend on which of these it meets: the bits are the same
-// for any strides, any cutting into calls and any vector width.
+// The result of an element does not depend on the method: its bits are the same for any strides,
+// any division of the arrays into calls, and any vector width.
 
 #include <cstddef>
 #include <cstdint>
@@ -46,7 +46,8 @@ template <reduction Op, class Lanes, class T>
   return sum;
 }
 
-/// dst[i] = the reduction of sources[.][from + i], 0 <= i < n. `next` is where the run after it is read.
+/// Computes dst[i] = the reduction of sources[.][from + i], 0 <= i < n. `next` is the index at
+/// which the following run starts to read; it is prefetched.
 template <reduction Op, bool Streamed, class T>
 void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst,
                 [[maybe_unused]] std::int64_t next = 0) {
@@ -85,7 +86,7 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
       for (std::int64_t i = 0; i < inner.extent; ++i)
         dst[to + i * inner.dst_stride] = reduce_one<Op>(sources, from + i * inner.src_stride);
     });
-  } else if (Op == reduction::sum && streamed) {  // maxima of so much are rare
+  } else if (Op == reduction::sum && streamed) {  // large max and min are rare
     for_each_plane_of_rows(loop, [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
       for (std::int64_t r = 0; r < rows.extent; ++r)
         reduce_run<reduction::sum, true>(sources, from + r * rows.src_stride, inner.extent,
@@ -102,10 +103,10 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
 
 }  // namespace detail
 
-/// dst[i] = ((sources[0][i] op sources[1][i]) op ...) op sources[n-1][i] for every index i of the
-/// extents; all sources have the same strides. What max and min do with NaN: combine.hpp.
-/// dst may be one of the sources, if its strides are theirs; other overlaps are not allowed.
-/// Throws std::invalid_argument without a source, or for rank > 8.
+/// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) op sources[n-1][i] for every index i
+/// of the extents. All sources have the same strides. combine.hpp defines max and min of NaNs. dst
+/// may be one of the sources if it has the same strides; other overlaps are not allowed. Throws
+/// std::invalid_argument without a source, or for rank > 8.
 template <class T>
 void reduce_strided(reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

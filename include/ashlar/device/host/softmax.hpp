@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Row kernels of the softmax, as the pieces that a softmax over split columns needs (between them the
-// caller reduces `maximum` and `sum` over the ranks that share a row) and as a whole built from them.
+// Row kernels of softmax. The functions listed below also work on columns that are split over
+// ranks: between the calls, the caller reduces `maximum`, `sum` and `dot` over the ranks that share
+// a row. softmax_forward and softmax_backward combine the functions for complete rows.
 //
-//   row_max         maximum[r] = max_c x[r, c]                       -inf for no columns
+//   row_max         maximum[r] = max_c x[r, c], -inf without columns
 //   row_exp_sum     y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
 //   row_divide      y[r, c] /= sum[r]
 //   row_dot         dot[r] = sum_c a[r, c] b[r, c]
-//   softmax_backward_apply   dx[r, c] = y[r, c] (dy[r, c] - dot[r]), dot of (dy, y)
+//   softmax_backward_apply   dx[r, c] = y[r, c] (dy[r, c] - dot[r]), with dot = row_dot(dy, y)
 //
-// Arrays are rows x cols, contiguous; y may be x, dx may be dy.
+// Arrays are rows x cols and contiguous. y may be x, and dx may be dy.
 
 #include <cstdint>
 
@@ -23,7 +24,8 @@
 
 namespace ashlar::device::host {
 
-/// maximum[r] of the local columns; to be reduced by max over the ranks that share a row.
+/// Computes each row's maximum over the local columns. The caller reduces it by max over the ranks
+/// that share a row.
 template <class T>
 void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -32,7 +34,8 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   }
 }
 
-/// Exponentials and their sum over the local columns, to be summed over the ranks that share a row.
+/// Computes exponentials and their sum over the local columns. The caller sums `sum` over the ranks
+/// that share a row.
 template <class T>
 void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -46,13 +49,14 @@ void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t c
   }
 }
 
-/// Rows of y by their sums.
+/// Divides each row of y by its sum.
 template <class T>
 void row_divide(T const* sum, std::int64_t rows, std::int64_t cols, T* y) {
   for (std::int64_t r = 0; r < rows; ++r) scale_inplace(T(1) / sum[r], cols, y + r * cols);
 }
 
-/// Products of rows over the local columns; to be summed over the ranks that share a row.
+/// Computes the dot products of rows over the local columns. The caller sums them over the ranks
+/// that share a row.
 template <class T>
 void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* dot) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -62,7 +66,7 @@ void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* do
   }
 }
 
-/// dx from whole rows' products.
+/// Computes dx from the dot products of complete rows.
 template <class T>
 void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
                             std::int64_t cols, T* dx) {
@@ -72,10 +76,10 @@ void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t 
   }
 }
 
-/// y = softmax of each row of x.
+/// Computes y = softmax of each row of x.
 template <class T>
 void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
-  // Row by row, so that a row is still in the cache for its next piece.
+  // Work row by row, so that a row is still in the cache for the next call.
   for (std::int64_t r = 0; r < rows; ++r) {
     T maximum;
     T sum;
@@ -85,7 +89,7 @@ void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   }
 }
 
-/// dx of each row, from the result y of the forward pass and dy.
+/// Computes dx of each row from dy and the result y of the forward pass.
 template <class T>
 void softmax_backward(T const* dy, T const* y, std::int64_t rows, std::int64_t cols, T* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// std::memcpy with stores around the caches, for the rows of a large copy: memcpy itself does so
-// only for a single run of many MiB. The caller ends with stream_fence().
+// Copies the rows of a large copy with non-temporal stores, which bypass the caches. std::memcpy
+// uses such stores only for a single run of many MiB. The caller must call stream_fence() at the
+// end.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,7 +15,7 @@
 
 namespace ashlar::device::host {
 
-/// One row; `next` is where the row after it is read from.
+/// Copies one row. `next` is the address at which the following row is read; it is prefetched.
 inline void stream_row(unsigned char const* src, unsigned char const* next, std::int64_t bytes,
                        unsigned char* dst) {
   using block = lanes<unsigned char, 256 / ASHLAR_VECTOR_BYTES>;
@@ -31,7 +32,8 @@ inline void stream_row(unsigned char const* src, unsigned char const* next, std:
   std::memcpy(dst + i, src + i, static_cast<std::size_t>(bytes - i));
 }
 
-/// Copies `rows` rows of `bytes` bytes; the pitches are in bytes and the arrays disjoint.
+/// Copies `rows` rows of `bytes` bytes each. The pitches are in bytes, and the arrays must be
+/// disjoint.
 inline void stream_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
                         std::int64_t bytes, void* target, std::int64_t dst_pitch) {
   auto const* src = static_cast<unsigned char const*>(source);

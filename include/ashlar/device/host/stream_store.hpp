@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Stores that go around the caches. An ordinary store first reads the line it writes; where an
-// array is written whole and is too large to be found in a cache later, that read is a third of a
-// copy's traffic.
+// Non-temporal stores, which bypass the caches. An ordinary store first reads the cache line that
+// it writes. If an array is written completely and is too large to be found in a cache later, this
+// read is wasted, and it is a third of a copy's memory traffic.
 //
-//   stream_vector(v, to)   writes one vector to memory aligned to its size
-//   stream_fence()         makes them visible before later stores; once after a call's last one
-//   stream_head(to)        bytes up to the next line, so that whole lines follow
-//   is_streamed(...)       which calls use them
-//   prefetch(...)          asks early for what such a call reads
+//   stream_vector(v, to)   writes one vector to memory that is aligned to its size
+//   stream_fence()         orders these stores before later ones; called once, after the last one
+//   stream_head(to)        returns the bytes up to the next cache line
+//   is_streamed(...)       decides which calls use such stores
+//   prefetch(...)          prefetches the data that such a call reads
 //
-// Without such instructions (see config.hpp) these are ordinary stores.
+// On machines without such instructions (see config.hpp), these functions use ordinary stores.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,36 +29,42 @@ namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
 
-/// Bytes a call reads and writes from which its result is not worth a place in the caches: from here on
-/// the copy and whoever reads the result next take less time together, on two cores that do the same and
-/// share 48 MiB of cache; at a quarter of it they take more.
+/// Calls that read and write at least this many bytes use non-temporal stores. Measured on two
+/// cores that do the same work and share 48 MiB of cache: from this size on, the copy and the code
+/// that reads its result take less time together than with ordinary stores. At a quarter of this
+/// size they take more.
 inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
-/// The shortest row whose whole lines outweigh its ends; shorter where rows are whole lines.
+/// The shortest row, in bytes, for which non-temporal stores are used. In shorter rows, the partial
+/// cache lines at both ends cost too much.
 inline constexpr std::int64_t stream_row_from = 1024;
+/// The same for rows that all consist of complete cache lines.
 inline constexpr std::int64_t stream_whole_row_from = 256;
 
-/// How far before its use a source is asked for where the caches are gone around, in bytes: the
-/// hardware's own prefetch stops at the end of each page.
+/// How far ahead of its use a source is prefetched, in bytes. The hardware's own prefetch stops at
+/// the end of each page.
 inline constexpr std::int64_t stream_ahead = 512;
 
-/// Whether a call that reads and writes `bytes`, in contiguous rows of `row_bytes`, streams.
+/// Returns whether a call that reads and writes `bytes` bytes, in contiguous rows of `row_bytes`
+/// bytes, uses non-temporal stores.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }
 
-/// Asks for `bytes` from `from` on, whole lines; never reads them.
+/// Prefetches `bytes` bytes from address `from` on, in complete cache lines. The address may be
+/// invalid.
 [[gnu::always_inline]] inline void prefetch(void const* from, std::int64_t bytes) {
   auto const* at = static_cast<char const*>(from);
   for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(at + i);
 }
 
-/// Bytes up to the next cache line from `to`.
+/// Returns the number of bytes from `to` to the next cache line, 0 if `to` is at the start of one.
 inline std::int64_t stream_head(void const* to) {
   auto const address = reinterpret_cast<std::uintptr_t>(to);
   return static_cast<std::int64_t>(-address % static_cast<std::uintptr_t>(line_bytes));
 }
 
-/// Vector: trivially copyable, of ASHLAR_VECTOR_BYTES; `to` is aligned to that.
+/// Writes a vector past the caches. Vector is trivially copyable and has ASHLAR_VECTOR_BYTES bytes,
+/// to which `to` must be aligned.
 template <class Vector>
 [[gnu::always_inline]] inline void stream_vector(Vector const& value, void* to) {
   static_assert(sizeof(Vector) == ASHLAR_VECTOR_BYTES);
@@ -73,7 +79,7 @@ template <class Vector>
 #endif
 }
 
-/// Streaming stores before it are seen by others before what is written after it.
+/// Makes earlier streaming stores visible to other threads before anything that is written later.
 inline void stream_fence() {
 #if ASHLAR_STREAM_STORES
   _mm_sfence();

@@ -3,20 +3,20 @@
 
 #pragma once
 
-// Copies, additions and fills between strided N-dimensional blocks: the packing of shards, slices,
-// transpositions and broadcasts (a source stride of 0). The loop is first made canonical
-// (strided_loop.hpp), then, by its innermost dims:
+// Copies, additions and fills between strided N-dimensional blocks. They serve to pack shards, to
+// slice, to transpose and to broadcast (with a source stride of 0). The loop is first made
+// canonical (strided_loop.hpp). Its innermost dims then select the method:
 //
 //   no dims left                        one element
-//   both contiguous                     runs (memcpy, or a vectorised addition); of a copy, short
-//                                       ones by copy_rows.hpp, large ones around the caches
+//   both arrays contiguous              runs by memcpy or by a vectorised addition; short runs of a
+//                                       copy by copy_rows.hpp; large copies by stream_copy.hpp
 //   destination contiguous, and the
-//   source contiguous along another dim planes (transpose_plane.hpp; of a large copy
-//                                       transpose_stream.hpp), loop over the rest
+//   source contiguous along another dim planes by transpose_plane.hpp, for large copies by
+//                                       transpose_stream.hpp; a loop over the other dims
 //   otherwise                           element by element
 //
-// T is any trivially copyable type for copies, an arithmetic type for additions. The two arrays do
-// not overlap, and no element of the destination is reached twice.
+// T is any trivially copyable type for copies, and an arithmetic type for additions. The two arrays
+// must not overlap, and two indices must not refer to the same element of the destination.
 
 #include <algorithm>
 #include <cstddef>
@@ -71,7 +71,8 @@ struct add_run {
   }
 };
 
-/// The dim along which the source is contiguous, moved next to the last one; false if there is none.
+/// Moves the dim along which the source is contiguous next to the last dim. Returns false if there
+/// is no such dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
   for (std::size_t d = last; d-- > 0;) {
@@ -85,7 +86,9 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
   return false;
 }
 
-/// The bytes of a contiguous row as is_streamed counts them: rows of whole lines are worth more.
+/// Returns the bytes of a contiguous row for the test in is_streamed. Rows that consist of complete
+/// cache lines in the destination count four times, because non-temporal stores already pay for
+/// shorter ones.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
@@ -108,7 +111,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
       if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
-        // With the next row known, its first lines are asked for before the row ends.
+        // The next row is known here, so that its first lines can be prefetched before the row
+        // ends.
         for_each_plane_of_rows(loop,
                                [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
                                  stream_rows(src + from, rows.src_stride * size, rows.extent,
@@ -153,7 +157,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// Elements of one size are copied by one function.
+/// The integer type of the given size in bytes, so that all element types of one size share one
+/// function. It is void for other sizes.
 template <std::size_t Size>
 using copied_as =
     std::conditional_t<Size == 2, std::uint16_t,
@@ -162,8 +167,9 @@ using copied_as =
 
 }  // namespace detail
 
-/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents. `part_of` is how many
-/// elements this and other calls together fill: so many must not be worth a place in the caches.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every index i of the extents. `part_of`
+/// is the number of elements that this and other calls fill together: if this total is large, the
+/// copy bypasses the caches even if this call alone is small.
 template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,
@@ -181,7 +187,7 @@ void copy_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// dst[i . dst_strides] += src[i . src_strides] for every index i of the extents.
+/// Adds dst[i . dst_strides] += src[i . src_strides] for every index i of the extents.
 template <class T>
 void add_strided(int rank, std::int64_t const* extents, T const* src,
                  std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
@@ -189,7 +195,7 @@ void add_strided(int rank, std::int64_t const* extents, T const* src,
   detail::combine_strided<detail::add_run>(rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// dst[i . dst_strides] = value for every index i of the extents.
+/// Sets dst[i . dst_strides] = value for every index i of the extents.
 template <class T>
 void fill_strided(int rank, std::int64_t const* extents, std::type_identity_t<T> value, T* dst,
                   std::int64_t const* dst_strides) {

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The canonical form of a strided N-dimensional loop over two arrays: the fewest dims, in the order
-// that writes most nearly in sequence.
+// The canonical form of a strided N-dimensional loop over two arrays. It has as few dims as
+// possible, in the order in which writes are closest to sequential:
 //
-//   1. dims of extent 1 go; an extent of 0 makes the loop empty
-//   2. dims are sorted by falling destination stride, then source stride
-//   3. a dim merges into the next inner one where both strides continue it
+//   1. Dims of extent 1 are removed. An extent of 0 makes the loop empty.
+//   2. Dims are sorted by decreasing destination stride, then by decreasing source stride.
+//   3. A dim merges with the next inner one if both arrays continue from one to the other.
 //
-// Which loop runs over the result is decided in strided_copy.hpp.
+// strided_copy.hpp and reduce_strided.hpp choose the code that runs over the resulting loop.
 
 #include <array>
 #include <cstddef>
@@ -37,7 +37,7 @@ struct strided_loop {
     for (std::size_t d = 0; d < static_cast<std::size_t>(rank); ++d) product *= dim[d].extent;
     return product;
   }
-  /// The extent of the innermost dim.
+  /// Returns the extent of the innermost dim.
   constexpr std::int64_t run() const {
     return rank == 0 ? 1 : dim[static_cast<std::size_t>(rank - 1)].extent;
   }
@@ -47,6 +47,7 @@ namespace detail {
 
 constexpr std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
+/// Returns whether dim `a` belongs outside of dim `b` in the canonical order.
 constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
   std::int64_t const left = magnitude(a.dst_stride);
   std::int64_t const right = magnitude(b.dst_stride);
@@ -55,7 +56,7 @@ constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
 
 }  // namespace detail
 
-/// The canonical loop. Strides are in elements. Throws std::invalid_argument for rank > 8.
+/// Returns the canonical loop. Strides are in elements. Throws std::invalid_argument for rank > 8.
 inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
                                    std::int64_t const* src_strides,
                                    std::int64_t const* dst_strides) {
@@ -91,7 +92,7 @@ inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
   return merged;
 }
 
-/// Calls visit(src_offset, dst_offset) for each index of the loop's dims except its last `inner`.
+/// Calls visit(src_offset, dst_offset) for each index of all dims of the loop but the last `inner`.
 template <class Visit>
 void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   if (loop.empty) return;
@@ -115,8 +116,9 @@ void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   }
 }
 
-/// Calls visit(rows, src_offset, dst_offset) for each plane of contiguous rows: `rows` is the dim outside of
-/// the innermost one. A loop of one dim is one row. Expects a dim.
+/// Calls visit(rows, src_offset, dst_offset) for each plane of the loop's two innermost dims.
+/// `rows` is the outer one of these two. A loop with one dim is visited as one plane with one row.
+/// Expects at least one dim.
 template <class Visit>
 void for_each_plane_of_rows(strided_loop const& loop, Visit visit) {
   bool const single = loop.rank == 1;

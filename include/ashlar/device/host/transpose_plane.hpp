@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The plane of a transposition: dst[i, j] op= src[j, i] where dst is contiguous along j and src
-// along i. Strides are often powers of two, so that lines and pages, not bytes, are what is scarce:
+// The kernel of transpositions for one plane: dst[i, j] op= src[j, i], where dst is contiguous
+// along j and src along i. Strides are often powers of two, so the number of cache lines and pages
+// in use limits the speed, not the number of bytes. The plane is divided three times:
 //
-//   block    1024 x 1024    its pages fit the second-level TLB
-//   tile     128 x 128      goes through a buffer, read and written by whole lines
-//   square   a vector wide  transposed in registers by log2 stages of exchanges (2-, 4- and 8-byte T)
+//   block    1024 x 1024      its pages fit into the second-level TLB
+//   tile     128 x 128        copied through a buffer, read and written by complete cache lines
+//   square   one vector wide  transposed in registers in log2(width) stages (T of 2, 4 or 8 bytes)
 //
-// Planes of any rank are cut out of an array by strided_copy.hpp.
+// strided_copy.hpp divides arrays of any rank into planes.
 
 #include <algorithm>
 #include <cstddef>
@@ -29,22 +30,24 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-/// Of a vector in the squares of a tile: AVX2 exchanges halves of its vectors at a price.
+/// The bytes of a vector in the squares of a tile. AVX2 is slow at exchanging halves of its
+/// vectors, so vectors of 16 bytes are used there.
 inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
 
-/// The integer of T's size, for T of 2, 4 or 8 bytes.
+/// The unsigned integer of T's size, for T of 2, 4 or 8 bytes.
 template <class T>
 using word_of =
     std::conditional_t<sizeof(T) == 2, std::uint16_t,
                        std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>;
 
-/// As many vectors of Bytes bytes as each has words.
+/// Transposes a square of words in registers. The square has as many rows (vectors of Bytes bytes)
+/// as each row has words.
 template <class Word, std::size_t Bytes>
 struct square {
   static constexpr std::size_t width = Bytes / sizeof(Word);
   using line [[gnu::vector_size(Bytes)]] = Word;
 
-  // Exchanges the off-diagonal quarters of side Step between two lines that are Step apart.
+  // Exchanges the off-diagonal quarters of side Step between two rows that are Step apart.
   template <std::size_t Step, std::size_t... Lane>
   static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
     line const a = upper;
@@ -63,8 +66,8 @@ struct square {
     if constexpr (Step > 1) stage<Step / 2>(lines);
   }
 
-  // Rows i and i + width / 2 side by side, element by element; log2(width) times is a transpose.
-  // These are SSE2's instructions, where exchanges would go element by element.
+  // Interleaves rows i and i + width / 2, element by element. log2(width) such steps transpose the
+  // square. SSE2 has instructions for this, whereas it would do the exchanges element by element.
   template <std::size_t... Lane>
   static void interleave(line (&lines)[width], std::index_sequence<Lane...>) {
     line next[width];
@@ -77,7 +80,8 @@ struct square {
     for (std::size_t i = 0; i < width; ++i) lines[i] = next[i];
   }
 
-  /// The transpose of the square at `in`, whose rows are pitch apart; put(i, line) takes its rows.
+  /// Transposes the square at `in`, whose rows are `pitch` words apart. Calls put(i, row) for each
+  /// row i of the result.
   template <class Put>
   static void transpose(void const* in, std::int64_t pitch, Put put) {
     line lines[width];
@@ -95,7 +99,8 @@ struct square {
   }
 };
 
-/// buffer[j, i] = src[j, i]; whole tiles by a copy of constant size.
+/// Copies a tile into the buffer: buffer[j, i] = src[j, i]. A tile of full height is copied by
+/// calls of memcpy with a constant size.
 template <class T>
 void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::int64_t width,
                T* buffer) {
@@ -111,7 +116,8 @@ void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::
   }
 }
 
-/// One tile, dst[i, j] op= buffer[j, i], by squares and the rest element by element.
+/// Writes a tile: dst[i, j] op= buffer[j, i]. Transposes squares in registers and does the
+/// remaining rows and columns element by element.
 template <class Combine, class T>
 void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64_t width,
                 T* ASHLAR_RESTRICT dst, std::int64_t dst_stride) {
@@ -125,7 +131,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
     squared_width = width - width % side;
     constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
     for (std::int64_t i = 0; i < squared_height; i += side) {
-      // A store does not start the hardware's prefetch as a load does: ask for the next rows.
+      // A store does not start the hardware's prefetch as a load does, so prefetch the next rows
+      // here.
       for (std::int64_t k = i + side; k < std::min(i + 2 * side, height); ++k) {
         for (std::int64_t l = 0; l < width; l += per_line) {
           __builtin_prefetch(dst + k * dst_stride + l, 1);
@@ -148,9 +155,9 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
   }
 }
 
-/// For 0 <= i < rows, 0 <= j < cols: dst[i * dst_stride + j] op= src[j * src_stride + i], where
-/// Combine::run(src, n, dst) does it to n neighbours and Combine::line<bytes>(src, dst) to a vector
-/// of them.
+/// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j <
+/// cols. Combine::run(src, n, dst) applies `op=` to n consecutive elements, and
+/// Combine::line<bytes>(src, dst) to a vector of them.
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {

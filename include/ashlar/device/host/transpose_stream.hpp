@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The plane of a large transposition, written around the caches: dst[i, j] = src[j, i], where dst is
-// contiguous along j and src along i.
+// The kernel of large transpositions, with stores that bypass the caches: dst[i, j] = src[j, i],
+// where dst is contiguous along j and src along i.
 //
-//   block    1024 rows of dst    their pages fit the second-level TLB
-//   strip    one line wide       of as many rows of src as a line has elements, each read in sequence
-//   squares  of whole vectors    transposed in registers; together they write whole lines
+//   block    1024 rows of dst      their pages fit into the second-level TLB
+//   strip    one cache line wide   reads as many rows of src as a line has elements, sequentially
+//   squares  of complete vectors   transposed in registers; together they write complete lines
 //
-// A line of src is used up at once, so that no cache has to hold a tile, whatever the strides. What
-// is not whole lines or squares goes the way of transpose_plane.hpp.
+// Each cache line of src is used completely at once. So no cache has to hold a tile, whatever the
+// strides are. transpose_plane.hpp handles the remainder, which is not complete lines or squares.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,12 +22,15 @@
 
 namespace ashlar::device::host::detail {
 
-/// Bytes read and written from which a transposition streams. Less than other calls', since a
-/// transposition by ordinary stores takes more than twice as long.
+/// Transpositions that read and write at least this many bytes use non-temporal stores. This is
+/// less than for other calls (stream_from), because a transposition with ordinary stores takes more
+/// than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Whether planes of this pitch and size are streamed: all rows have lines at the same places, and a
-/// vector is a line (lines written in halves, several at a time, were slower than ordinary stores).
+/// Returns whether a plane with these extents is written with non-temporal stores. Requires that
+/// all rows of dst have the same alignment to cache lines, and that a vector is as large as a cache
+/// line. (Writing a line in halves, with several lines in progress, was slower than ordinary
+/// stores.)
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);
@@ -36,7 +39,7 @@ constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int
          cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
-/// As transpose_plane. The caller ends with stream_fence().
+/// Like transpose_plane. The caller must call stream_fence() at the end.
 template <class Combine, class T>
 void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_t rows,
                               std::int64_t cols, T* dst, std::int64_t dst_stride) {

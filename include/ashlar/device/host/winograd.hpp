@@ -3,19 +3,24 @@
 
 #pragma once
 
-// Convolution by windows of 3 x 3 and stride 1 in Winograd's form (winograd_transform.hpp), for which y is cut
-// into tiles of 2 x 2 pixels. One group of tiles after the other:
+// Convolution with 3 x 3 windows and stride 1 by Winograd's method (winograd_transform.hpp). y is
+// divided into tiles of 2 x 2 pixels, which are processed in groups. For each group:
 //
-//   lines    the pixels of the group's images with channels last, so that the maps of tiles have runs of
-//            channels to work on; images of 2 x 2 are as good as large ones
-//   panels   16 matrices [tiles, channels] of transformed tiles, one for each place in a tile
-//   GEMM     16 products by, or into, the 16 matrices [outputs, channels] of transformed windows
+//   lines    The pixels of the group's images are copied with channels last. So tiles are
+//            transformed in loops over channels, which are as fast for small images as for large.
+//   panels   The tiles are transformed into 16 matrices [tiles, channels], one for each of the 16
+//            numbers of a transformed tile.
+//   GEMM     There are 16 products with the 16 matrices [outputs, channels] of transformed windows,
+//            which are an operand (for y and dx) or the result (for dweight).
 //
-//   y        x's panels by the windows              dx   dy's panels by the windows turned by 180 degrees,
-//   dweight  x's panels by those of dy, summed           with a padding of 2 - padding
+//   y        = x's panels times the windows
+//   dx       = dy's panels times the windows rotated by 180 degrees, with a padding of 2 - padding
+//   dweight  = x's panels times dy's panels, summed over all groups
 //
-// A group is winograd_tiles, or as many as make winograd_panel elements, of one image or of several whole ones.
-// Pixels outside the images are a line of zeros; tiles that stand over y's last row or column write elsewhere.
+// A group has at most winograd_tiles tiles and winograd_panel elements (but at least one row of
+// tiles). It is a part of one image, or several complete images. Pixels outside the images are read
+// from an array of zeros. Pixels of tiles that exceed y's last row or column are written to an
+// array that is not used.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +35,7 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// y from x, and x's gradient from y's.
+/// Returns the extents for computing y from x; below, the gradient of x from the gradient of y.
 constexpr winograd_extents winograd_forward_extents(convolution_extents const& e) {
   return {e.x, e.y(), e.window.padding};
 }
@@ -38,19 +43,21 @@ constexpr winograd_extents winograd_backward_extents(convolution_extents const& 
   return {e.y(), e.x, 2 - e.window.padding};
 }
 
-/// From one matrix of windows to the next.
+/// Returns the distance in elements between two matrices of transformed windows.
 constexpr std::int64_t winograd_window_pitch(convolution_extents const& e) {
   return winograd_pitch(e.outputs * e.x.channels);
 }
 
-/// The place in a transformed window of what is in place k when the window is turned by 180 degrees.
+/// Returns the index, in the transformed window, of the number that has index k after the window is
+/// rotated by 180 degrees.
 constexpr std::int64_t turned_place(std::int64_t k) {
   constexpr std::int64_t turned[4] = {3, 1, 2, 0};
   return 4 * turned[k / 4] + turned[k % 4];
 }
 
-/// Writes to `to` the convolution of the images `from` with the windows, plus the bias of each channel. If
-/// `turned`, the windows are turned by 180 degrees and map their outputs, the channels of `from`, to their inputs.
+/// Writes the convolution of the images `from` with the windows, plus the bias of each channel, to
+/// `to`. If `turned`, the windows are rotated by 180 degrees and their outputs and inputs are
+/// exchanged: the channels of `from` are the windows' outputs.
 template <class T>
 void winograd_images(T const* from, T const* windows, std::int64_t window_pitch, bool turned,
                      T const* bias, winograd_extents const& e, T* workspace, T* to) {
@@ -69,22 +76,22 @@ void winograd_images(T const* from, T const* windows, std::int64_t window_pitch,
 
 }  // namespace detail
 
-/// Elements of workspace that each of the passes needs.
+/// Returns the number of elements of workspace that each of the passes needs.
 constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace(),
                   detail::winograd_backward_extents(e).workspace());
 }
 
-/// An upper bound of winograd_workspace_size for the parts of the images, channels and outputs that a rank may
-/// have.
+/// Returns an upper bound of winograd_workspace_size for every part of the images, channels and
+/// outputs that a rank may have.
 constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace_bound(),
                   detail::winograd_backward_extents(e).workspace_bound());
 }
 
-/// y = x under the windows of the weight + bias; bias null: none.
+/// Computes y, the convolution of x with the weight, plus the bias. bias may be null.
 template <class T>
 void winograd_forward(T const* x, T const* weight, T const* bias, convolution_extents const& e,
                       T* workspace, T* y) {
@@ -94,8 +101,8 @@ void winograd_forward(T const* x, T const* weight, T const* bias, convolution_ex
                           workspace + winograd_places * pitch, y);
 }
 
-/// dx = the gradient of x (overwritten), dweight += the gradient of the weight. dx null: not made, and
-/// the weight not read.
+/// Computes dx (overwritten) and adds the weight's gradient to dweight. If dx is null, it is not
+/// computed, and the weight is not read.
 template <class T>
 void winograd_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                        T* workspace, T* dx, T* dweight) {
@@ -103,7 +110,7 @@ void winograd_backward(T const* dy, T const* x, T const* weight, convolution_ext
   T* const rest = workspace + winograd_places * pitch;
   auto const forward = detail::winograd_forward_extents(e);
   detail::winograd_workspace<T> const w(forward, rest);
-  T before = T(0);  // nothing is there to be added to before the first group
+  T before = T(0);  // the beta of the products: the first group overwrites the sums
   detail::for_each_winograd_group(forward, [&](detail::winograd_group const& g) {
     detail::read_tiles(x, forward, g, w);
     detail::read_gradient_tiles(dy, forward, g, w);

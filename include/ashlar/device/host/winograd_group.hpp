@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Tiles of Winograd's convolution (winograd.hpp) between images and panels, for groups of tiles that are
-// worked on together, and the workspace where lines and panels lie.
+// Moves the tiles of Winograd's convolution (winograd.hpp) between images and panels, one group of
+// tiles at a time, and divides the workspace into lines and panels.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,22 +16,25 @@
 
 namespace ashlar::device::host {
 
-/// Elements of the panels of a group, if one row of tiles is not more. For a VGG of 32 channels at first half
-/// as many were 4 % slower, twice as many 9 %.
+/// The most elements of a group's panels, unless a single row of tiles needs more. For a VGG that
+/// starts with 32 channels, half as many were 4 % slower, and twice as
+/// many 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
-/// Tiles of a group, if one row of tiles is not more. Twice as many made a VGG's convolutions 1 % faster, for
-/// twice the memory where channels are few.
+/// The most tiles of a group, unless a single row of tiles has more. Twice as many made the
+/// convolutions of a VGG 1 % faster, but needed twice the memory with few channels.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
 
-/// The elements from one matrix of a panel to the next for matrices of n: whole lines of a cache and one
-/// more, or matrices of a power of two would share few sets of the cache.
+/// Returns the distance between two matrices of a panel that have n elements each. It is a whole
+/// number of cache lines plus one more: if it were a power of two, the matrices would compete for
+/// few sets of the cache.
 constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 16 + 16; }
 
-/// Images `to` of the same number as `from`: tile (r, c) of `to` has its pixels from (2 r, 2 c) on and
-/// depends on those of `from` from (2 r - padding, 2 c - padding) on.
+/// The images `from` are read and the images `to`, of the same number, are computed. Tile (r, c) of
+/// `to` contains its pixels from (2 r, 2 c) on. It depends on the pixels of `from` from (2 r -
+/// padding, 2 c - padding) on.
 struct winograd_extents {
   image_extents from;
   image_extents to;
@@ -39,11 +42,12 @@ struct winograd_extents {
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
-  /// Rows of tiles of each image of a group.
+  /// Returns the number of rows of tiles that a group has of each of its images.
   constexpr std::int64_t group_rows() const {
     return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
-  /// Images of a group; one if a group has not all rows of an image.
+  /// Returns the number of images in a group, which is 1 if a group does not have all rows of an
+  /// image.
   constexpr std::int64_t group_images() const {
     return std::clamp<std::int64_t>(most_rows() / std::max<std::int64_t>(1, tile_rows()), 1,
                                     std::max<std::int64_t>(1, from.batch));
@@ -51,7 +55,7 @@ struct winograd_extents {
   constexpr std::int64_t group_tiles() const {
     return group_images() * group_rows() * tile_columns();
   }
-  /// Pixels of a group's images that are there at a time.
+  /// Returns the elements of a group's lines, for reading `from` or for writing `to`.
   constexpr std::int64_t lines() const {
     std::int64_t const rows = 2 * group_rows();
     return group_images() * std::max(std::min(rows + 2, from.height) * from.width * from.channels,
@@ -63,9 +67,10 @@ struct winograd_extents {
            winograd_places * (winograd_pitch(group_tiles() * from.channels) +
                               winograd_pitch(group_tiles() * to.channels));
   }
-  /// An upper bound of the workspace for any part of the images and channels. A group of a part has at least
-  /// the r rows of tiles that a group of the whole has, and all c columns. Its lines hold at most
-  /// (2 r + 2)(2 c + 2) pixels and its panels 16 r c places, so the size of the panels bounds that of the lines.
+  /// Returns an upper bound of the workspace for every part of the images and channels. A group of
+  /// a part has at least the r rows of tiles that a group of the whole has, and all c columns of
+  /// tiles. Per channel, its lines hold at most (2 r + 2)(2 c + 2) pixels and its panels 16 r c
+  /// numbers. So the size of the panels bounds the size of the lines.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
@@ -73,32 +78,32 @@ struct winograd_extents {
     std::int64_t const panels = std::min(winograd_places * (from.channels + to.channels) * tiles,
                                          std::max(row_elements(), winograd_panel));
     std::int64_t const most_lines = panels * (r + 1) * (c + 1) / (4 * r * c) + 1;
-    // What winograd_pitch adds to each matrix is at most 31.
+    // winograd_pitch adds at most 31 elements to each matrix.
     return 2 * winograd_pitch(most_channels()) + winograd_pitch(most_lines) + panels +
            2 * winograd_places * 31;
   }
 
  private:
-  /// Rows of tiles, of one image or several, that a group may have.
+  /// Returns the number of rows of tiles, of one image or several, that a group may have.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));
   }
-  /// Of the panels, for one row of tiles.
+  /// Returns the number of elements of the panels for one row of tiles.
   constexpr std::int64_t row_elements() const {
     return std::max<std::int64_t>(1,
                                   winograd_places * tile_columns() * (from.channels + to.channels));
   }
 };
 
-/// A group of tiles: those in rows [row, row + rows) of each of `images` images, which begin with `image`.
+/// A group of tiles: rows [row, row + rows) of tiles in each of the images [image, image + images).
 struct winograd_group {
   std::int64_t image, images;
   std::int64_t row, rows;
   std::int64_t tiles;
 };
 
-/// Calls visit(group) for one after the other.
+/// Calls visit(group) for each group in order, and between_blocks() before it.
 template <class Visit>
 void for_each_winograd_group(winograd_extents const& e, Visit visit) {
   std::int64_t const images = e.group_images(), rows = e.group_rows();
@@ -112,7 +117,7 @@ void for_each_winograd_group(winograd_extents const& e, Visit visit) {
     }
 }
 
-/// The parts of the workspace of one pass.
+/// The parts of the workspace of one pass. All pointers point into it.
 template <class T>
 struct winograd_workspace {
   winograd_workspace(winograd_extents const& e, T* workspace)
@@ -124,15 +129,16 @@ struct winograd_workspace {
     std::fill_n(zeros, e.most_channels(), T(0));
   }
 
-  std::int64_t from_pitch, to_pitch;  ///< between the matrices of a panel
-  T* zeros;                           ///< a pixel outside the images
-  T* beyond;                          ///< where a pixel is written that no image has
-  T* lines;                           ///< pixels of some images, channels last
-  T* from;                            ///< a panel, [tiles, channels] for each place in a tile
+  std::int64_t from_pitch, to_pitch;  ///< the distance between two matrices of a panel
+  T* zeros;                           ///< the channels of a pixel outside the images, for reading
+  T* beyond;                          ///< the channels of a pixel outside the images, for writing
+  T* lines;                           ///< the pixels of a group's images, channels last
+  T* from;                            ///< the panel of the tiles that are read
   T* to;                              ///< the panel of the results
 };
 
-/// Rows [first, last) of the images of a group as lines; pixels outside them are `outside`.
+/// The rows [first, last) of a group's images as lines, with channels last. `outside` stands for
+/// the pixels outside these rows or images.
 template <class T>
 struct winograd_lines {
   image_extents images;
@@ -140,26 +146,27 @@ struct winograd_lines {
   T* lines;
   T* outside;
 
-  /// The channels of a pixel; the image is counted in the group.
+  /// Returns the channels of a pixel. `image` is the index of the image in the group.
   [[gnu::always_inline]] T* operator()(std::int64_t image, std::int64_t row,
                                        std::int64_t column) const {
     if (row < first || row >= last || column < 0 || column >= images.width) return outside;
     std::int64_t const pixel = (image * (last - first) + row - first) * images.width + column;
     return lines + pixel * images.channels;
   }
-  /// Elements of the rows of one image.
+  /// Returns the number of elements of these rows of one image.
   std::int64_t size() const { return (last - first) * images.width * images.channels; }
-  /// The first of these pixels of an image in its first plane.
+  /// Returns the offset of the first of these pixels in the first plane of an image.
   std::int64_t offset(std::int64_t image) const {
     return image * images.channels * images.plane() + first * images.width;
   }
-  /// From images, planes of which lie one after the other.
+  /// Copies the rows from images, in which each channel is a contiguous plane.
   void read(T const* from, winograd_group const& g) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(from + offset(g.image + i), images.plane(),
                                   (last - first) * images.width, images.channels,
                                   lines + i * size(), images.channels);
   }
+  /// Copies the rows to images.
   void write(winograd_group const& g, T* to) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(lines + i * size(), images.channels, images.channels,
@@ -168,14 +175,14 @@ struct winograd_lines {
   }
 };
 
-/// Rows that the tiles of a group have in the images `to`.
+/// Returns the rows of the images `to` that the tiles of a group cover.
 template <class T>
 winograd_lines<T> lines_to(winograd_extents const& e, winograd_group const& g,
                            winograd_workspace<T> const& w, T* outside) {
   return {e.to, 2 * g.row, std::min(2 * (g.row + g.rows), e.to.height), w.lines, outside};
 }
 
-/// Rows of the images `from` that the tiles of a group depend on.
+/// Returns the rows of the images `from` that the tiles of a group depend on.
 template <class T>
 winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
                              winograd_workspace<T> const& w) {
@@ -184,7 +191,8 @@ winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
   return {e.from, first, last, w.lines, w.zeros};
 }
 
-/// Calls visit(tile, image in the group, row and column of the tile in its image).
+/// Calls visit(tile, image in the group, row, column) with the row and column of each tile in its
+/// image.
 template <class Visit>
 void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit visit) {
   std::int64_t tile = 0;
@@ -193,7 +201,7 @@ void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit vis
       for (std::int64_t c = 0; c < e.tile_columns(); ++c) visit(tile++, i, r, c);
 }
 
-/// w.from = the transformed tiles of the images x.
+/// Computes w.from, the transformed tiles of the images x.
 template <class T>
 void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
                 winograd_workspace<T> const& w) {
@@ -207,7 +215,7 @@ void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
   });
 }
 
-/// w.to = the transformed tiles of the gradient dy.
+/// Computes w.to, the transformed tiles of the gradient dy.
 template <class T>
 void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group const& g,
                          winograd_workspace<T> const& w) {
@@ -220,7 +228,7 @@ void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group 
   });
 }
 
-/// y = the images that the panel w.to stands for, plus the bias of each channel.
+/// Computes the images y from the panel w.to, and adds the bias of each channel.
 template <class T>
 void write_tiles(T const* bias, winograd_extents const& e, winograd_group const& g,
                  winograd_workspace<T> const& w, T* y) {

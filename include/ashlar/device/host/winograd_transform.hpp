@@ -3,23 +3,25 @@
 
 #pragma once
 
-// The linear maps of Winograd's convolution F(2 x 2, 3 x 3) as Lavin and Gray give them ("Fast Algorithms
-// for Convolutional Neural Networks", 2016). A tile of 2 x 2 pixels of the result y, under a window g of
-// 3 x 3, depends on 4 x 4 pixels d of the images:
+// The linear maps of Winograd's convolution F(2 x 2, 3 x 3), after Lavin and Gray ("Fast Algorithms
+// for Convolutional Neural Networks", 2016). A tile of 2 x 2 pixels of the result y, with a 3 x 3
+// window g, depends on 4 x 4 pixels d of the images:
 //
-//   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A        ⊙: element by element, and then summed over channels
+//   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A        ⊙ is element-wise; its result is summed over channels
 //
 //         1  0 -1  0           1   0   0
 //   Bᵀ =  0  1  1  0      G =  ½   ½   ½      Aᵀ =  1  1  1  0
 //         0 -1  1  0           ½  -½   ½            0  1 -1 -1
 //         0  1  0 -1           0   0   1
 //
-// so 16 products stand for 36. The gradients take the transposed maps: A dy Aᵀ of a tile of dy, and Gᵀ u G of
-// the gradient u of G g Gᵀ. The factors are 1 and ½: rounding is that of a few more sums.
+// So 16 products replace 36. The gradients use the transposed maps: A dy Aᵀ for a tile of dy, and
+// Gᵀ u G for the gradient u of G g Gᵀ. The factors are 1 and ½, so the maps add only the rounding
+// errors of a few sums.
 //
-// Each function maps many tiles or windows at once, one for each element of its arrays; the innermost loop
-// goes over these, with unit stride, and is what the compiler vectorizes. Of the 4 x 4 numbers of a tile, those
-// in place k = 4 row + column lie in a panel of their own, `pitch` elements behind that of place k - 1.
+// Each function transforms many tiles or windows at once, one per element of its arrays. The
+// innermost loop runs over these with unit stride, and the compiler vectorises it. The 16 numbers
+// of a transformed tile are stored in 16 arrays: number k = 4 row + column is in an array that
+// starts `pitch` elements after the array of number k - 1.
 
 #include <algorithm>
 #include <cstddef>
@@ -30,19 +32,20 @@
 
 namespace ashlar::device::host {
 
-/// Numbers of a transformed tile, and so products of a convolution.
+/// The numbers in a transformed tile, and so the number of matrix products in a convolution.
 inline constexpr std::int64_t winograd_places = 16;
 
 namespace detail {
 
-/// f(0), ..., f(15), each with its constant: loops that are written out, or nothing around is vectorized.
+/// Calls f(0), ..., f(15) with constants. This is an unrolled loop: with a real one, the loops
+/// around it would not be vectorised.
 template <class F>
 [[gnu::always_inline]] inline void for_each_winograd_place(F f) {
   [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) { (f(K), ...); }
   (std::make_index_sequence<winograd_places>{});
 }
 
-/// f on the four columns of a 4 x 4 matrix, then on its four rows.
+/// Applies f to the four columns of a 4 x 4 matrix, then to its four rows.
 template <class T, class F>
 [[gnu::always_inline]] inline void columns_then_rows(T (&m)[winograd_places], F f) {
   f(m[0], m[4], m[8], m[12]);
@@ -55,7 +58,7 @@ template <class T, class F>
   f(m[12], m[13], m[14], m[15]);
 }
 
-/// (a, b, c, d) = Bᵀ (a, b, c, d).
+/// Computes (a, b, c, d) = Bᵀ (a, b, c, d).
 template <class T>
 [[gnu::always_inline]] inline void winograd_b(T& a, T& b, T& c, T& d) {
   T const second = b;
@@ -65,14 +68,14 @@ template <class T>
   d = second - d;
 }
 
-/// (p, q) = Aᵀ (a, b, c, d).
+/// Computes (p, q) = Aᵀ (a, b, c, d).
 template <class T>
 [[gnu::always_inline]] inline void winograd_a(T a, T b, T c, T d, T& p, T& q) {
   p = a + b + c;
   q = b - c - d;
 }
 
-/// (a, b, c, d) = G (p, q, r).
+/// Computes (a, b, c, d) = G (p, q, r).
 template <class T>
 [[gnu::always_inline]] inline void winograd_g(T p, T q, T r, T& a, T& b, T& c, T& d) {
   T const ends = T(0.5) * (p + r), middle = T(0.5) * q;
@@ -82,7 +85,7 @@ template <class T>
   d = r;
 }
 
-/// (p, q, r) = Gᵀ (a, b, c, d).
+/// Computes (p, q, r) = Gᵀ (a, b, c, d).
 template <class T>
 [[gnu::always_inline]] inline void winograd_g_transposed(T a, T b, T c, T d, T& p, T& q, T& r) {
   T const ends = T(0.5) * (b + c);
@@ -93,7 +96,8 @@ template <class T>
 
 }  // namespace detail
 
-/// to = Bᵀ d B for n tiles; pixels[4 i + j] has the n pixels in row i and column j of the tiles.
+/// Computes to = Bᵀ d B for n tiles. pixels[4 i + j] are the n pixels in row i and column j of the
+/// tiles.
 template <class T>
 void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T* to,
                     std::int64_t pitch) {
@@ -111,7 +115,8 @@ void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T
   }
 }
 
-/// y = Aᵀ m A + bias for n tiles; y[2 i + j] gets the n pixels in row i and column j of the tiles.
+/// Computes y = Aᵀ m A + bias for n tiles. y[2 i + j] receives the n pixels in row i and column j
+/// of the tiles.
 template <class T>
 void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int64_t n,
                      T* const (&y)[4]) {
@@ -135,13 +140,14 @@ void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int6
   }
 }
 
-/// to = A dy Aᵀ for n tiles; dy[2 i + j] has the n pixels in row i and column j of the tiles.
+/// Computes to = A dy Aᵀ for n tiles. dy[2 i + j] are the n pixels in row i and column j of the
+/// tiles.
 template <class T>
 void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, std::int64_t pitch) {
   ASHLAR_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) {
     T const p = dy[0][i], q = dy[1][i], r = dy[2][i], s = dy[3][i];
-    // A dy, and then the same for its rows.
+    // `left` and `right` are the columns of A dy. The loop multiplies its rows by Aᵀ.
     T const left[4] = {p, p + r, p - r, -r}, right[4] = {q, q + s, q - s, -s};
     detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
       T const a = left[k / 4], b = right[k / 4];
@@ -155,12 +161,12 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
 
 namespace detail {
 
-/// Windows that are transformed at a time: their nine numbers are first laid side by side.
+/// The number of windows transformed at a time. Their nine numbers are first copied to nine arrays.
 inline constexpr std::int64_t winograd_windows = 64;
 
 }  // namespace detail
 
-/// to = G g Gᵀ for n windows, nine numbers of `weight` each.
+/// Computes to = G g Gᵀ for n windows. `weight` has nine numbers per window.
 template <class T>
 void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {
@@ -186,7 +192,7 @@ void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch)
   }
 }
 
-/// gradient += Gᵀ u G for n windows, nine numbers of `gradient` each.
+/// Adds Gᵀ u G to `gradient` for n windows. `gradient` has nine numbers per window.
 template <class T>
 void winograd_window_gradient(T const* from, std::int64_t pitch, std::int64_t n, T* gradient) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {

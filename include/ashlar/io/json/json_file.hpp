@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reading and writing a JSON file safely: what is wrong with a file is one ashlar::error that names
-// it, and a file is written whole or not at all.
+// Reads and writes JSON files safely. Every problem with a file becomes an ashlar::error that names
+// the file. Writing is all or nothing: a failure leaves the previous content in place.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,44 +20,47 @@
 namespace ashlar::io {
 namespace detail {
 
-/// Parses a stream. Throws ashlar::error(operation) naming the file.
+/// Parses a stream. Throws ashlar::error(operation) with the file's name.
 inline nlohmann::json parse_json(std::istream& in, std::string const& path,
                                  std::string const& operation) {
   try {
     return nlohmann::json::parse(in);
   } catch (nlohmann::json::exception const& e) {
     throw error(operation, path + " is not JSON: " + e.what());
-  } catch (std::exception const&) {  // of the stream: a folder, say
+  } catch (std::exception const&) {  // from the stream, for example if it is a folder
     throw error(operation, path + " cannot be read.");
   }
 }
 
-/// Parses a file. Throws ashlar::error(operation) naming the file.
+/// Parses a file. Throws ashlar::error(operation) with the file's name.
 inline nlohmann::json read_json(std::string const& path, std::string const& operation) {
   std::ifstream in(path);
   if (!in) throw error(operation, path + " cannot be read.");
   return parse_json(in, path, operation);
 }
 
-/// Runs `read` on parsed content; missing or mistyped entries become an error that names the file.
+/// Runs `read` on parsed content. Turns the exceptions for missing or mistyped entries, and all
+/// others, into an ashlar::error with the file's name.
 template <class Read>
 auto interpret(std::string const& path, std::string const& operation, Read read) {
   try {
     return read();
   } catch (nlohmann::json::exception const& e) {
     throw error(operation, path + " lacks an entry or has one of the wrong type: " + e.what());
-  } catch (std::exception const& e) {  // ours, or of a list that is longer than any can be
+  } catch (std::exception const& e) {  // an ashlar::error, or a list exceeded its capacity
     throw error(operation, path + ": " + e.what());
   }
 }
 
-/// A whole number; nlohmann's get<int>() would cut 1.7 to 1. Throws ashlar::error naming it.
+/// Returns a whole number. (nlohmann's get<int>() would truncate 1.7 to 1.) Throws ashlar::error
+/// with the entry's name if it is not one.
 inline std::int64_t whole_number(nlohmann::json const& value, std::string const& name) {
   if (!value.is_number_integer()) throw error(name, "must be a whole number.");
   return value.get<std::int64_t>();
 }
 
-/// Checks "format" and "version", which is returned: 1 to `newest`. Throws ashlar::error.
+/// Checks the entries "format" and "version", and returns the version, from 1 to `newest`. Throws
+/// ashlar::error if they do not fit.
 inline int check_format(nlohmann::json const& j, std::string const& format, int newest) {
   auto const found = j.at("format").get<std::string>();
   if (found != format)
@@ -69,7 +72,7 @@ inline int check_format(nlohmann::json const& j, std::string const& format, int 
   return static_cast<int>(number);
 }
 
-/// Throws ashlar::error naming the first key of `j` that is not among `known`.
+/// Throws ashlar::error with the first key of `j` that is not among `known`, if there is one.
 inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
                                 std::initializer_list<std::string_view> known) {
   if (!j.is_object()) throw error(where, "must be an object.");
@@ -81,6 +84,7 @@ inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& wher
   }
 }
 
+/// Writes `j` to a file. Throws ashlar::error(operation) if that fails.
 inline void write_json(std::string const& path, nlohmann::ordered_json const& j,
                        std::string const& operation) {
   write_whole(path, j.dump(1) + "\n", operation);

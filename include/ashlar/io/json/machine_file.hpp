@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Machines as JSON files, in seconds, bytes and operations per second:
+// Machines as JSON files. The units are seconds, bytes, and operations per second:
 //
 //   { "format": "ashlar machine", "version": 2, "note": "4 ranks of host, measured",
 //     "intra": { "alpha": 2e-6, "beta": 2e-10, "all-reduce": { "alpha": 3e-6, "beta": 3e-10 } },
 //     "inter": { "alpha": 2e-6, "beta": 2e-10 },
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
-// note and the collectives of a tier may be missing. Version 1 had neither them nor gemm_half. A key
-// that the version does not know is an error, so that no misspelt one is passed over.
+// The note and the collectives of a tier are optional. Version 1 has no note, no collectives and no
+// gemm_half. A key that the version does not know is an error, so that misspelt keys are not
+// ignored.
 
 #include <cmath>
 #include <limits>
@@ -25,6 +26,8 @@ inline constexpr int machine_version = 2;
 
 namespace detail {
 
+/// Reads a finite number that is positive or, if `may_be_zero`, zero. Throws ashlar::error
+/// otherwise.
 inline double number_at(nlohmann::json const& j, char const* key, bool may_be_zero) {
   double const value = j.at(key).get<double>();
   if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
@@ -37,6 +40,8 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", true), number_at(j, "beta", true)};
 }
 
+/// Returns the JSON form of a tier: its general link, and the links of the collectives that have
+/// their own.
 inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
   auto const as_json = [](link const& l) {
     return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};
@@ -49,6 +54,7 @@ inline nlohmann::ordered_json tier_json(link const& general, collective_links co
   return j;
 }
 
+/// Reads a tier from JSON; the inverse of tier_json.
 inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
                       collective_links& single) {
   nlohmann::json const& tier = j.at(name);
@@ -69,7 +75,8 @@ inline void read_tier(nlohmann::json const& j, char const* name, int version, li
 
 }  // namespace detail
 
-/// Writes a machine, with a note for people. Throws ashlar::error if the file cannot be written.
+/// Writes a machine, with an optional note for human readers. Throws ashlar::error if the file
+/// cannot be written.
 inline void save_machine(std::string const& path, machine const& m, std::string const& note = "") {
   nlohmann::ordered_json j;
   j["format"] = "ashlar machine";
@@ -86,7 +93,7 @@ inline void save_machine(std::string const& path, machine const& m, std::string 
 
 namespace detail {
 
-/// The machine in a file's content.
+/// Returns the machine that the content of a file describes.
 inline machine machine_of(nlohmann::json const& j) {
   bool const first = check_format(j, "ashlar machine", machine_version) == 1;
   if (first)
@@ -114,13 +121,14 @@ inline machine machine_of(nlohmann::json const& j) {
 
 }  // namespace detail
 
-/// Reads a machine. Throws ashlar::error naming the file and what is wrong with it.
+/// Reads a machine. Throws ashlar::error with the file's name and the mistake in it.
 inline machine load_machine(std::string const& path) {
   auto const j = detail::read_json(path, "load_machine");
   return detail::interpret(path, "load_machine", [&] { return detail::machine_of(j); });
 }
 
-/// The machine that a command line names: one of machine/presets.hpp, or a file. Throws ashlar::error.
+/// Returns the machine that a command-line argument names: a preset of machine/presets.hpp or a
+/// file. Throws ashlar::error if it is neither.
 inline machine machine_from(std::string const& text) {
   if (machine const* const known = find_machine(text)) return *known;
   std::error_code failed;

@@ -3,18 +3,18 @@
 
 #pragma once
 
-// Plans in pipeline stages as JSON files that a person can read and write:
+// Plans in pipeline stages as JSON files that people can read and write:
 //
 //   { "format": "ashlar pipeline", "version": 1, "mesh": "node=128,gpu=8",
-//     "axis": "node", "stages": [0, 85, 169, 253],       the elements at which the stages begin
-//     "input": [32, 2048], "micro_batches": 32,          of a micro-batch; in a step
+//     "axis": "node", "stages": [0, 85, 169, 253],       each stage's first element
+//     "input": [32, 2048], "micro_batches": 32,          shape of one micro-batch; number per step
 //     "elements": [ … as in plan_file.hpp, on the mesh of one stage, here node=32,gpu=8 ] }
 //
-// A pipeline of one stage has "stages": [0] and no "axis". Where segments are recomputed the version
-// is 2 and says of how many each stage is to do so: "recomputed": [4, 2, 0]. A file is accepted only
-// if it is for this mesh and net, the number of stages divides the axis, no stage begins inside a
-// residual, and every element is a choice that the rule tables allow. Costs are worked out anew for
-// the machine at hand.
+// A pipeline of one stage has "stages": [0] and no "axis". If segments are recomputed, the version
+// is 2 and "recomputed": [4, 2, 0] gives the number of recomputed segments for each stage. A file
+// is accepted only if it is for this mesh and net, the number of stages divides the axis, no stage
+// begins inside a residual, and the rule tables allow every element's placements. Costs are not
+// stored; loading computes them for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -45,7 +45,7 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Where the stages of a file begin, and the end of the chain.
+/// Returns the first elements of a file's stages, followed by the number of elements of the net.
 template <int N>
 std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<N> const& net) {
   auto const cuts = search::detail::cutting_points(net);
@@ -66,7 +66,7 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
   return limits;
 }
 
-/// The axis that the stages of a file divide; -1 for one stage.
+/// Returns the mesh axis that the stages of a file divide, or -1 if there is only one stage.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
     if (j.contains("axis")) throw error("axis", "one stage divides none.");
@@ -83,7 +83,7 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// How many segments each stage of a file recomputes.
+/// Returns the number of segments that each stage of a file recomputes.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {
@@ -103,7 +103,7 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// The pipeline in a file's content, checked against net and mesh.
+/// Returns the pipeline that the content of a file describes, checked against net and mesh.
 template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
@@ -129,9 +129,10 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
 
 }  // namespace detail
 
-/// Reads a pipeline for `net`, described with the micro-batches of the file, on mesh `t` of all
-/// ranks, with predictions for machine `m`; its lower bound is 0, for a file proves none. Throws
-/// ashlar::error naming the file, the element and what is wrong with it.
+/// Reads a pipeline for `net`. The net must be described with the number of micro-batches in the
+/// file, and `t` is the mesh of all ranks. Predictions are for machine `m`. The lower bound is 0,
+/// because a file contains no proof of one. Throws ashlar::error with the file's name, the element
+/// and the mistake in it.
 template <int N>
 search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                     topology const& t, machine const& m) {

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Plans as JSON files that a person can read and write:
+// Plans as JSON files that people can read and write:
 //
 //   { "format": "ashlar plan", "version": 1, "mesh": "node=2,gpu=2", "input": [8, 256],
 //     "micro_batches": 1,
@@ -12,9 +12,9 @@
 //         "parameters": [ { "name": "weight", "use": …, "grad": …, "store": … } ],
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
-// Where the plan recomputes segments the version is 2 and says how many: "recomputed": 8.
-// A file is accepted only if it is for this mesh and net and every element is a choice that the
-// rule tables allow. Costs are not stored; they are worked out anew for the machine at hand.
+// If the plan recomputes segments, the version is 2 and "recomputed": 8 gives their number. A file
+// is accepted only if it is for this mesh and net, and if the rule tables allow every element's
+// placements. Costs are not stored; loading computes them for the given machine.
 
 #include <limits>
 
@@ -29,7 +29,7 @@ inline constexpr int plan_version = 2;
 
 namespace detail {
 
-/// The placements of all elements of a plan.
+/// Returns the placements of all elements of a plan as JSON.
 template <int N>
 nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
                                      search::basic_plan<N> const& plan) {
@@ -73,6 +73,7 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
+/// Reads the placement of a tensor with `rank` dims. Throws ashlar::error if it is not valid.
 inline placement placement_of(nlohmann::json const& j, char const* key, int rank, int axes) {
   auto const text = j.at(key).get<std::string>();
   placement const p = parse_placement(text);
@@ -81,7 +82,7 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
   return p;
 }
 
-/// One element of the file, checked against its layer.
+/// Reads one element of the file and checks it against its layer.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       topology const& t) {
   int const axes = t.axes();
@@ -130,7 +131,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
                              ", dx " + to_string(c.dx) + ".");
 }
 
-/// Checks that a file is for this mesh and for batches of this net.
+/// Checks that a file is for mesh `t` and for the batches of `net`. Throws ashlar::error otherwise.
 template <int N>
 void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> const& net,
                           topology const& t) {
@@ -147,7 +148,7 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
                                      std::to_string(net.micro_batches) + ".");
 }
 
-/// The elements of a file, each checked against its layer on mesh `t`.
+/// Reads the elements of a file and checks each against its layer on mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
                 topology const& t) {
@@ -170,7 +171,7 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   return plan.choices;
 }
 
-/// The plan in a file's content, checked against net and mesh.
+/// Returns the plan that the content of a file describes, checked against net and mesh.
 template <int N>
 search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                               topology const& t, machine const& m) {
@@ -203,13 +204,15 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 
 }  // namespace detail
 
-/// What a plan file of either format says of itself.
+/// The facts about a plan file that a program needs before it can describe the net and load the
+/// plan.
 struct plan_head {
-  bool in_stages = false;  ///< a pipeline (pipeline_file.hpp)
-  int micro_batches = 1;   ///< for which the net is described
+  bool in_stages = false;  ///< whether the file is a pipeline (pipeline_file.hpp)
+  int micro_batches = 1;   ///< the number of micro-batches with which the net must be described
 };
 
-/// Reads that much of a file, and checks no more. Throws ashlar::error if it is no plan.
+/// Reads only these facts from a file and checks nothing else. Throws ashlar::error if the file
+/// does not contain a plan.
 inline plan_head load_plan_head(std::string const& path) {
   auto const j = detail::read_json(path, "load_plan_head");
   return detail::interpret(path, "load_plan_head", [&] {
@@ -223,8 +226,8 @@ inline plan_head load_plan_head(std::string const& path) {
   });
 }
 
-/// Reads a plan for `net` on mesh `t`, with predictions for machine `m`. Throws ashlar::error naming
-/// the file, the element and what is wrong with it.
+/// Reads a plan for `net` on mesh `t`, with predictions for machine `m`. Throws ashlar::error with
+/// the file's name, the element and the mistake in it.
 template <int N>
 search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N> const& net,
                                 topology const& t, machine const& m) {

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The colour of ranks on a page, so that a shard shows who owns it:
+// Chooses a colour for each rank of a mesh, so that the colour of a shard shows its owner:
 //
-//   hue         the position along the axes between nodes (without any: along the first axis)
-//   lightness   the position along the others
-//   grey        every position of the hue's axes: all nodes have a copy
+//   hue         the position along the axes between nodes (without such axes: along the first axis)
+//   lightness   the position along the other axes
+//   grey        the shard is replicated along all axes of the hue: all nodes have a copy
 //
-// An owner is one coordinate per axis, or `everyone` along an axis. Positions along several axes
-// count row-major over those that are fixed.
+// An owner has one coordinate per axis, or `everyone` for an axis along which the shard is
+// replicated. The positions along several axes are combined into one row-major index. Replicated
+// axes are left out.
 
 #include <algorithm>
 #include <array>
@@ -21,12 +22,13 @@
 
 namespace ashlar::io::page {
 
+/// In place of a coordinate: all ranks along the axis have a copy.
 inline constexpr int everyone = -1;
 
-/// Per axis a coordinate or `everyone`.
+/// One coordinate per axis, or `everyone`.
 using owner = std::array<int, max_axes>;
 
-/// Whether an axis decides the hue.
+/// Returns whether axis `a` contributes to the hue.
 constexpr bool gives_hue(topology const& t, int a) {
   bool any = false;
   for (auto const& axis : t.axis)
@@ -34,7 +36,7 @@ constexpr bool gives_hue(topology const& t, int a) {
   return any ? t.axis[a].tier == link_tier::inter_node : a == 0;
 }
 
-/// "#rrggbb" of an owner.
+/// Returns the colour of an owner as "#rrggbb".
 inline std::string colour(topology const& t, owner const& who) {
   double index[2]{}, count[2]{1, 1};
   bool fixed[2]{};
@@ -48,7 +50,7 @@ inline std::string colour(topology const& t, owner const& who) {
   double const hue = 360 * index[0] / count[0] + 205;
   double const light = fixed[1] ? 0.80 - 0.42 * index[1] / std::max(1.0, count[1] - 1) : 0.60;
   double const saturation = fixed[0] ? 0.62 : 0.06;
-  auto const channel = [&](double n) {  // the conversion of HSL as CSS defines it
+  auto const channel = [&](double n) {  // HSL to RGB, with the formula of the CSS specification
     double k = n + hue / 30;
     while (k >= 12) k -= 12;
     double const a = saturation * std::min(light, 1 - light);
@@ -60,7 +62,7 @@ inline std::string colour(topology const& t, owner const& who) {
   return text;
 }
 
-/// Whether light text is the readable one on "#rrggbb".
+/// Returns whether "#rrggbb" is so dark that text on it must be light.
 inline bool is_dark(std::string const& colour) {
   unsigned const rgb = static_cast<unsigned>(std::stoul(colour.substr(1), nullptr, 16));
   return 299 * (rgb >> 16) + 587 * (rgb >> 8 & 255u) + 114 * (rgb & 255u) < 115'000;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The time-memory front as a chart and a table: seconds upwards from the fastest plan, memory to the
-// right from the smallest one; a dashed line where the machine's memory ends.
+// Draws the time-memory front as a chart and as a table. In the chart, seconds increase upwards
+// from the fastest plan, and memory increases to the right from the smallest plan. A dashed line
+// marks the machine's memory.
 
 #include <string>
 
@@ -13,7 +14,7 @@
 
 namespace ashlar::io::page {
 
-/// The chart, as the text of one SVG element. Expects two plans or more.
+/// Returns the chart as one SVG element. Expects two plans or more.
 template <int N>
 std::string front_svg(search::basic_memory_front<N> const& front) {
   constexpr double left = 70, top = 10, width = 420, height = 200;
@@ -56,8 +57,8 @@ std::string front_svg(search::basic_memory_front<N> const& front) {
          text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
 }
 
-/// The table, as the text of one HTML element: bytes per rank, seconds a step, how much slower than the
-/// fastest plan.
+/// Returns the table as one HTML element, with the bytes per rank, the seconds of a step, and the
+/// slowdown relative to the fastest plan.
 template <int N>
 std::string front_table(search::basic_memory_front<N> const& front) {
   std::string text = "<table class='front'><tr><th>memory per rank<th>a step<th>slower by"

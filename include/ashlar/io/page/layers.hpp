@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The layers of a plan on its page: one row per element with its tensors cut into shards, the
-// collectives between and in them below, a bar of its seconds; repeated blocks once.
+// Draws the layers of a plan. Each element is one row with its tensors cut into shards and a bar of
+// its seconds. The collectives before, inside and after it are listed around the row. Repeated
+// blocks appear once.
 
 #include <string>
 
@@ -14,11 +15,12 @@
 
 namespace ashlar::io::page {
 
+/// Returns an HTML element. `name` may contain attributes.
 inline std::string tag(std::string const& name, std::string const& text) {
   return "<" + name + ">" + text + "</" + name.substr(0, name.find(' ')) + ">";
 }
 
-/// The four kinds of seconds side by side, each as long as its part of `whole`.
+/// Returns a bar of the four kinds of seconds side by side, each as wide as its share of `whole`.
 inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   std::string text;
   auto const part = [&](char const* kind, double s) {
@@ -33,7 +35,7 @@ inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   return tag("div class='bar'", text);
 }
 
-/// A tensor's box with its name, extents and placement.
+/// Returns a tensor's box with its name, extents and placement.
 inline std::string box(std::string const& name, shape const& s, placement const& p,
                        topology const& t) {
   std::string const lies = to_string(p);
@@ -42,7 +44,8 @@ inline std::string box(std::string const& name, shape const& s, placement const&
          escaped(lies) + "</code><code>" + to_string(s) + "</code></div>";
 }
 
-/// `way`: an arrow for what crosses a boundary, or nothing.
+/// Returns a table of moves. `way` is an arrow if the moves cross the boundary between two
+/// elements, and empty otherwise.
 inline std::string moves_table(std::vector<search::move_line> const& lines, char const* kind,
                                char const* way, std::string const& remark = {}) {
   if (lines.empty()) return {};
@@ -56,7 +59,7 @@ inline std::string moves_table(std::vector<search::move_line> const& lines, char
   return tag("table class='moves'", text);
 }
 
-/// The row of one element.
+/// Returns the row of one element. `longest`: the seconds that fill the whole bar.
 inline std::string element_row(int i, std::string const& name, search::layer_spec const& spec,
                                search::layer_choice const& c, topology const& t,
                                search::cost_breakdown const& cost, double longest) {
@@ -83,7 +86,7 @@ inline std::string element_row(int i, std::string const& name, search::layer_spe
          bytes_text(double(cost.memory.running)) + " while it runs</span></div></div>\n";
 }
 
-/// The section of all layers. Expects the breakdown of this plan.
+/// Returns the section of all layers. Expects that `parts` is the breakdown of `chosen`.
 template <int N>
 std::string layers_section(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            search::plan_breakdown const& parts, machine const& m) {

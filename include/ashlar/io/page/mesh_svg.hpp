@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The mesh as a grid of ranks in their colours (colour.hpp): columns are the last axis, rows the
-// others, row-major, as ranks are numbered; a wider gap after each turn of the second to last axis.
-// Of long axes the first and the last few are drawn.
+// Draws the mesh as a grid of ranks in their colours (colour.hpp). The last axis runs across the
+// columns. The other axes run down the rows, row-major, in the order of the rank numbers. The gap
+// is wider wherever the coordinate of the second to last axis starts again at 0. Of long axes, only
+// the first positions and the last one are drawn.
 
 #include <string>
 #include <vector>
@@ -16,7 +17,8 @@
 
 namespace ashlar::io::page {
 
-/// Of n positions those that are drawn; -1 stands for those left out.
+/// Returns the positions among 0 .. n - 1 that are drawn, at most `most` entries. An entry of -1
+/// stands for all positions that are left out.
 inline std::vector<int> shown(int n, int most) {
   std::vector<int> list;
   for (int i = 0; i < n; ++i) {
@@ -30,7 +32,7 @@ inline std::vector<int> shown(int n, int most) {
   return list;
 }
 
-/// The grid, as the text of one SVG element.
+/// Returns the grid as one SVG element.
 inline std::string mesh_svg(topology const& t) {
   int const last = t.axes() - 1;
   int const columns = t.extent(last), rows = t.ranks() / columns;

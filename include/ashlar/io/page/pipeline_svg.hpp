@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The 1F1B schedule of a pipeline as a time chart: a row per stage, time to the right, a box per
-// pass, with the number of its micro-batch where that has room, forward passes in one colour,
-// backward ones in another; what is left white a stage waits. Of many stages the first and last few
-// are drawn; of many micro-batches as many as can be told apart, as a step of so few would run.
+// Draws the 1F1B schedule of a pipeline as a time chart. Time runs to the right, and each stage is
+// a row. Each forward or backward pass is a box with the number of its micro-batch, if there is
+// room. Forward and backward passes have different colours. White space means that the stage waits.
+// Of many stages, only the first ones and the last one are drawn. Of many micro-batches, the chart
+// draws a step with only as many as can be told apart.
 
 #include <string>
 
@@ -16,12 +17,13 @@
 
 namespace ashlar::io::page {
 
-/// How many of a step's micro-batches the chart draws.
+/// Returns the number of micro-batches in the step that the chart draws.
 inline int drawn_micro_batches(search::pipeline_plan const& p) {
   int const rows = std::min(static_cast<int>(p.stages.size()), 32);
   return std::min(p.micro_batches(), std::clamp(400 / rows, 1, 20));
 }
 
+/// Returns the chart as one SVG element.
 inline std::string pipeline_svg(search::pipeline_plan const& p) {
   constexpr double left = 80, top = 6, width = 1000, row = 20, step = 23;
   int const drawn = drawn_micro_batches(p);

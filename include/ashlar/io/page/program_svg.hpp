@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A training step as a time chart, as the timeline of its program predicts it: a row for the rank's own work
-// and one for each tier of links that carries something, time to the right. What is white the rank waits, or
-// the link idles.
+// Draws a training step as a time chart, as the timeline of its program predicts it. Time runs to
+// the right. One row shows the rank's own work, and one row per tier of links (inside a node,
+// between nodes) shows its transfers. White space means that the rank waits or that the link is
+// idle.
 
 #include <string>
 
@@ -17,10 +18,11 @@
 
 namespace ashlar::io::page {
 
-/// Longer programs are not drawn: their boxes would be too narrow to be seen.
+/// The most actions of a program that is drawn. The boxes of a longer one would be too narrow to
+/// see.
 inline constexpr std::size_t most_drawn_actions = 6000;
 
-/// The chart of a program on machine `m`.
+/// Returns the chart of a program on machine `m`, as one SVG element.
 template <int N>
 std::string program_svg(step::basic_problem<N> const& net, step::program const& p,
                         machine const& m) {
@@ -75,8 +77,9 @@ std::string program_svg(step::basic_problem<N> const& net, step::program const& 
          "' role='img'><title>a step in time</title>" + body + "</svg>";
 }
 
-/// The section of a page about the step of a plan: serial, overlapped, and the chart. Empty if the program
-/// is too long to be drawn.
+/// Returns the section of a page about a step of the plan: its seconds with and without overlap of
+/// transfers and computations, and the chart. With several micro-batches it shows one of them.
+/// Returns an empty text if the program is too long to draw.
 template <int N>
 std::string program_section(step::basic_problem<N> const& net, step::basic_plan<N> const& chosen,
                             machine const& m) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// A tensor as a rectangle cut into its shards, each in the colour of its owner (colour.hpp), hatched
-// where it is an addend of a sum. Two dims are drawn:
+// Draws a tensor as a rectangle that is cut into its shards, each in the colour of its owner
+// (colour.hpp). A partial tensor is hatched. Two dims of the tensor are drawn:
 //
-//   split dims    vertical          horizontal
-//   none          0                 last
-//   one           it, unless last   it if last, else last
-//   more          the first         the last of them
+//   split dims          vertical        horizontal
+//   none                dim 0           the last dim
+//   one, not the last   the split dim   the last dim
+//   the last one        dim 0           the last dim
+//   two or more         the first one   the last one of them
 //
-// A tensor of one dim is a strip. At most 12 parts a dim are drawn, evenly chosen from all.
+// A tensor with one dim is drawn as a strip. Each dim shows at most 12 parts, chosen at equal
+// distances.
 
 #include <string>
 
@@ -21,7 +23,7 @@
 
 namespace ashlar::io::page {
 
-/// The parts of one dim that are drawn, and who owns them.
+/// The parts of one dim that are drawn, and their owners.
 class drawn_dim {
  public:
   static constexpr int most = 12;
@@ -35,7 +37,8 @@ class drawn_dim {
 
   int count() const { return static_cast<int>(std::min<std::int64_t>(parts_, most)); }
 
-  /// Fixes the coordinates of cell `i` along this dim's axes.
+  /// Sets the coordinates of `who` along the axes that split this dim to the owner of the i-th
+  /// drawn part.
   void own(int i, owner& who) const {
     std::int64_t part = i * parts_ / count();
     for (int k = axes_.size() - 1; k >= 0; --k) {
@@ -51,7 +54,7 @@ class drawn_dim {
   std::int64_t parts_ = 1;
 };
 
-/// The dims drawn vertically and horizontally; -1 for none.
+/// Returns the dims that are drawn vertically and horizontally; -1 for none.
 inline std::array<int, 2> drawn_dims(shape const& s, placement const& p, topology const& t) {
   int first = -1, last = -1;
   for (int a = 0; a < p.axes(); ++a) {
@@ -72,7 +75,8 @@ inline std::string number(double value) {
   return text;
 }
 
-/// An SVG of the tensor's shards. `label`: what the pointer shows, escaped already.
+/// Returns an SVG element that shows the tensor's shards. `label` is the tooltip, as escaped HTML
+/// text.
 inline std::string shards_svg(shape const& s, placement const& p, topology const& t,
                               std::string const& label) {
   auto const [v, h] = drawn_dims(s, p, t);

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The look of a plan's page: one style sheet, the hatch of partial sums, and what text needs to be
-// safe in it. Nothing is fetched from anywhere, and there is no script.
+// Defines the look of a plan's page: the style sheet, the hatching of partial sums, and the
+// escaping of text. The page loads nothing from elsewhere and contains no script.
 
 #include <string>
 #include <string_view>
 
 namespace ashlar::io::page {
 
-/// Text with the characters that mean something to HTML written as entities.
+/// Returns the text with all characters that are special in HTML replaced by entities.
 inline std::string escaped(std::string_view text) {
   std::string out;
   for (char const c : text) switch (c) {
@@ -76,7 +76,7 @@ rect.fw, rect.bw { stroke:#fff; stroke-width:.8; } .fk, .bk, .sk { display:inlin
 @media print { body { background:#fff; } .e { break-inside:avoid; } }
 )css";
 
-/// Defines the hatch that marks addends of a sum; in a page once, before what is hatched.
+/// Defines the SVG pattern for partial tensors. A page needs it once, before its first use.
 inline constexpr char const* hatch =
     "<svg width='0' height='0' style='position:absolute' aria-hidden='true'><defs>"
     "<pattern id='hatch' width='6' height='6' patternUnits='userSpaceOnUse' "
