@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Layer norm over the last dim, with gain and bias: y = (x - mean) / sqrt(variance + ε) · gain + bias.
-// The last dim must be whole on every rank; rows may be split. Parameters are replicated in use.
+// Layer norm over the last dim with gain and bias, y = (x - mean) / sqrt(variance + ε) · gain +
+// bias. Plans may split the rows, but every rank has the whole last dim. The parameters are
+// replicated where the layer reads them.
 
 #include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
 
-/// x [.., features] -> y of the same extents. Communicates nothing of its own: rows are whole.
+/// x [.., features] -> y of the same extents. Its passes do not communicate, because rows are never
+/// split.
 class layer_norm {
  public:
   static constexpr bool runs_on_devices = true;
