@@ -56,7 +56,7 @@ double apart(std::string const& a, std::string const& b) {
     double const d = x[i] == y[i] ? 0 : std::abs(u - v) / std::max(std::abs(u), 1e-300);
     worst = d <= worst ? worst : (d < HUGE_VAL ? d : HUGE_VAL);
   }
-  return worst == 0 ? HUGE_VAL : worst;  // equal numbers, but other texts
+  return worst == 0 ? HUGE_VAL : worst;  // only texts that are not numbers differ
 }
 
 struct comparison {
