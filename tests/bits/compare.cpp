@@ -99,7 +99,7 @@ struct comparison {
   }
 
   /// Compares the columns name, fingerprint, seconds (hexadecimal), seconds (decimal), memory, and
-  /// micro-batches with recomputed segments.
+  /// a text with the other properties of a plan.
   void compare_plans(columns const& a, columns const& b) {
     auto const of = [](columns const& c) {
       return c[3] + " s, " + c[4] + " B, " + c[5] + ", " + c[1];

@@ -20,7 +20,8 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-/// [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]. Its passes do not communicate.
+/// A layer that maps [batch, seq, heads, 3 head_dim] to [batch, seq, heads, head_dim]. Its passes
+/// do not communicate.
 class attention_core {
  public:
   static constexpr bool runs_on_devices = true;

@@ -40,8 +40,8 @@ constexpr auto bert(bert_options const& o) {
                gelu(), layer_norm(o.features), linear(o.features, o.vocabulary));
 }
 
-/// Returns BERT-large: 24 blocks of 1024 features and 16 heads; [batch, seq] -> [batch, seq,
-/// 30522].
+/// Returns BERT-large, with 24 blocks of 1024 features and 16 heads. It maps [batch, seq] to
+/// [batch, seq, 30522].
 constexpr auto bert_large() { return bert({}); }
 
 }  // namespace ashlar::nn

@@ -24,7 +24,7 @@
 
 namespace ashlar::nn {
 
-/// x [batch, n, d] -> [batch, 1 + n, d], for the search only.
+/// A layer for the search only, which maps x [batch, n, d] to [batch, 1 + n, d].
 class bottom_mlp {
  public:
   using parameters = ranks<2, 2, 2, 2>;
@@ -38,7 +38,7 @@ class bottom_mlp {
     if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) + " layers; 1 to " +
                                         std::to_string(max_parameters) + " are possible.");
-    constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in double, too
+    constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in double
     for (auto const n : widths) {
       if (features < 1 || n < 1 || features > most / n - 1)
         throw error("nn::bottom_mlp", "a layer from " + std::to_string(features) + " to " +

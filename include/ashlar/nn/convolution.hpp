@@ -35,7 +35,7 @@ struct convolution_options {
   bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
 };
 
-/// x [batch, in, height, width] -> y [batch, out, h', w'].
+/// A layer that maps x [batch, in, height, width] to y [batch, out, h', w'].
 class convolution {
  public:
   static constexpr int x_rank = 4;

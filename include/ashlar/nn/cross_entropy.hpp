@@ -18,7 +18,7 @@
 
 namespace ashlar::nn {
 
-/// logits [.., classes] and one target per row -> the loss. If the classes are split, communicates
+/// A loss for logits [.., classes] and one target per row. If the classes are split, communicates
 /// one value per row for the maxima and then two values per row for the sums.
 class softmax_cross_entropy {
  public:

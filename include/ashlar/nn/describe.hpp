@@ -29,7 +29,8 @@ struct token_batch {
   constexpr shape extents() const { return {sequences, length}; }
 };
 
-/// Rows of numbers, with one class per row as the target. Every rank passes in the whole batch.
+/// Rows of numbers. The targets are one class per row, unless the loss takes others. Every rank
+/// passes in the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -39,8 +40,8 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
-/// Ids of categories, with one class per sample as the target. Every rank passes in the whole
-/// batch.
+/// Ids of categories. The targets are one class per sample, unless the loss takes others. Every
+/// rank passes in the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -50,7 +51,8 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images, with one class per image as the target. Every rank passes in the whole batch.
+/// Images. The targets are one class per image, unless the loss takes others. Every rank passes in
+/// the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;

@@ -22,7 +22,7 @@ void drop(Processor const& on, T const* x, std::int64_t count, double p, std::ui
 
 namespace ashlar::nn {
 
-/// x of any extents -> y of the same extents. Its passes do not communicate.
+/// A layer that maps x of any extents to y of the same extents. Its passes do not communicate.
 class dropout {
  public:
   static constexpr bool runs_on_devices = true;

@@ -19,7 +19,8 @@ namespace ashlar::nn {
 struct no_positions_tag {};
 inline constexpr no_positions_tag no_positions{};
 
-/// ids [batch, seq] -> [batch, seq, features]. Throws ashlar::error for ids outside the vocabulary.
+/// A layer that maps ids [batch, seq] to [batch, seq, features]. Throws ashlar::error for ids
+/// outside the vocabulary.
 class embedding {
  public:
   static constexpr bool takes_tokens = true;

@@ -21,7 +21,8 @@
 
 namespace ashlar::nn {
 
-/// ids [batch, tables] -> [batch, tables, features]. Throws ashlar::error for ids outside a table.
+/// A layer that maps ids [batch, tables] to [batch, tables, features]. Throws ashlar::error for ids
+/// outside a table.
 class embedding_tables {
  public:
   static constexpr bool takes_tokens = true;

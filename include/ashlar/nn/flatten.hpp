@@ -18,7 +18,7 @@
 
 namespace ashlar::nn {
 
-/// x [batch, a, b, ..] -> [batch, a b ..]. Its passes do not communicate.
+/// A layer that maps x [batch, a, b, ..] to [batch, a b ..]. Its passes do not communicate.
 class flatten {
  public:
   static constexpr bool runs_on_devices = true;

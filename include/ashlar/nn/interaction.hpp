@@ -20,7 +20,8 @@
 
 namespace ashlar::nn {
 
-/// x [batch, n, d] -> [batch, n (n - 1) / 2], or d more columns if the first vector is kept.
+/// A layer that maps x [batch, n, d] to [batch, n (n - 1) / 2], with d more columns if the first
+/// vector is kept.
 class interaction {
  public:
   enum class first : signed char { only_in_products, kept };

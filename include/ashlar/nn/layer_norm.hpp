@@ -12,8 +12,8 @@
 
 namespace ashlar::nn {
 
-/// x [.., features] -> y of the same extents. Its passes do not communicate, because rows are never
-/// split.
+/// A layer that maps x [.., features] to y of the same extents. Its passes do not communicate,
+/// because rows are never split.
 class layer_norm {
  public:
   static constexpr bool runs_on_devices = true;

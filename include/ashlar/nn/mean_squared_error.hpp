@@ -13,8 +13,8 @@
 
 namespace ashlar::nn {
 
-/// x [..] and targets of the same extents -> the loss. Its passes do not communicate. It runs on
-/// the host only.
+/// A loss for x [..] and targets of the same extents. Its passes do not communicate. It runs on the
+/// host only.
 class mean_squared_error {
  public:
   static constexpr bool is_loss = true;

@@ -30,7 +30,8 @@ struct pool_options {
 struct pool_maximum {};
 struct pool_average {};
 
-/// x [batch, channels, height, width] -> y with fewer pixels. Its passes do not communicate.
+/// A layer that maps x [batch, channels, height, width] to y with fewer pixels. Its passes do not
+/// communicate.
 template <class Kind>
 class pool {
   static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;

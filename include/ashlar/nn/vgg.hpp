@@ -61,8 +61,8 @@ constexpr auto vgg(vgg_options const& o) {
                relu(), linear(o.hidden, o.hidden), relu(), linear(o.hidden, o.classes));
 }
 
-/// Returns VGG-13, with two convolutions per stage: [batch, channels, image, image] -> [batch,
-/// classes].
+/// Returns VGG-13, with two convolutions per stage. It maps [batch, channels, image, image] to
+/// [batch, classes].
 constexpr auto vgg13(vgg_options const& o = {}) { return vgg<2, 2, 2, 2, 2>(o); }
 /// Returns VGG-16, with three convolutions in each of the last three stages.
 constexpr auto vgg16(vgg_options const& o = {}) { return vgg<2, 2, 3, 3, 3>(o); }
