@@ -131,7 +131,7 @@ class layer_call {
 /// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< for a loss: placed as the rows of its input
+  any_tensor<Processor> targets;  ///< in a call, placed as the rows of the loss's input
   double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Softmax cross-entropy at the end of a net: the mean over all rows of -log
-// softmax(logits)[target].
+// Softmax cross-entropy at the end of a net: the mean over all rows of
+// -log softmax(logits)[target].
 //
 //   The logits are [.., classes], split by rows, split by classes, or replicated.
 //   A row with a target < 0 adds nothing to the sum but still counts in the mean.

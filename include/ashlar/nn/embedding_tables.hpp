@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Embedding tables of equal size, one per category, ids [batch, tables] -> [batch, tables,
-// features].
+// Embedding tables of equal size, one per category: ids [batch, tables] ->
+// [batch, tables, features].
 //
 //   embedding_tables(26, 100'000, 128)
 //

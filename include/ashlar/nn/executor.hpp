@@ -251,10 +251,8 @@ class executor {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;
   };
-  std::vector<move_run> moving_;                                        // indexed by the number of
-                                                                        // the move
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // indexed by the first move
-                                                                        // of the bucket
+  std::vector<move_run> moving_;                                        // indexed by move
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // indexed by first move
   std::vector<step::time_span> times_;
   std::chrono::steady_clock::time_point begun_;
 };

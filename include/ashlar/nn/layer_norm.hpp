@@ -4,7 +4,7 @@
 #pragma once
 
 // Layer norm over the last dim with gain and bias, y = (x - mean) / sqrt(variance + ε) · gain +
-// bias. Plans may split the rows, but every rank has the whole last dim. The parameters are
+// bias. Plans may distribute the rows over ranks, but never split the last dim. The parameters are
 // replicated where the layer reads them.
 
 #include <ashlar/nn/kept.hpp>
@@ -13,7 +13,7 @@
 namespace ashlar::nn {
 
 /// A layer that maps x [.., features] to y of the same extents. Its passes do not communicate,
-/// because rows are never split.
+/// because every row is whole on one rank.
 class layer_norm {
  public:
   static constexpr bool runs_on_devices = true;

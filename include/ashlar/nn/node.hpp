@@ -226,8 +226,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets at the placement of the rows of the input. They begin whole on every rank,
-  /// so this only slices them.
+  /// Returns the targets at the placement of the rows of the input. Until then they are replicated,
+  /// so a local slice is enough.
   any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Checks that layers with a sliding window (convolution, pooling) make of their window and of their
-// input, and the halo that such a layer needs if plans may split the rows of its images.
+// Shared code of the layers with a sliding window, convolution and pooling: the checks of the
+// window and of the input, and the halo that is needed if plans may split the rows of the images.
 
 #include <limits>
 #include <string>

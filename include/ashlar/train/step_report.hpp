@@ -24,8 +24,8 @@ struct step_report {
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
-  double communication_share = 0;      ///< the share of this rank's seconds, including waiting for
-                                       ///< others
+  double communication_share = 0;      ///< the share of seconds spent communicating or waiting for
+                                       ///< other ranks
   double model_flops_utilization = 0;  ///< the share of all ranks' peak; 0 if unknown
   char const* unit = "tokens";         ///< the name of a row, such as a token
 };

@@ -47,7 +47,7 @@ struct batch_data {
 
 /// Whether transfers overlap with computations. The choice does not change the results, bit by bit.
 enum class overlap : signed char {
-  as_planned,  ///< wherever the predicted timeline of the step says that it is faster
+  as_planned,  ///< they overlap wherever the predicted timeline of the step is faster with it
                ///< (step/overlapped.hpp)
   none         ///< everything runs one after the other
 };
@@ -56,7 +56,7 @@ enum class overlap : signed char {
 struct trainer_options {
   double clip = std::numeric_limits<double>::infinity();  ///< the largest global gradient norm
   std::function<double(std::int64_t)> schedule = constant_rate{};
-  double step_flops = 0;        ///< search::model_flops of the problem; 0: the utilization is not
+  double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is
                                 ///< reported
   double peak_flops = 0;        ///< flops per second of one rank (machine/peak.hpp)
   char const* unit = "tokens";  ///< the name of a row in the progress line
