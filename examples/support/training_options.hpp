@@ -35,7 +35,7 @@ struct farewell {
   int exit_code = 0;
   std::string output, error;
 
-  /// Prints if `speaks` is true, which one process passes. Returns the result of main.
+  /// Prints if `speaks` is true; one process passes true. Returns what main should return.
   int say(bool speaks) const;
 };
 

@@ -7,8 +7,7 @@
 //   cpu        float         float         float                   float
 //   cuda       float         float         float                   float
 //   cuda       tf32          float         11 bits per operand     float
-//   cuda       bf16          bfloat16      bfloat16                float, with a bfloat16 copy for
-//                                                                  use
+//   cuda       bf16          bfloat16      bfloat16                float, with a bfloat16 copy
 
 #pragma once
 

@@ -28,7 +28,7 @@ ashlar::mesh mesh_by(arguments const& given, ashlar::mpi::environment const& env
                      std::string const& algorithm) {
   char const* const folder = std::getenv("TMPDIR");
   std::string const name = std::string(folder != nullptr ? folder : ".") + "/table-" + algorithm;
-  if (env.rank() == 0) {  // only rank 0 reads the file
+  if (env.rank() == 0) {  // only rank 0 reads the file, when the mesh is made
     std::ofstream out(name);
     for (char const* kind : {"all-gather", "reduce-scatter", "all-reduce"})
       out << kind << " 2 0 any " << algorithm << '\n';

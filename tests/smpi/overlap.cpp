@@ -38,8 +38,8 @@ namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
 
-/// Returns what `make` returns on rank 0, on all ranks. Simulated ranks share one process, so the
-/// other ranks copy the object from its address.
+/// Calls `make` on rank 0 and returns its result on all ranks. Simulated ranks share one process,
+/// so the other ranks copy the object from its address.
 template <class Make>
 auto from_rank_0(Make const& make) {
   using made = decltype(make());

@@ -28,8 +28,8 @@ placement on(placement p, axis_list const& axes, ashlar::axis_placement role) {
 }
 
 /// Returns moves of every kind along each choice of axes. The other axes either are replicated or
-/// split dim 1. If they are replicated, the planner may use them for a faster way. If they split,
-/// it cannot, so that a move along one axis is a single step.
+/// split dim 1. If they are replicated, the planner may use them to make a faster plan of several
+/// steps. If they split, it cannot, so that a move along one axis is a single step.
 std::vector<move> single_moves(ashlar::topology const& t) {
   auto const whole = placement::all_broadcast(t.axes());
   std::vector<move> all;

@@ -104,7 +104,7 @@ inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology c
   return true;
 }
 
-/// Prints the moves and checks their times against the plans. Does so on rank 0.
+/// Prints the moves and checks their times against the plans, on rank 0. Other ranks do nothing.
 inline void check_times(std::vector<timed_move> const& timed, ashlar::mesh const& m, verdict& all) {
   if (m.rank() != 0 || timed.empty()) return;
   auto const& t = m.topology();

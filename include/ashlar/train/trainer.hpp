@@ -47,9 +47,8 @@ struct batch_data {
 
 /// Whether transfers overlap with computations. The choice does not change the results, bit by bit.
 enum class overlap : signed char {
-  as_planned,  ///< they overlap wherever the predicted timeline of the step is faster with it
-               ///< (step/overlapped.hpp)
-  none         ///< everything runs one after the other
+  as_planned,  ///< overlap where this makes the predicted step faster (step/overlapped.hpp)
+  none         ///< run everything one after the other
 };
 
 /// The options of a trainer apart from its optimizer.
