@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A layer of one's own in a page: y = gain * x, a learned gain per feature. It states its rules and
-// its arithmetic; placing, redistributing, gradient synchronization and search come from ashlar.
+// A user-defined layer in one page: y = gain * x, with a learned gain per feature. The layer states
+// its rules and its arithmetic; ashlar provides placement, redistribution, gradient synchronization
+// and search.
 //
 //   mpirun -n 4 custom_layer
 
@@ -31,10 +32,10 @@ class gain {
     s.parameters = {{"gain", {features_}, true}};
     //               x         y         dy        dx        gain is used as | its gradient is
     int const last = x.rank() - 1;
-    for (int d = 0; d < last; ++d)  // rows split: every rank has the gain, gradients add up
+    for (int d = 0; d < last; ++d)  // rows split: the gain is replicated, its gradients add up
       s.rows.push_back(
           {split(d, 0), split(d, 0), split(d, 0), split(d, 0), {broadcast()}, {partial()}, {}});
-    auto const f = split(last, 0);  // features split: so is the gain
+    auto const f = split(last, 0);  // features split: the gain is split, too
     s.rows.push_back({f, f, f, f, {split(0, 0)}, {split(0, 0)}, {}});
     s.rows.push_back(
         {broadcast(), broadcast(), broadcast(), broadcast(), {broadcast()}, {broadcast()}, {}});
@@ -45,7 +46,7 @@ class gain {
   }
   static nn::initial_values initial(int) { return nn::all_equal(1); }
 
-  // Arithmetic on this rank's shards.
+  // The passes compute on this rank's shards.
   template <class Call>
   auto forward(Call const& c) const {
     auto const g = c.template parameter<0>();
@@ -53,7 +54,7 @@ class gain {
     std::int64_t const n = g.local_elements();
     for (std::int64_t i = 0; i < y.local_elements(); ++i)
       y.data()[i] = g.data()[i % n] * c.x().data()[i];
-    return nn::made(y, c.x());  // the backward pass is given x as kept<0>()
+    return nn::made(y, c.x());  // the backward pass gets x as kept<0>()
   }
   template <class Call>
   auto backward(Call const& c) const {
@@ -84,7 +85,8 @@ int main(int argc, char** argv) {
   if (mesh.rank() == 0) std::cout << ashlar::search::explain(problem, plan, mesh.machine()) << '\n';
   ashlar::train::trainer trainer(model, ashlar::train::adam_w{.lr = 3e-3});
 
-  // Ten classes: the class of a row is the position of the largest of its first ten features.
+  // There are ten classes: the class of a row is the index of the largest of its first ten
+  // features.
   ashlar::train::batch_data<float> batch;
   batch.inputs.resize(128 * 64);
   ashlar::device::host::fill_normal<float>(5, 0, 0, 128 * 64, 0.0f, 1.0f, batch.inputs.data());

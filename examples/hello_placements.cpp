@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where tensors lie, and what it costs to move them. Run on four ranks:
+// Shows placements of tensors and the cost of moving them. Run it on four ranks:
 //
 //   mpirun -n 4 hello_placements
 
@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
 
-  // Rows of x split over the nodes, columns of w over the ranks of a node.
+  // The rows of x are split over the nodes, and the columns of w over the ranks of a node.
   auto x = ashlar::normal<float>(mesh, {512, 1024}, ashlar::sbp<S<0>, B>{}, {.seed = 1});
   auto w = ashlar::normal<float>(mesh, {1024, 4096}, ashlar::sbp<B, S<1>>{}, {.seed = 2});
 

@@ -1,13 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A product whose operands move as planned, and a tensor that moves while another product is
-// computed. Run on four ranks, on as many cores if there are:
+// A matrix product whose operands are redistributed by a plan, and a redistribution that overlaps
+// with another product. Run it on four ranks, if possible on four cores:
 //
 //   mpirun -n 4 overlap
 //
-// Nothing moves by itself: a local product lets a moving tensor go on between strips of rows, and
-// wait() does the rest. The time waited is that of mesh.communication_seconds().
+// On the host, no transfer proceeds by itself: a local product lets a pending transfer make
+// progress between strips of rows, and wait() completes it. mesh.communication_seconds() counts the
+// time spent waiting.
 
 #include <chrono>
 #include <iostream>
@@ -16,7 +17,7 @@
 
 using namespace ashlar::placements;  // S<dim>, B, P
 
-/// Prints how long `work` takes on rank 0, and how much of it rank 0 waits.
+/// Prints how long `work` takes on rank 0, and how much of that time rank 0 waits.
 template <class Work>
 void time(char const* name, ashlar::mesh const& mesh, Work work) {
   mesh.barrier();
@@ -43,7 +44,7 @@ int main(int argc, char** argv) {
 
   auto u = x | ashlar::to<S<0>, B>;
   auto v = w | ashlar::to<B, S<1>>;
-  for (int turn = 0; turn < 3; ++turn) {  // the first makes the plan and touches new memory
+  for (int turn = 0; turn < 3; ++turn) {  // the first turn makes the plan and touches new memory
     time("one after the other", mesh, [&] {
       auto product = ashlar::matmul(u, v);
       auto z = ashlar::redistribute(y, whole{});

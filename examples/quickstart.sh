@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs what is missing, builds examples/train_gpt and trains a small byte-level GPT on this
-# project's own text: 4 ranks, one to two minutes on two cores. Arguments go to train_gpt; of an option that
-# is given twice the last one counts.
+# Installs missing packages, builds examples/train_gpt and trains a small byte-level GPT on this
+# project's own text. It runs 4 ranks and trains for one to two minutes on two cores. Arguments are
+# passed to train_gpt; if an option is given twice, the last one counts.
 set -euo pipefail
 
 ranks=4
@@ -18,7 +18,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 . cmake/install_packages.sh
 ashlar_install_packages program
 
-# The kernels of GPUs take minutes to compile, and only `--device cuda` uses them.
+# The GPU kernels take minutes to compile, and only `--device cuda` uses them.
 cuda=OFF
 case " $* " in *" --device cuda "* | *" --device=cuda "*) cuda=AUTO ;; esac
 cmake --preset default "-DASHLAR_ENABLE_CUDA=$cuda"
@@ -27,7 +27,7 @@ cmake --build --preset default --target train_gpt
 # shellcheck source=cmake/mpi_environment.sh
 . cmake/mpi_environment.sh
 
-# The launcher of the MPI that it was built with.
+# Uses the launcher of the MPI that the program was built with.
 mpiexec="$(sed -n 's/^MPIEXEC_EXECUTABLE:[A-Z]*=//p' build/default/CMakeCache.txt)"
 exec "${mpiexec:-mpirun}" -n "$ranks" build/default/examples/train_gpt \
   --mesh "$mesh" --layout auto "${model[@]}" "${training[@]}" "${sample[@]}" "$@"

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A layout found by the compiler: the search runs while this file is compiled, and every tensor of
-// the model has its placement in its type. Run on four ranks:
+// A layout found by the compiler. The search runs while this file is compiled, and the type of
+// every tensor of the model contains its placement. Run it on four ranks:
 //
 //   mpirun -n 4 typed_mlp
 
@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
 
   if (mesh.rank() == 0) std::cout << ashlar::search::explain(problem, plan, machine) << '\n';
 
-  // Points around ten centres in 64 dimensions, to be told apart.
+  // The data are points around ten centres in 64 dimensions; the model learns which centre is
+  // theirs.
   std::mt19937 random(7);
   std::normal_distribution<float> noise(0, 1);
   std::vector<float> centres(10 * 64);

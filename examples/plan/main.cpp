@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans a net on a mesh that need not be there: one process searches, explains, compares and writes
-// the plan as JSON, as a page and as a C++ header.
+// Plans a net on a mesh that need not exist. One process searches, explains and compares plans, and
+// writes a plan as JSON, as a page and as a C++ header.
 //
 //   plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024
 //        --ranks node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json --html plan.html
@@ -57,7 +57,7 @@ struct task {
     return search::algorithm_named(o.algorithm).run(problem, mesh, machine, how);
   }
 
-  /// Beside what everybody would do.
+  /// Prints the plan beside data parallelism and tensor parallelism.
   void compare(search::plan const& found) const {
     if (!search::is_exact_on(mesh)) {
       std::cout << "  no baselines beside it: these are planned on at most "
@@ -96,7 +96,7 @@ void run(example::options const& o) {
   auto const found = t.run(permits);
   t.line.show("");
   std::string const text = search::explain(t.problem, found.plan, t.machine).text;
-  // Without --explain, the totals: what comes before the first empty line.
+  // Without --explain, prints only the totals: the text before the first empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n") + 1));
   std::printf("  %s by %s in %.3g s",
               found.gap > 0    ? "found"
@@ -114,7 +114,7 @@ void run(example::options const& o) {
   t.compare(found.plan);
   std::fflush(stdout);
   if (o.program) {
-    auto few = t.problem;  // of many micro-batches the first two say it all
+    auto few = t.problem;  // two micro-batches show everything
     few.micro_batches = std::min(few.micro_batches, 2);
     auto const serial = search::build(few, found.plan, t.machine);
     std::cout << '\n' << search::print(few, search::overlapped(serial, t.machine).made, t.machine);

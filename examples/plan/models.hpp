@@ -19,10 +19,11 @@ std::vector<std::string> model_names();
 std::string machine_names();
 std::string algorithm_names();
 
-/// The net that the options name, as the search sees it. Throws ashlar::error.
+/// Returns the problem of the net that the options describe. Throws ashlar::error.
 ashlar::search::problem choose_model(options const& o);
 
-/// The machine that the options name, with their memory. Throws ashlar::error.
+/// Returns the machine that the options name, with the memory limit of the options. Throws
+/// ashlar::error.
 ashlar::machine choose_machine(options const& o);
 
 }  // namespace example

@@ -25,7 +25,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
         ->capture_default_str()
         ->group(group);
   };
-  // A number, or auto, which is 0.
+  // Adds an option that takes a number or auto, which is stored as 0.
   auto const count = [&](char const* name, int& value, char const* help, char const* group) {
     return app.add_option(name, value, help)
         ->transform(CLI::Validator(

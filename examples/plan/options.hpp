@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What plan can be told on its command line.
+// The command line options of plan.
 
 #pragma once
 
@@ -15,12 +15,12 @@ namespace example {
 struct options {
   std::string model;
   int layers = 12, optimizer_states = 2;
-  int stages = 1, micro_batches = 1;  ///< 0: as many as are fastest
+  int stages = 1, micro_batches = 1;  ///< 0: the fastest number is searched
   std::int64_t d_model = 768, heads = 12, context = 1024, batch = 8, vocabulary = 50257;
-  std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< of mlp
-  std::int64_t image = 224, classes = 1000;                  ///< of nets for images
+  std::vector<std::int64_t> widths{1024, 4096, 4096, 1000};  ///< for mlp
+  std::int64_t image = 224, classes = 1000;                  ///< for image nets
   bool halo = false;
-  std::int64_t tables = 26, rows = 1'000'000;  ///< of dlrm
+  std::int64_t tables = 26, rows = 1'000'000;  ///< for dlrm
   std::string type = "float";
 
   std::string ranks = "node=1,gpu=8", machine = "h200_server", memory;
@@ -35,8 +35,8 @@ struct options {
   int pareto = 0;
 };
 
-/// Reads the command line. Fills `exit_code` instead if the program has nothing more to do: help was
-/// asked for, or an option is wrong.
+/// Reads the command line. Sets `exit_code` if the program should end, because help was requested
+/// or an option is wrong.
 options parse_options(int argc, char** argv, std::optional<int>& exit_code);
 
 }  // namespace example

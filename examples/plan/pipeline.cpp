@@ -21,7 +21,7 @@ namespace search = ashlar::search;
 namespace example {
 namespace {
 
-/// The same step in `m` micro-batches, where the options leave their number open.
+/// Returns the options of the same step in `m` micro-batches, unless the options fix their number.
 options in_micro_batches(options o, int m) {
   if (o.micro_batches != 0) return o;
   o.micro_batches = m;
@@ -29,7 +29,7 @@ options in_micro_batches(options o, int m) {
   return o;
 }
 
-/// Counts of micro-batches to try, most first: those that divide the batch.
+/// Returns the numbers of micro-batches to try, largest first: those that divide the batch.
 std::vector<int> micro_batch_counts(options const& o) {
   if (o.micro_batches != 0) return {o.micro_batches};
   std::vector<int> list;
@@ -38,8 +38,8 @@ std::vector<int> micro_batch_counts(options const& o) {
   return list;
 }
 
-/// What a found pipeline is compared with, and the net as that has it: a file of either format, or a
-/// baseline, in one stage.
+/// The plan that a found pipeline is compared with, and its net with its number of micro-batches.
+/// It comes from a file of either format, or it is a baseline without stages.
 struct compared {
   search::problem net;
   search::pipeline_plan plan;
@@ -95,7 +95,7 @@ std::optional<options> run_pipeline(options const& o) {
   }
   auto const net = choose_model(chosen);
   std::string const text = search::explain(net, found, machine).text;
-  // Without --explain, all but the layers: what comes before the second empty line.
+  // Without --explain, prints everything but the layers: the text before the second empty line.
   std::cout << (o.explain ? text : text.substr(0, text.find("\n\n", text.find("\n\n") + 2) + 1));
   std::printf("  found in %.3g s, of %d searches; micro-batches of %lld\n\n", seconds.count(),
               tried, static_cast<long long>(chosen.batch));

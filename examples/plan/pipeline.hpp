@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans in pipeline stages, for --pipeline, --stages and --micro-batches auto.
+// Plans with pipeline stages, for --pipeline, --stages and --micro-batches auto.
 
 #pragma once
 
@@ -11,11 +11,13 @@
 
 namespace example {
 
-/// Whether the options leave stages or micro-batches to search::pipeline.
+/// Returns whether the options call for search::pipeline: the number of stages is not fixed to 1, or
+/// the number of micro-batches is open.
 bool wants_pipeline(options const& o);
 
-/// Searches, prints and writes the pipeline that the options ask for. Where one stage is best it only
-/// says so, and returns the options of that plan, micro-batches filled in. Throws ashlar::error.
+/// Searches, prints and writes the pipeline that the options describe. If one stage is best, it
+/// only prints that and returns the options of that plan, including its number of micro-batches.
+/// Throws ashlar::error.
 std::optional<options> run_pipeline(options const& o);
 
 }  // namespace example

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What plan writes while it searches, and its line for a plan beside others.
+// The progress line of plan while it searches, and the line that compares a plan with others.
 
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace example {
 
-/// One line on a terminal that is written over, gone when the work is done.
+/// One line on a terminal that is overwritten with each message and erased at the end.
 class progress_line {
  public:
   explicit progress_line(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
@@ -28,7 +28,8 @@ class progress_line {
   bool wanted_;
 };
 
-/// A plan's seconds beside those of `found`, its memory beside that of the machine (0: no limit).
+/// Prints a plan's seconds relative to those of `found`, and whether its memory exceeds that of the
+/// machine (0: no limit).
 inline void print_beside(char const* name, ashlar::search::plan const& plan,
                          ashlar::search::plan const& found, std::int64_t memory) {
   std::printf("  %-16s %12s a step, %+6.1f %%; %12s per rank%s\n", name,

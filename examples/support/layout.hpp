@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where a training program's tensors lie: the searched optimum, a baseline, or a plan file.
+// The placements of a training program's tensors: the searched optimum, a baseline, or a plan file.
 
 #pragma once
 
@@ -15,24 +15,26 @@
 
 namespace example {
 
-/// The mesh that --mesh asks for; by default one axis of all ranks.
+/// Returns the mesh of --mesh, by default a mesh of one axis with all ranks.
 ashlar::topology choose_mesh(training_options const& o, int ranks);
 
-/// The machine that plans are priced for: a file, a preset or `usual`, with --memory-limit.
+/// Returns the machine for which plans are priced: a file, a preset or `usual`, with the limit of
+/// --memory-limit.
 ashlar::machine choose_machine(training_options const& o, ashlar::machine const& usual);
 
-/// The plan called auto, data or tensor; none by another name.
+/// Returns the plan for the layouts auto, data and tensor, and no plan for any other name.
 std::optional<ashlar::search::plan> search_layout(std::string const& layout,
                                                   ashlar::search::problem const& problem,
                                                   ashlar::topology const& mesh,
                                                   ashlar::machine const& machine);
 
-/// The plan that --layout asks for, in a file if it is none of these. Throws ashlar::error if there is none.
+/// Returns the plan of --layout. Any name other than auto, data and tensor is a plan file. Throws
+/// ashlar::error if that file cannot be used.
 ashlar::search::plan choose_layout(training_options const& o,
                                    ashlar::search::problem const& problem,
                                    ashlar::topology const& mesh, ashlar::machine const& machine);
 
-/// The plan as a person reads it; saved too if --save-layout asks for it.
+/// Returns the plan as readable text. Also saves the plan if --save-layout is given.
 std::string report_layout(training_options const& o, ashlar::search::problem const& problem,
                           ashlar::search::plan const& plan, ashlar::machine const& machine);
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The steps of a training program, with its progress lines.
+// The loop over the steps of a training program, with its progress lines.
 
 #pragma once
 
@@ -14,12 +14,13 @@
 
 namespace example {
 
-/// What the options say of overlap.
+/// Returns the overlap that the options select.
 inline ashlar::train::overlap overlap_of(training_options const& o) {
   return o.no_overlap ? ashlar::train::overlap::none : ashlar::train::overlap::as_planned;
 }
 
-/// Trains on data(step) for each step. Every rank calls it; only the one that `speaks` prints.
+/// Trains on data(step) for each step. Every rank calls it; only the rank that passes `speaks` as
+/// true prints.
 template <class Trainer, class Data>
 void train_steps(Trainer& trainer, training_options const& o, bool speaks, Data const& data) {
   for (int step = 0; step < o.steps; ++step) {

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What every training program can be told on its command line, and how a command line ends a program.
+// The command line options of every training program, and how the command line can end a program.
 
 #pragma once
 
@@ -23,22 +23,23 @@ struct training_options {
   bool exact_log = false, no_overlap = false;
 };
 
-/// Adds them to `app`, with what they are now as defaults.
+/// Adds the training options to `app`. Their current values become the defaults.
 void add_training_options(CLI::App& app, training_options& o);
 
-/// Adds a whole number that is at least `least`.
+/// Adds an option for an integer that is at least `least`.
 void add_number(CLI::App& app, char const* name, int& value, int least, char const* help);
 
-/// What is left to do if a program ends with its command line: help was asked for, or an option is wrong.
+/// The remaining output and the exit code if a program ends with its command line, because help was
+/// requested or an option is wrong.
 struct farewell {
   int exit_code = 0;
   std::string output, error;
 
-  /// Prints if this process `speaks`; what main returns.
+  /// Prints if `speaks` is true; one process passes true. Returns what main should return.
   int say(bool speaks) const;
 };
 
-/// Reads the command line; a farewell if the program has nothing more to do.
+/// Reads the command line. Returns a farewell if the program should end.
 std::optional<farewell> read_options(CLI::App& app, int argc, char** argv);
 
 }  // namespace example

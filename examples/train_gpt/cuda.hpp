@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// train_gpt on GPUs: cuda/ where the build has CUDA, no_cuda/ where it has none.
+// train_gpt on GPUs. The implementation is in cuda/ if the build has CUDA, otherwise in no_cuda/.
 
 #pragma once
 
@@ -11,7 +11,7 @@ namespace example {
 
 bool has_cuda();
 
-/// Trains on a rank for each GPU, started by mpirun, torchrun or srun.
+/// Trains with one rank per GPU. The ranks are started by mpirun, torchrun or srun.
 void run_on_cuda(options const& o, int& argc, char**& argv);
 
 }  // namespace example

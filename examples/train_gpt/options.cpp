@@ -10,8 +10,9 @@
 namespace example {
 namespace {
 
-/// What --model gpt2 stands for, where the command line does not say otherwise: GPT-2's smallest, but that
-/// its last matrix is its own and its vocabulary, of which bytes are the first 256, is a multiple of 128.
+/// Applies --model gpt2: sets the options that the command line does not give to those of the
+/// smallest GPT-2. There are two differences: the last matrix is not shared with the embedding, and
+/// the vocabulary, whose first 256 entries are the bytes, is a multiple of 128.
 void take_gpt2(CLI::App const& app, options& o) {
   struct {
     char const* name;
@@ -26,7 +27,7 @@ void take_gpt2(CLI::App const& app, options& o) {
     if (app.count(n.name) == 0) n.value = n.gpt2;
 }
 
-/// Combinations that no program of this build runs.
+/// Refuses combinations of options that this build cannot run.
 void check_device(options const& o) {
   if (o.device == "cpu" && o.precision != "float")
     throw CLI::ValidationError("--precision", o.precision +

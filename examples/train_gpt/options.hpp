@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What train_gpt can be told on its command line.
+// The command line options of train_gpt. --device and --precision determine these types:
 //
-//   --device   --precision   activations   products on       parameters
-//   cpu        float         float         all bits          float
-//   cuda       float         float         all bits          float
-//   cuda       tf32          float         11 bits of each   float
-//   cuda       bf16          bfloat16      bfloat16          float, and a bfloat16 copy in use
+//   --device   --precision   activations   precision of products   parameters
+//   cpu        float         float         float                   float
+//   cuda       float         float         float                   float
+//   cuda       tf32          float         11 bits per operand     float
+//   cuda       bf16          bfloat16      bfloat16                float, with a bfloat16 copy
 
 #pragma once
 
@@ -31,7 +31,7 @@ struct options : training_options {
   }
 };
 
-/// Reads the command line; a farewell if the program has nothing more to do.
+/// Reads the command line. Returns a farewell if the program should end.
 std::optional<farewell> parse_options(int argc, char** argv, options& o);
 
 }  // namespace example

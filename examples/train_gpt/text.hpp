@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The text that train_gpt learns from: one file, or by default the sources and documents of this
-// project. Rank 0 reads, everybody gets the same bytes.
+// project. Rank 0 reads it and sends the same bytes to all ranks.
 
 #pragma once
 
@@ -28,7 +28,7 @@ inline std::string read_file(std::filesystem::path const& path) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-/// The project's own headers, examples and documents, in one order.
+/// Returns the project's own headers, examples, tests and documents, in the order of their paths.
 inline std::string project_text(std::filesystem::path const& root) {
   std::vector<std::filesystem::path> files;
   for (auto const* folder : {"include", "examples", "tests"})
@@ -45,8 +45,9 @@ inline std::string project_text(std::filesystem::path const& root) {
   return text;
 }
 
-/// The text on every rank. `path` empty: the project's own. Collective over the mesh, of any processor: the
-/// bytes go round as sums to which rank 0 alone adds something.
+/// Returns the text on every rank. If `path` is empty, this is the project's own text. Collective
+/// over a mesh of any processor: all-reduces sum the bytes of rank 0 with the zeros of all other
+/// ranks.
 template <class Mesh>
 std::string load_text(Mesh const& mesh, std::string const& path,
                       std::filesystem::path const& project) {
@@ -68,8 +69,8 @@ std::string load_text(Mesh const& mesh, std::string const& path,
   return text;
 }
 
-/// Batches of sequences from random places of a text; the target of a byte is the next one. A
-/// batch depends on (seed, step) only.
+/// Makes batches of sequences from random positions of a text. The target of each byte is the byte
+/// after it. A batch depends on (seed, step) only.
 class byte_batches {
  public:
   byte_batches(std::string text, std::int64_t sequences, std::int64_t length, std::uint64_t seed)

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// train_gpt itself, for any mesh and type of activations: the same lines on the host and on GPUs.
+// The main part of train_gpt, for any mesh and any type of activations. Host and GPUs share this
+// code.
 
 #pragma once
 
@@ -17,13 +18,13 @@
 
 namespace example {
 
-/// The flops that MFU is a share of, of one rank; 0: none is told.
+/// The peak flops per second of one rank, relative to which MFU is computed; 0 if unknown.
 struct peak {
   double flops = 0;
   std::string source;
 };
 
-/// The net of the options, from bytes to logits.
+/// Returns the net that the options describe, from bytes to logits.
 inline auto gpt(options const& o) {
   namespace nn = ashlar::nn;
   return nn::chain(nn::embedding(o.vocabulary, o.d_model),
@@ -31,7 +32,7 @@ inline auto gpt(options const& o) {
                    nn::layer_norm(o.d_model), nn::linear(o.d_model, o.vocabulary));
 }
 
-/// Trains on `mesh`, with activations of T. Every rank calls it; rank 0 prints.
+/// Trains on `mesh` with activations of type T. Every rank calls it; rank 0 prints.
 template <class T, class Mesh>
 void train(options const& o, Mesh const& mesh, peak const& limit) {
   namespace nn = ashlar::nn;

@@ -47,7 +47,8 @@ std::optional<example::farewell> parse_options(int argc, char** argv, options& o
   return example::read_options(app, argc, argv);
 }
 
-/// The part of new images that the model classifies right. Every rank gets the same number.
+/// Returns the share of new images that the model classifies correctly. Every rank gets the same
+/// number.
 template <class Model>
 double accuracy(Model& model, options const& o) {
   int const batches = (o.samples + o.batch - 1) / o.batch;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The images that train_vgg learns from, drawn as they are needed: one of six patterns in two colours,
-// at a random place and scale, under noise. A batch depends on (seed, number) only.
+// The images that train_vgg learns from. They are drawn on demand: one of six patterns in two
+// colours, at a random position and scale, with noise. A batch depends on (seed, number) only.
 
 #pragma once
 
@@ -17,7 +17,8 @@ namespace example {
 inline constexpr std::array<char const*, 6> shape_names{
     "horizontal stripes", "vertical stripes", "diagonal stripes", "checkerboard", "disc", "square"};
 
-/// Whether the pattern covers the point, in units of its scale around its centre.
+/// Returns whether the pattern covers a point. The coordinates are relative to the pattern's centre
+/// and in units of its scale.
 inline bool covers(int pattern, double y, double x) {
   auto const odd = [](double v) { return static_cast<long>(std::floor(v)) % 2 != 0; };
   switch (pattern) {
@@ -30,7 +31,7 @@ inline bool covers(int pattern, double y, double x) {
   }
 }
 
-/// `samples` images [3, side, side] and their patterns.
+/// Returns `samples` images [3, side, side] and the numbers of their patterns.
 inline ashlar::train::batch_data<float> shape_images(int samples, int side, double noise,
                                                      std::uint64_t seed, std::int64_t number) {
   std::mt19937_64 random(seed * 1000003 + static_cast<std::uint64_t>(number));

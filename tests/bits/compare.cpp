@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares what two versions of the library printed, case by case, for tests/same_bits.sh:
+// Compares the output of two versions of the library, case by case, for tests/same_bits.sh:
 //
 //   compare_bits OLD NEW [--tolerance T]    lines of the program bits (suite.hpp)
 //   compare_bits OLD NEW --plans            lines of the program plan_bits (plans.cpp)
 //
-// A case of bits is equal if its losses and the hash of its parameters are. With a tolerance it is
-// accepted if its losses are that close, relative to the old ones, whatever the hash. Norms are counted
-// beside that. A case whose plan has another fingerprint is told apart: its bits need not be equal.
-// The first that differ are named, with --all every one. Exit status: 0 all equal or accepted, 1 some differ, 2 nothing to compare.
+// A case of bits is equal if its losses and the hash of its parameters are equal. With --tolerance
+// it is accepted if its losses differ by at most T, relative to the old ones, whatever the hash.
+// Differences of norms are counted separately. A case whose plan has another fingerprint is marked,
+// since its bits need not be equal. The first cases that differ are listed, with --all every one.
+// Exit status: 0 if all cases are equal or accepted, 1 if some differ, 2 if there is nothing to
+// compare.
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +35,7 @@ columns split(std::string const& text, char at) {
   return parts;
 }
 
-/// Lines that have tabs, in their order; others are of MPI.
+/// Returns the lines that have tabs, in their order. Other lines are output of MPI.
 std::vector<columns> read(char const* path) {
   std::ifstream in(path);
   std::vector<columns> lines;
@@ -42,8 +44,8 @@ std::vector<columns> read(char const* path) {
   return lines;
 }
 
-/// The largest difference of numbers in two lists, relative to the first; infinite if they are not
-/// as many, or are no numbers.
+/// Returns the largest difference of numbers in two lists, relative to the first list. Returns
+/// infinity if the lists differ in length or contain something other than numbers.
 double apart(std::string const& a, std::string const& b) {
   if (a == b) return 0;
   auto const x = split(a, ' '), y = split(b, ' ');
@@ -54,7 +56,7 @@ double apart(std::string const& a, std::string const& b) {
     double const d = x[i] == y[i] ? 0 : std::abs(u - v) / std::max(std::abs(u), 1e-300);
     worst = d <= worst ? worst : (d < HUGE_VAL ? d : HUGE_VAL);
   }
-  return worst == 0 ? HUGE_VAL : worst;  // other texts of no numbers
+  return worst == 0 ? HUGE_VAL : worst;  // only texts that are not numbers differ
 }
 
 struct comparison {
@@ -73,7 +75,7 @@ struct comparison {
     else compare_bits(a, b);
   }
 
-  /// name, plan, losses, norms, hash
+  /// Compares the columns name, plan, losses, norms and hash.
   void compare_bits(columns const& a, columns const& b) {
     bool const other_plan = a[1] != b[1];
     if (other_plan) ++other_plans;
@@ -96,7 +98,8 @@ struct comparison {
     }
   }
 
-  /// name, fingerprint, seconds as bits, seconds, memory, micro-batches and recomputed segments
+  /// Compares the columns name, fingerprint, seconds (hexadecimal), seconds (decimal), memory, and
+  /// a text with the other properties of a plan.
   void compare_plans(columns const& a, columns const& b) {
     auto const of = [](columns const& c) {
       return c[3] + " s, " + c[4] + " B, " + c[5] + ", " + c[1];
@@ -112,7 +115,8 @@ struct comparison {
       other_plans += a[1] != b[1];
       bool const limited = a[0].find("no limit") == std::string::npos;
       auto const seconds = [](columns const& c) { return std::strtod(c[2].c_str(), nullptr); };
-      // Below a limit a plan may only become faster, or be found where none was.
+      // Below a limit, the new version may find only a faster plan, or a plan where the old one
+      // found none.
       bool const none_before = seconds(a) == 0, none_now = seconds(b) == 0;
       bool const faster = !none_now && (none_before || seconds(b) <= seconds(a) * (1 + 1e-9));
       if (!limited) ++unlimited;

@@ -1,20 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The plans that the search finds, for tests/same_bits.sh --plans: on the nets, meshes and machines of
-// tests/unit/search_*_test.cpp and of bench/search, with memory limits and without. A line a plan:
+// Prints the plans that the search finds, for tests/same_bits.sh --plans. It uses the nets, meshes
+// and machines of tests/unit/search_*_test.cpp and of bench/search, with and without memory limits.
+// Each plan is a line of columns separated by tabs:
 //
-//   name   net | mesh | machine | limit
-//   plan   the fingerprint of its placements, or what the search says where it finds none
-//   seconds, predicted, hexadecimal
-//   the same, decimal
-//   memory, bytes a rank
-//   micro-batches, recomputed segments, the gap, and the mesh of a factored search
+//   name      net | mesh | machine | limit
+//   plan      the fingerprint of its placements, or the error of the search if it finds none
+//   seconds   predicted, hexadecimal
+//   seconds   the same, decimal
+//   memory    bytes per rank
+//   others    micro-batches, recomputed segments, gap, and the mesh of a factored search
 //
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
-// Limits are shares of what the plan without one needs, so says a version itself, or FILE: what another
-// version printed, so that both are given the same limits.
+// Memory limits are percentages of the memory of the plan without a limit. This memory is that of
+// the plan just found, or it is read from FILE, the output of another version, so that both
+// versions get the same limits.
 
 #include <cinttypes>
 #include <cstdio>
@@ -39,7 +41,8 @@
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
-// Of the version that this is built against; they come last, as they need of it what is above.
+// These headers belong to the version that this program is built against. They come last because
+// they use the declarations above.
 #include <search/nets.hpp>
 #include <unit/search_nets.hpp>
 
@@ -51,7 +54,7 @@ using namespace ashlar_test;
 using ashlar::parse_topology;
 
 std::string only;
-std::map<std::string, std::int64_t> limits;  // memory without a limit, by name
+std::map<std::string, std::int64_t> limits;  // memory of the plan without a limit, by name
 
 constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
 constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
@@ -61,7 +64,7 @@ struct named_machine {
   ashlar::machine machine;
 };
 
-/// A preset without its memory limit.
+/// Returns a preset machine without its memory limit.
 named_machine preset(char const* name) {
   auto m = *ashlar::find_machine(name);
   m.memory = 0;
@@ -70,7 +73,8 @@ named_machine preset(char const* name) {
 
 using finder = std::function<search::plan()>;
 
-/// Prints what a search finds, and returns it; without choices if it was not asked for or found none.
+/// Prints the plan that a search finds and returns it. Returns a plan without choices if --only
+/// excludes the name or if no plan is found.
 search::plan print(std::string const& name, finder const& find) {
   if (name.find(only) == std::string::npos) return {};
   search::plan plan;
@@ -92,7 +96,8 @@ search::plan print(std::string const& name, finder const& find) {
   return plan;
 }
 
-/// What find(machine) finds without a limit, then with these shares of that plan's memory, in percent.
+/// Prints what find(machine) finds without a limit, then with limits that are these percentages of
+/// that plan's memory.
 template <class Find>
 void find_below(std::string const& name, named_machine const& on, std::vector<int> const& percents,
                 Find const& find) {
@@ -114,7 +119,7 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Over all ways to factor the axes.
+/// Searches over all ways to factor the axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);
@@ -123,7 +128,7 @@ void find_factored(std::string const& name, search::problem const& net, std::str
   });
 }
 
-/// Small nets, drawn with the seeds of the unit tests.
+/// Searches small random nets, with the seeds of the unit tests.
 void random_nets() {
   for (unsigned const seed : {1u, 2u, 3u, 11u}) {
     random_cases draw(seed);
@@ -132,7 +137,7 @@ void random_nets() {
       named_machine const m{"drawn", draw.machine()};
       auto const net = draw.net();
       std::string const name = "random net " + std::to_string(seed) + "." + std::to_string(i);
-      // Limits on three axes take long.
+      // Searches with limits on three axes take too long.
       bool const limited = seed == 2 && t.axes() < 3 && net.size() <= 6;
       find_plans(name, net, to_string(t), m,
                  limited ? std::vector{99, 80, 50} : std::vector<int>{});
@@ -165,7 +170,7 @@ void random_nets() {
   }
 }
 
-/// Nets of layers without nn, on meshes of up to five axes.
+/// Searches nets of blocks that do not use layers of nn, on meshes of up to five axes.
 void blocks() {
   for (auto const& m : {preset("workstation"), preset("gpu_cluster")}) {
     find_plans("4 blocks", block_net(4, {4, 6}, 8), "node=2,gpu=2", m, {90, 70});
@@ -190,7 +195,7 @@ void blocks() {
   }
 }
 
-/// A net of nn on meshes of 2 to 8 ranks.
+/// Searches a net of nn layers on meshes of 2 to 8 ranks.
 void find_small(std::string const& name, search::problem const& net) {
   for (auto const& m :
        {preset("workstation"), preset("gpu_cluster"),
@@ -239,7 +244,7 @@ void small_nets() {
                  nn::image_batch{2, 3, 16, 16})));
 }
 
-/// The nets of bench/search on the meshes of its page, and of bench/autoddl.
+/// Searches the nets of bench/search on the meshes of its results page, and those of bench/autoddl.
 void large_nets() {
   for (auto const& net : ashlar_bench::all_nets())
     for (auto const& m : {preset("piz_daint"), preset("a100_server"), preset("h200_server")}) {
@@ -256,7 +261,7 @@ void large_nets() {
   auto const small = gpt(nn::gpt_sizes::a100_small, {8, 1024, 8});
   auto const large = gpt(nn::gpt_sizes::a100_large, {4, 1024, 16});
   for (auto const* name : {"a100_server", "h200_server", "p3_8xlarge"}) {
-    // With the memory that the machine has.
+    // Uses the memory limit of the machine.
     named_machine const m{name, *ashlar::find_machine(name)};
     for (auto const* mesh : {"node=2,gpu=8", "node=4,gpu=4"}) {
       find_plans("gpt of 24 blocks, bfloat16", small, mesh, m);

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Trainings whose bits two versions of the library are compared by (tests/same_bits.sh). Rank 0 prints
-// a line a case, of columns separated by tabs:
+// Trains nets so that two versions of the library can be compared bit by bit (tests/same_bits.sh).
+// Rank 0 prints one line per case, with columns separated by tabs:
 //
 //   name   net | mesh | plan | transport | optimizer
-//   plan   the fingerprint of the plan: where it differs, the versions trained under different plans
+//   plan   the fingerprint of the plan; if it differs, the versions trained under different plans
 //   loss   of each step, as hexadecimal numbers
-//   norm   of the gradient in each step, likewise
+//   norm   of the gradient in each step, as hexadecimal numbers
 //   hash   FNV-1a of the bits of all parameters after the last step, in the order of the net
 //
-// Only what stays the same from version to version is called: describe, the search, layer_choices,
-// place, the trainer, for_each_parameter and to_full. Nothing else of tests/ is included.
+// It calls only functions that stay the same from version to version: describe, the search,
+// layer_choices, place, the trainer, for_each_parameter and to_full. It includes nothing else from
+// tests/.
 
 #include <cinttypes>
 #include <cstdint>
@@ -33,12 +34,15 @@ namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace train = ashlar::train;
 
-/// Bytes count and messages do not: plans on it have the most steps.
+/// A machine on which messages are nearly free and bytes are expensive, so that plans have the most
+/// steps.
 inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
-/// Computing is dear and moving cheap: its best plans are split.
+/// A machine on which computing is expensive and communication is cheap, so that the best plans
+/// split tensors.
 inline constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
-/// One axis, each pair of factors, and an axis of extent 1 or a third one where it fits.
+/// Returns meshes of n ranks: one axis, each pair of factors, and for some n a mesh with an axis of
+/// extent 1 or with three axes.
 inline std::vector<ashlar::topology> meshes(int n) {
   std::vector<ashlar::topology> all{{{"gpu", n}}};
   for (int a = 2; a < n; ++a)
@@ -50,8 +54,9 @@ inline std::vector<ashlar::topology> meshes(int n) {
   return all;
 }
 
-/// Takes choices of every element, far from each other in the list, so that much moves; of any number
-/// of segments, the first ones are recomputed.
+/// Returns a plan with a pseudo-random choice for each element. Neighbours have very different
+/// placements, so that many tensors move. It recomputes a random number of segments, the first
+/// ones.
 template <class Plan, class Problem>
 constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::size_t seed) {
   auto const draw = [&](std::size_t n) {
@@ -76,7 +81,7 @@ constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::siz
   return plan;
 }
 
-/// Data of a step, the same on every rank; about every fifth target is negative.
+/// Returns the data of a step, the same on every rank. About every fifth target is negative.
 template <class Input, class Batch>
 train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
                                       unsigned seed) {
@@ -100,14 +105,14 @@ train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int cl
   return data;
 }
 
-/// What main.cpp was asked for.
+/// The options of main.cpp.
 struct settings {
-  std::uint64_t seed = 3;  ///< of parameters, dropout and data
-  int plans = 2;           ///< random ones a net and mesh
-  std::string only;        ///< a part of the name of a net; empty: all
+  std::uint64_t seed = 3;  ///< the seed of parameters, dropout and data
+  int plans = 2;           ///< random plans per net and mesh
+  std::string only;        ///< a part of the name of a net; empty: all nets
 };
 
-/// FNV-1a of the bits of all parameters. Communicates.
+/// Returns FNV-1a of the bits of all parameters. Communicates.
 template <class Model>
 std::uint64_t hash_of_parameters(Model& model) {
   std::uint64_t h = 1469598103934665603ull;
@@ -130,7 +135,7 @@ class suite {
     return asked_.only.empty() || net.find(asked_.only) != std::string::npos;
   }
 
-  /// A net on every mesh under the plans that the search finds, and random ones.
+  /// Trains a net on every mesh, under the plan that the search finds and under random plans.
   template <class T, class Net, class Batch>
   void run(std::string const& name, Net const& net, Batch const& batch, int vocabulary,
            int classes) {
@@ -152,7 +157,8 @@ class suite {
     }
   }
 
-  /// A net under a plan that the compiler knows, if it is of as many ranks as there are.
+  /// Trains a net under a plan that is known at compile time. Does nothing unless the plan is for
+  /// the present number of ranks.
   template <class T, auto const& Plan, class Net, class Batch>
   void run_typed(std::string const& name, Net const& net, Batch const& batch,
                  ashlar::machine const& machine, int vocabulary, int classes) {
@@ -162,14 +168,15 @@ class suite {
   }
 
  private:
-  /// A number of a text that does not depend on the standard library.
+  /// Returns a hash of a text that does not depend on the standard library.
   static std::size_t hash_of(std::string const& text) {
     std::uint64_t h = 1469598103934665603ull;
     for (char const c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
     return static_cast<std::size_t>(h % 2147483648);
   }
 
-  /// One plan on both transports and with both optimizers. `form` is what place() is given.
+  /// Trains under one plan on both transports, with adam_w. Also trains with sgd, on one of them.
+  /// `form` is the argument of place().
   template <class T, class Net, class Batch, class Plan, class Form>
   void train_under(std::string const& name, Net const& net, Batch const& batch,
                    ashlar::topology const& t, ashlar::machine const& machine, Plan const& plan,
@@ -183,7 +190,8 @@ class suite {
       std::string const on = name + (messages ? " | messages | " : " | shared memory | ");
       train_case<T>(on + "adam_w", net, batch, m, fingerprint, form, vocabulary, classes,
                     train::adam_w{.lr = 0.01}, {});
-      // The transports have one arithmetic each for collectives, the optimizers none.
+      // The transports differ in the arithmetic of their collectives. Optimizers do not depend on
+      // it, so it is enough to run sgd on one transport, chosen by the fingerprint.
       if (messages == (fingerprint % 2 == 0) || ranks_ == 1)
         train_case<T>(on + "sgd with clip", net, batch, m, fingerprint, form, vocabulary, classes,
                       train::sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}, {.clip = 0.5});
@@ -209,7 +217,7 @@ class suite {
         append(norms, report.gradient_norm);
       }
       hash = hash_of_parameters(model);
-    } catch (ashlar::error const& e) {  // of every rank, or MPI ends the job
+    } catch (ashlar::error const& e) {  // thrown on every rank, or MPI would end the job
       losses += std::string(losses.empty() ? "" : " ") + "error: " + e.what();
     }
     if (rank_ != 0) return;

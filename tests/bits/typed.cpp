@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Typed nets: plans that the compiler searches or draws, on 2, 4 and 6 ranks, one of them recomputing.
+// Typed nets: plans that are searched or drawn at compile time, on 2, 4 and 6 ranks. One of them
+// recomputes a segment.
 
 #include "suite.hpp"
 

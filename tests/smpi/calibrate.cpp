@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What bench/calibrate measures and fits on a simulated cluster is what the cluster was made from: α
-// and β of both tiers, of all collectives together and of each, the link of a node shared by its ranks.
+// Runs the measurements and fits of bench/calibrate on a simulated cluster. The results must be the
+// numbers from which the cluster was made: α and β of both tiers, for all collectives together and
+// for each of them. The ranks of a node share its link.
 //
 // run: node=4,gpu=4 workstation
 // run: node=4,gpu=4 gpu_cluster
@@ -21,7 +22,8 @@ using namespace ashlar_test;
 using namespace ashlar_bench;
 using ashlar::link_sample;
 
-/// Simulated seconds of a step of ones, of the slowest rank, on every rank.
+/// Returns the simulated seconds of a step on arrays of ones, on the slowest rank. All ranks get
+/// the result.
 double seconds_of(ashlar::mesh const& m, measured_step const& s) {
   auto const what = make_transfer(s.step, s.extents, m.topology(), m.coordinate());
   ashlar::buffer<float> const source(m.memory(), what.from.elements()),
@@ -30,7 +32,7 @@ double seconds_of(ashlar::mesh const& m, measured_step const& s) {
   auto const run = [&] {
     m.run(what, ashlar::element_type_of<float>, source.data(), target.data());
   };
-  run();  // only once: groups of ranks, memory
+  run();  // the first run creates groups of ranks and allocates memory
   double seconds = simulated_seconds(run);
   MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
   return seconds;
@@ -45,7 +47,7 @@ void check_fit(std::vector<link_sample> const& samples, ashlar::link const& made
     std::printf("%-22s %3zu samples: alpha %.4f, beta %.4f of what it was made from, worst error "
                 "%.2f %%\n",
                 what.c_str(), samples.size(), alpha, beta, 100 * fit.error.worst);
-  // SMPI's envelopes of 16 bytes a message make up to 1 % more.
+  // SMPI's envelopes of 16 bytes per message add up to 1 %.
   all.check(std::abs(beta - 1) < 0.02, "beta of " + what);
   all.check(std::abs(alpha - 1) < 0.02, "alpha of " + what);
   all.check(fit.error.worst < 0.02, "times of " + what);
@@ -63,7 +65,8 @@ int run(int argc, char** argv) {
     for (auto const& g : groups_on(given.topology.ranks() / per_node, per_node)) {
       if (g.where != where) continue;
       ashlar::mesh const m(env.world(), g.mesh, given.machine);
-      // Larger messages that are packed or summed go in several parts, of which the model counts one.
+      // Larger messages that are packed or summed are sent in several parts, but the model counts
+      // one message.
       for (std::int64_t const bytes : {8'192, 32'768, 131'072})
         for (auto const& s : steps_on(g, bytes)) {
           auto const sample = sample_of(g, s, seconds_of(m, s));

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pairs and rings in groups that have several ranks on each of several nodes, where all ranks of a
-// node share its link: pairs cross it for every member elsewhere, a ring once. Simulated seconds of
-// both against their α and β, within 3 %, and the same bits. The default table takes the faster of
-// them, but for a fifth. The arguments are elements of the array, multiples of the ranks.
+// Compares the pairwise and the ring algorithm in groups with several ranks on each of several
+// nodes, where all ranks of a node share its link. Pairwise messages cross that link once for every
+// member on another node, a ring crosses it once. The simulated seconds of both must agree with the
+// formulas in α and β within 3 %, and the results must be the same bit by bit. The default table
+// must choose an algorithm that takes at most a fifth longer than the faster one. The arguments are
+// the elements of the array, which are multiples of the number of ranks.
 //
 // run: node=4,gpu=4 latency:gpu_cluster 16384 65536 262144 1048576
 // run: node=8,gpu=8 latency:gpu_cluster 65536 524288
@@ -20,12 +22,13 @@ using namespace ashlar_test;
 using ashlar::collective;
 using ashlar::placement;
 
-/// A mesh whose table takes this algorithm always; "default": the default table.
+/// Returns a mesh whose table of algorithms always selects this algorithm, or the default table for
+/// "default".
 ashlar::mesh mesh_by(arguments const& given, ashlar::mpi::environment const& env,
                      std::string const& algorithm) {
   char const* const folder = std::getenv("TMPDIR");
   std::string const name = std::string(folder != nullptr ? folder : ".") + "/table-" + algorithm;
-  if (env.rank() == 0) {  // which reads it
+  if (env.rank() == 0) {  // only rank 0 reads the file, when the mesh is made
     std::ofstream out(name);
     for (char const* kind : {"all-gather", "reduce-scatter", "all-reduce"})
       out << kind << " 2 0 any " << algorithm << '\n';
@@ -82,7 +85,8 @@ int run(int argc, char** argv) {
       int const halves = s.kind == collective::all_reduce ? 2 : 1;
       double const bytes = 4.0 * static_cast<double>(elements);
       double const moved = halves * bytes * (p - 1) / p * machine.inter.beta;
-      // Pairs are posted at once and wait for α once; hops wait for it one after the other.
+      // Pairwise messages are posted at once and wait for α together; the hops of a ring wait for
+      // it one after the other.
       double const pairs_planned = halves * machine.inter.alpha + moved * g * (p - g) / (p - 1);
       double const ring_planned = halves * (p - 1) * machine.inter.alpha + moved;
       if (env.rank() == 0)

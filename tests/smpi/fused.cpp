@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// One step along all axes of nodes that share their link, which plans seldom take: some messages of
-// a rank stay in its node, the others leave it. What machine/link.hpp charges for both together.
+// Single steps along all axes of a mesh whose nodes share one link each. Plans seldom use such
+// steps. Some messages of a rank stay in its node and the others leave it; this test checks the
+// time that machine/link.hpp predicts for both together.
 //
 // run: node=4,gpu=4 gpu_cluster 64 64
 // run: node=8,gpu=2 gpu_cluster 512 256

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Planned products on many ranks: values are exact, and every rank receives the bytes that the
-// plan says. With a last argument "3d" the plan must split all three extents of the product.
+// Computes planned matrix products on many ranks. The values must be exact, and every rank must
+// receive the number of bytes that the plan says. With a last argument "3d" the plan must split all
+// three extents of the product.
 //
 // run: a=4,b=4,c=4 workstation 96 120 112
 // run: a=4,b=4,c=4 bandwidth 61 67 59 3d
@@ -28,7 +29,8 @@ bool is_product(ashlar::tensor<float, 2> const& c, std::int64_t inner) {
   return right;
 }
 
-/// Whether the local product has part of the rows, of the columns and of the inner extent.
+/// Returns whether the local product has a part of the rows, of the columns and of the inner
+/// extent.
 bool splits_all(ashlar::placement const& c) {
   return c.split_count(0) > 0 && c.split_count(1) > 0 && c.has_partial();
 }

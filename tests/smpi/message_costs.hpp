@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Makes a simulated network one of the α-β model: a message of n bytes takes n β on the links that
-// it shares with others, and then the rank that receives it is busy for α.
+// Makes a simulated network follow the α-β model. A message of n bytes takes n β on the links that
+// it shares with others. Then the receiving rank is busy for α.
 //
 //   from a rank of the same node   α intra
 //   from another node              α inter
 //
-// SMPI charges a receiver only for messages that are buffered at the sender, so all of them are.
-// Which hides deadlocks of sends that wait for their receives: tests/smpi/pairs.cpp is without this.
+// SMPI charges a receiver only for messages that are buffered at the sender, so all messages are
+// buffered here. This hides deadlocks of sends that wait for their receives; tests/smpi/pairs.cpp
+// finds them because it does not use this header.
 
 #include <climits>
 

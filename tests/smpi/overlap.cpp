@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training steps whose moves go on beside simulated computations take what the timelines of their programs
-// say: 5 % on a flat network, 15 % on nodes that share one link each. Programs in serial order take the sum.
-// Executor and transports are the library's; elements only take time (simulated_element.hpp), and asking whether
-// a message has come takes none (patient_transport.hpp). Arguments: the net, its plans, in how many blocks,
-// between which transfers go on, the work is cut, and work over communication.
+// Runs training steps in which moves overlap with simulated computations, and compares their
+// simulated time with the timelines of their programs. They must agree within 5 % on a flat network
+// and within 15 % on nodes that share one link each. Programs in serial order must take the sum of
+// all times.
+// Executor and transports are those of the library. The elements only consume simulated time
+// (support/simulated_element.hpp), and tests for messages take none (patient_transport.hpp).
+// Arguments: the net; its plans; the number of blocks into which the work is cut, between which
+// transfers make progress; and ratios of work to communication.
 //
 // run: a=16 bandwidth mlp data,tensor,zero3 500 2 1 0.5
 // run: a=4,b=4 bandwidth gpt data,tensor,zero3 2000 1
@@ -35,7 +38,8 @@ namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace step = ashlar::step;
 
-/// What rank 0 makes, on all ranks: they live in one process, so they copy it.
+/// Calls `make` on rank 0 and returns its result on all ranks. Simulated ranks share one process,
+/// so the other ranks copy the object from its address.
 template <class Make>
 auto from_rank_0(Make const& make) {
   using made = decltype(make());
@@ -50,14 +54,15 @@ auto from_rank_0(Make const& make) {
   return copied;
 }
 
-/// The machine with the 16 bytes that SMPI adds to each message.
+/// Returns the machine with the 16 bytes that SMPI adds to each message included in α.
 ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
   m.intra.alpha += 16 * m.intra.beta;
   m.inter.alpha += 16 * m.inter.beta * t.ranks_per_node();
   return communication_only(m);
 }
 
-/// Makes the groups of ranks that a program's moves go along, which are made only once.
+/// Creates the groups of ranks for the moves of a program before any time is measured. A group is
+/// created once.
 void open_groups(step::program const& p, ashlar::mesh const& m) {
   float one = 1, sum = 0;
   for (auto const& path : p.paths)
@@ -68,7 +73,8 @@ void open_groups(step::program const& p, ashlar::mesh const& m) {
               ashlar::element_type::f32, &one, &sum);
 }
 
-/// A program whose computations take `ratio` times what its moves take, divided as the flops are.
+/// Scales the computations of a program so that together they take `ratio` times as long as its
+/// moves. Updates then take no time.
 step::program with_work(step::program p, ashlar::machine const& m, double ratio) {
   auto const when = step::timeline_of(p, m);
   for (auto& a : p.actions) {
@@ -78,7 +84,8 @@ step::program with_work(step::program p, ashlar::machine const& m, double ratio)
   return p;
 }
 
-/// Simulated seconds of a walk, of the slowest rank; known to rank 0.
+/// Runs a program and returns its simulated seconds on the slowest rank. Only rank 0 gets this
+/// result.
 double simulated_walk(step::program const& p, ashlar::mesh const& m, double block) {
   std::vector<std::unique_ptr<nn::element_node<ashlar::device::host::processor>>> elements;
   for (int i = 0; i < p.elements; ++i)
@@ -101,7 +108,7 @@ double simulated_walk(step::program const& p, ashlar::mesh const& m, double bloc
   return slowest;
 }
 
-/// The net and the plans that are walked, by name.
+/// The net, and the plans to run with their names.
 struct subject {
   search::problem problem;
   std::vector<std::string> names;

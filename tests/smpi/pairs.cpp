@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Redistributions between any two placements of a matrix whose shards are uneven or empty: no
-// order of collectives deadlocks, values are right. Every fourth one has another one under way. The last argument bounds the number of pairs
-// (8464 on three axes; 9000 are all of them).
+// Redistributes a matrix between any two placements, with uneven or empty shards. No order of
+// collectives may deadlock, and the values must be right. Every fourth redistribution overlaps with
+// another one. The last argument bounds the number of pairs: there are 8464 on three axes, so 9000
+// selects all of them.
 //
 // run: a=4,b=4 workstation 11 13 400
 // run: node=4,gpu=4 bandwidth 3 17 400
@@ -23,7 +24,7 @@ int main(int argc, char** argv) {
   verdict all;
   int tried = 0;
   for (auto const& [from, to] : sampled_pairs(every_placement(2, m.topology()), given.number(2))) {
-    m.plans().clear();  // thousands of plans on every rank: not kept
+    m.plans().clear();  // frees thousands of plans per rank
     auto const x = numbered(m, extents, from);
     if (++tried % 4 == 0) {
       auto moving = redistribute_async(x, to);

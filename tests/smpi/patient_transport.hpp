@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A transport of simulated ranks whose questions cost nothing: whether a message has come is asked in no
-// time, and a rank that waits sleeps between two questions. SMPI would charge every request of every
-// question, more and more, and step through a wait one question after the other.
+// A transport for simulated ranks whose tests for messages cost nothing. A test takes no simulated
+// time, and a waiting rank sleeps between two tests. SMPI would charge for every request in every
+// test, with growing costs, and would simulate a wait test by test.
 
 #include <utility>
 
@@ -17,7 +17,7 @@ namespace ashlar_test {
 
 class patient_communicator final : public ashlar::communicator {
  public:
-  /// `nap`: simulated seconds between two questions of a rank that waits.
+  /// `nap` is the number of simulated seconds between two tests of a waiting rank.
   patient_communicator(std::shared_ptr<ashlar::communicator> inner, ashlar::operation_queue& order,
                        double nap)
       : inner_(std::move(inner)), order_(order), nap_(nap) {
@@ -57,7 +57,7 @@ class patient_communicator final : public ashlar::communicator {
   double nap_;
 };
 
-/// Waits on a mesh are patient for as long as this lives.
+/// Makes the mesh use this transport while the result lives.
 inline ashlar::decorated_transport patient(ashlar::mesh const& m, double nap) {
   return {m, [&](std::shared_ptr<ashlar::communicator> inner) {
             return std::make_shared<patient_communicator>(std::move(inner), m.operations(), nap);

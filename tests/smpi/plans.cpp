@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans of many steps between any two placements of a matrix on nodes that share their link: the
-// simulated time is the planned one. The last argument bounds the number of pairs.
+// Runs plans of many steps between any two placements of a matrix on nodes that share one link
+// each. The simulated time must be the planned one. The last argument bounds the number of pairs.
 //
 // run: node=4,gpu=4 gpu_cluster 256 256 400
 // run: node=4,gpu=4 bandwidth 256 256 400

@@ -1,21 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Writes a SimGrid cluster for a mesh and a machine: FOLDER/platform.xml and FOLDER/hosts, which
-// names the host of each rank.
+// Writes a SimGrid cluster for a mesh and a machine: FOLDER/platform.xml, and FOLDER/hosts with the
+// host of each rank.
 //
 //   platform MESH MACHINE FOLDER          platform node=2,gpu=4 gpu_cluster /tmp/x
 //
-//   rank        a host with a duplex link to its node's switch: 1 / β intra
-//   node        a switch with a duplex link to the spine, which all its ranks share: 1 / β inter
+//   rank        a host with a duplex link to the switch of its node; bandwidth: 1 / β intra
+//   node        a switch with a duplex link to the spine, shared by its ranks; 1 / β inter
 //   one node    a flat crossbar
 //
-// Links have no latency, which messages under way together would wait for once: α is a rank's time
-// for each message (tests/smpi/message_costs.hpp). Of a machine latency:NAME they have: rank links
-// α intra / 2, node links what makes α inter of a path between two nodes.
+// Links have no latency, because concurrent messages would wait for a latency only once. Instead, α
+// is the time that a rank spends on each message (tests/smpi/message_costs.hpp). For a machine
+// latency:NAME, links have latencies: α intra / 2 on rank links, and on node links the value with
+// which a path between two nodes has α inter.
 //
-// Paths pass rank, node, node, rank links, so that the slowest or most shared one decides: what
-// machine/link.hpp says in one formula.
+// A path between nodes crosses a rank link, two node links and a rank link. The slowest or most
+// heavily shared link determines the time, as in the formula of machine/link.hpp.
 
 #include <cstdlib>
 #include <fstream>
@@ -29,7 +30,7 @@
 
 namespace {
 
-/// The node of a rank: its index along the axes between nodes.
+/// Returns the node of a rank: its index along the axes between nodes.
 int node_of(ashlar::topology const& t, int rank) {
   ashlar::axis_list between;
   for (int a = 0; a < t.axes(); ++a)

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Strategies of a net, each trained for a step on a simulated cluster: the predicted seconds of
-// communication rank them as the simulated ones do (Spearman at least 0.95), and the plan that the
-// search takes is among the best three. bench/ranking does the same on real ranks.
+// Trains a net for one step on a simulated cluster with each of several strategies. The predicted
+// seconds of communication must rank the strategies as the simulated seconds do (Spearman at least
+// 0.95), and the plan that the search chooses must be among the best three. bench/ranking does the
+// same on real ranks.
 //
 // run: node=4,gpu=4 gpu_cluster mlp 30
 // run: node=2,gpu=8 gpu_cluster gpt 30
@@ -33,7 +34,7 @@ void rank(Net const& net, Batch const& batch, ashlar::mesh const& m, int count, 
       model.accumulate(std::span(data.inputs), std::span(data.targets), 0);
       model.synchronize();
     };
-    step();  // only once: groups of ranks, memory
+    step();  // the first step creates groups of ranks and allocates memory
     mine.push_back(simulated_seconds(step));
     predicted.push_back(plan.communication_seconds);
   }

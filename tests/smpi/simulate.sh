@@ -39,23 +39,23 @@ trap 'rm -rf "$folder"' EXIT
 "$make_platform" "$mesh" "$machine" "$folder"
 
 settings=(
-  # α and β of the platform as they are.
+  # Use α and β of the platform unchanged.
   --cfg=network/model:SMPI --cfg=smpi/bw-factor:0:1 --cfg=smpi/lat-factor:0:1
   --cfg=network/weight-S:0 --cfg=network/TCP-gamma:0 --cfg=network/crosstraffic:0
-  # Lazy updates lose half the time of many flows that begin at once.
+  # With lazy updates, SimGrid loses half the time of many flows that begin at once.
   --cfg=network/optim:Full --cfg=surf/precision:1e-13
   # Only messages take time.
   --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:1e-7 --cfg=smpi/iprobe:1e-7
-  # Sends wait for their receives, whatever their size: more orders of calls can deadlock.
+  # Sends of any size wait for their receives, so more orders of calls can deadlock.
   --cfg=smpi/send-is-detached-thresh:0
-  # Header-only statics belong to one rank each (with -fno-gnu-unique).
+  # Each rank has its own header-only statics (together with -fno-gnu-unique).
   --cfg=smpi/privatization:dlopen
-  # The MPI calls by the algorithms that the cost model describes.
+  # MPI calls use the algorithms that the cost model describes.
   --cfg=smpi/allgather:NTSLR --cfg=smpi/allgatherv:mpich_ring
   --cfg=smpi/reduce_scatter:ompi_ring --cfg=smpi/allreduce:lr
   --cfg=smpi/alltoall:ring --cfg=smpi/alltoallv:ring
 )
-# An own setting may override one of these.
+# The user's settings may override these.
 read -r -a more <<<"${ASHLAR_SMPI_SETTINGS:-}"
 
 status=0

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the programs that run on simulated clusters share.
+// Tools that the programs on simulated clusters share.
 //
-//   arguments      PROGRAM MESH MACHINE ...: the two that tests/smpi/platform.cpp built the cluster from
-//   values         integers that depend on the global index only; partials cut unevenly, with signs
-//   time           of one call, all ranks starting at the same simulated moment
-//   verdict        collected on rank 0, whose exit code is the program's
+//   arguments      PROGRAM MESH MACHINE ...; tests/smpi/platform.cpp has built the cluster from the
+//                  same mesh and machine
+//   values         integers that depend on the global index only; addends of partial tensors are
+//                  uneven, with both signs
+//   time           the simulated seconds of one call, with all ranks starting at the same moment
+//   verdict        the faults of all ranks, which determine the exit code
 //
-// Rank 0 gets everything with one reduction at the end, so that looking costs no simulated messages.
+// The faults of all ranks are reduced once at the end, so that checks add no simulated messages.
 
 #include <cmath>
 #include <cstdint>
@@ -38,11 +40,12 @@ struct arguments {
     machine = machine_named(argv[2]);
     rest.assign(argv + 3, argv + argc);
   }
-  /// Argument i after mesh and machine, as a number.
+  /// Returns argument i after mesh and machine, as a number.
   int number(std::size_t i) const { return std::stoi(rest.at(i)); }
 };
 
-/// The value at a place of a global tensor: small integers, no pattern that a permutation keeps.
+/// Returns the value of an element of a global tensor: a small integer. The values have no regular
+/// pattern that a wrong permutation of elements could preserve.
 inline int value_at(std::int64_t global_index) {
   return static_cast<int>((global_index * 7919 + 13) % 101) - 50;
 }
@@ -63,7 +66,8 @@ void for_each_element(Tensor const& t, Visit visit) {
   }
 }
 
-/// value_at placed by `p`. The addends of a partial differ from rank to rank and sum to the value.
+/// Returns a tensor with the values of value_at, placed by `p`. The addends of a partial tensor
+/// differ from rank to rank and add up to the value.
 inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape const& extents,
                                          ashlar::placement const& p) {
   ashlar::tensor<float, 2> t(m, extents, p);
@@ -73,7 +77,8 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
   int const addends = m.topology().group_size(partial);
   int const mine = m.topology().index_in_group(m.coordinate(), partial);
   for_each_element(t, [&](std::int64_t global, std::int64_t i) {
-    // 1, 2, 3, ... and in the last addend what makes their sum zero, times a sign of the place.
+    // The first member has the value. All members but the last also add 1, 2, 3, ..., and the last
+    // one subtracts the sum of these. The sign of these offsets alternates with the index.
     int const offset = mine + 1 < addends ? mine + 1 : -(addends - 1) * addends / 2;
     int const sign = global % 2 == 0 ? 1 : -1;
     t.data()[i] = static_cast<float>((mine == 0 ? value_at(global) : 0) + sign * offset);
@@ -81,7 +86,8 @@ inline ashlar::tensor<float, 2> numbered(ashlar::mesh const& m, ashlar::shape co
   return t;
 }
 
-/// Whether `t` is value_at. Communicates only if `t` is partial: one MPI_Reduce, and rank 0 knows.
+/// Returns whether `t` has the values of value_at. Communicates only if `t` is partial: one
+/// MPI_Reduce, after which only rank 0 knows the result and the others return true.
 inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   auto const& p = t.placement();
   bool right = true;
@@ -106,8 +112,9 @@ inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   return right;
 }
 
-/// Waits for the next of the moments that all ranks have in common. They are so far apart that
-/// everything has ended before, on every rank; waiting sends nothing and takes no real time.
+/// Waits for the next of a series of moments that all ranks have in common. These are far enough
+/// apart for all earlier work to be finished on every rank. Waiting sends nothing and takes no real
+/// time.
 inline void meet() {
   constexpr double apart = 0.25;
   double const rest = (std::floor(MPI_Wtime() / apart + 0.5) + 1) * apart - MPI_Wtime();
@@ -116,8 +123,8 @@ inline void meet() {
   nanosleep(&wait, nullptr);
 }
 
-/// Simulated seconds of `call` on this rank. All ranks start together, and none goes on before all
-/// have ended, so that what comes next does not slow down the late ones.
+/// Returns the simulated seconds of `call` on this rank. All ranks start together. No rank
+/// continues before all have finished, so that later work does not slow down the late ranks.
 template <class Call>
 double simulated_seconds(Call call) {
   meet();
@@ -128,7 +135,7 @@ double simulated_seconds(Call call) {
   return end - begin;
 }
 
-/// Faults of all ranks: each rank prints its first, rank 0 the sum.
+/// Collects the faults of all ranks. Each rank prints its first fault, rank 0 prints the total.
 class verdict {
  public:
   void check(bool right, std::string const& what) {
@@ -136,7 +143,7 @@ class verdict {
     if (right) return;
     if (++faults_ == 1) std::printf("wrong: %s\n", what.c_str());
   }
-  /// The exit code: 1 if any rank found a fault. Communicates: one MPI_Allreduce.
+  /// Returns the exit code: 1 if any rank found a fault. Communicates: one MPI_Allreduce.
   int exit_code() const {
     int all = 0, rank = 0;
     MPI_Allreduce(&faults_, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
@@ -150,7 +157,7 @@ class verdict {
   int faults_ = 0;
 };
 
-/// All placements of a tensor of `rank` dims on a mesh, with every shard order.
+/// Returns all placements of a tensor of `rank` dims on a mesh, with every shard order.
 inline std::vector<ashlar::placement> every_placement(int rank, ashlar::topology const& t) {
   ashlar::placement_graph const graph(rank, t);
   std::vector<ashlar::placement> all;
@@ -158,7 +165,8 @@ inline std::vector<ashlar::placement> every_placement(int rank, ashlar::topology
   return all;
 }
 
-/// All ordered pairs of placements, or a sample of about `limit`, the same on all ranks.
+/// Returns all ordered pairs of placements, or a random sample of about `limit` pairs, which is the
+/// same on all ranks.
 inline std::vector<std::pair<ashlar::placement, ashlar::placement>>
 sampled_pairs(std::vector<ashlar::placement> const& states, int limit) {
   std::vector<std::pair<ashlar::placement, ashlar::placement>> pairs;

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every kind of step along every choice of axes on a flat network: the simulated time is that of
-// the cost model, where latencies count (workstation) and where bytes do (bandwidth).
+// Runs every kind of step along every choice of axes on a flat network. The simulated time must be
+// that of the cost model, both where latencies dominate (workstation) and where bytes do
+// (bandwidth).
 //
 // run: a=4,b=4 workstation 512 512
 // run: a=4,b=4,c=4 workstation 256 256
@@ -20,15 +21,15 @@ using namespace ashlar_test;
 using ashlar::axis_list;
 using ashlar::placement;
 
-/// `p` with a role on each of the axes.
+/// Returns `p` with a role on each of the axes.
 placement on(placement p, axis_list const& axes, ashlar::axis_placement role) {
   for (auto const a : axes) p = role.is_split() ? p.with_split(a, role.dim) : p.with(a, role);
   return p;
 }
 
-/// Moves along each choice of axes: every kind of step, beside axes that are whole and beside axes
-/// that split dim 1. Where those are whole the planner makes use of them; beside splits it cannot,
-/// and a move along one axis is one step.
+/// Returns moves of every kind along each choice of axes. The other axes either are replicated or
+/// split dim 1. If they are replicated, the planner may use them to make a faster plan of several
+/// steps. If they split, it cannot, so that a move along one axis is a single step.
 std::vector<move> single_moves(ashlar::topology const& t) {
   auto const whole = placement::all_broadcast(t.axes());
   std::vector<move> all;
@@ -61,7 +62,7 @@ std::vector<move> single_moves(ashlar::topology const& t) {
   return all;
 }
 
-/// Whether some plan is a step of this kind and nothing else.
+/// Returns whether some plan consists of a single step of this kind.
 bool has_alone(std::vector<timed_move> const& timed, ashlar::collective kind) {
   return std::any_of(timed.begin(), timed.end(), [kind](timed_move const& it) {
     return it.plan.steps.size() == 1 && it.plan.steps[0].kind == kind;

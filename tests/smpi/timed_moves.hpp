@@ -2,18 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Times redistributions on a simulated cluster and holds them against their plans' seconds, to
-// which SMPI's envelopes are added, a few bytes for each message.
+// Times redistributions on a simulated cluster and compares them with the seconds of their plans.
+// The expected times include SMPI's envelopes, a few bytes for each message.
 //
 //   cluster                    |simulated / planned - 1|
 //   one node (flat crossbar)   <= 3 %
 //   several nodes              <= 15 %
-//   a plan that is an upper    at most so much more, any amount less:
-//   bound                        uneven shards      every rank is charged with the largest one
-//                                order of axes      a rank is charged with a message from every
-//                                changed            other; most have nothing for it
 //
-// Simulated time is the same in every run and on every computer, so a bound on it is no flaky test.
+// Some plans are upper bounds. Their moves may be faster by any amount, and slower only within the
+// same tolerance:
+//
+//   uneven shards              every rank is charged with the largest shard
+//   order of axes changed      a rank is charged with a message from every other rank; most ranks
+//                              have nothing for it
+//
+// Simulated time is the same in every run and on every computer, so bounds on it do not make tests
+// flaky.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +33,7 @@ struct move {
 
 struct timed_move {
   ashlar::redistribution_plan plan;
-  double seconds;  ///< of the slowest rank; known to rank 0
+  double seconds;  ///< on the slowest rank; only rank 0 knows them
 };
 
 inline std::string text_of(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
@@ -40,7 +44,8 @@ inline std::string text_of(ashlar::redistribution_plan const& plan, ashlar::topo
   return text;
 }
 
-/// Runs and times what communicates. Values are checked where that needs no messages.
+/// Runs and times the plans that communicate. Checks the values of results that are not partial,
+/// since that needs no messages.
 inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
                                           std::vector<ashlar::redistribution_plan> const& plans,
                                           verdict& all) {
@@ -51,7 +56,8 @@ inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
     if (plan.is_local()) continue;
     auto const x = numbered(m, plan.extents, plan.from);
     auto const prepared = ashlar::prepare(plan, m.topology(), m.coordinate());
-    auto y = ashlar::detail::run_plan(x, prepared);  // only once: groups of ranks, memory
+    auto y = ashlar::detail::run_plan(x, prepared);  // the first run creates groups of ranks and
+                                                     // allocates memory
     mine.push_back(simulated_seconds([&] { y = ashlar::detail::run_plan(x, prepared); }));
     timed.push_back({plan, 0});
     if (!plan.to.has_partial())
@@ -64,7 +70,7 @@ inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
   return timed;
 }
 
-/// The same for the plans that redistribute() would run.
+/// Does the same for the plans that redistribute() would run.
 inline std::vector<timed_move> time_moves(ashlar::mesh const& m, ashlar::shape const& extents,
                                           std::vector<move> const& moves, verdict& all) {
   std::vector<ashlar::redistribution_plan> plans;
@@ -72,10 +78,10 @@ inline std::vector<timed_move> time_moves(ashlar::mesh const& m, ashlar::shape c
   return time_plans(m, plans, all);
 }
 
-/// Bytes that SMPI adds to each message.
+/// The number of bytes that SMPI adds to each message.
 inline constexpr double envelope = 16;
 
-/// Seconds of a plan with envelopes.
+/// Returns the seconds of a plan, including the envelopes.
 inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::topology const& t,
                               ashlar::machine const& m) {
   double sum = 0;
@@ -89,7 +95,7 @@ inline double planned_seconds(ashlar::redistribution_plan const& plan, ashlar::t
   return sum;
 }
 
-/// Whether a plan charges each rank with what it receives, not with more.
+/// Returns whether a plan charges each rank with exactly what it receives.
 inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology const& t) {
   for (auto const n : plan.extents.extent)
     if (n % t.ranks() != 0) return false;
@@ -98,7 +104,7 @@ inline bool is_exact(ashlar::redistribution_plan const& plan, ashlar::topology c
   return true;
 }
 
-/// Prints the moves and holds their times against the plans. On rank 0.
+/// Prints the moves and checks their times against the plans, on rank 0. Other ranks do nothing.
 inline void check_times(std::vector<timed_move> const& timed, ashlar::mesh const& m, verdict& all) {
   if (m.rank() != 0 || timed.empty()) return;
   auto const& t = m.topology();

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// train() on GPUs by type of activations, each in a file of its own.
+// train() on GPUs, by the type of activations. Each function is compiled in a file of its own.
 
 #pragma once
 

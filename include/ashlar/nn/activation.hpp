@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Element-wise non-linear layers: gelu and relu, from functors with value and derivative
-// (device/functor.hpp). A non-linear map never acts on a partial tensor.
+// Element-wise non-linear layers, gelu and relu. They are made from functors with a value and a
+// derivative (device/functor.hpp). A non-linear map never acts on a partial tensor.
 
 #include <ashlar/device/functor.hpp>
 #include <ashlar/nn/layer.hpp>
@@ -12,7 +12,7 @@
 
 namespace ashlar::nn {
 
-/// x of any extents -> y of the same, f(x) for each element. Communicates nothing of its own.
+/// Computes y = f(x) for each element of an x of any extents. Its passes do not communicate.
 template <class Functor>
 class activation {
  public:

@@ -4,8 +4,8 @@
 #pragma once
 
 // AlexNet with one tower (Krizhevsky 2014, "One weird trick for parallelizing convolutional neural
-// networks"), without dropout and local response normalization: 61,100,840 parameters at 1,000
-// classes, as the common implementations have it.
+// networks"), without dropout and local response normalization. Like common implementations, it has
+// 61,100,840 parameters at 1,000 classes. Its layers, with "/ n" for a stride of n:
 //
 //   11 x 11 / 4, 64    maximum 3 x 3 / 2    5 x 5, 192    maximum 3 x 3 / 2
 //   3 x 3, 384         3 x 3, 256           3 x 3, 256    maximum 3 x 3 / 2
@@ -19,17 +19,19 @@
 
 namespace ashlar::nn {
 
-/// The extents of the net; by default those of the paper.
+/// The extents of the net. The defaults are those of the paper.
 struct alexnet_options {
   std::int64_t image = 224;    ///< rows and columns of an image; at least 63
-  std::int64_t width = 64;     ///< channels of the first convolution; the others follow
-  std::int64_t hidden = 4096;  ///< features between the linear layers
+  std::int64_t width = 64;     ///< the number of channels of the first convolution; the others are
+                               ///< multiples of it
+  std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
-  std::int64_t channels = 3;  ///< of an image
+  std::int64_t channels = 3;  ///< the number of channels of an image
   bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
 };
 
-/// Input: image_batch; output: [batch, classes]. Throws ashlar::error if the images are too small.
+/// Returns the net. Input: image_batch; output: [batch, classes]. Throws ashlar::error if the
+/// images are too small.
 constexpr auto alexnet(alexnet_options const& o = {}) {
   device::window const first{11, 4, 2}, pool{3, 2, 0};
   std::int64_t const side = pool.places(pool.places(pool.places(first.places(o.image))));

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// The core of multi-head self-attention, between its two projections, causal (a token sees those up to
-// itself) or over the whole sequence:
+// The core of multi-head self-attention, between its two projections. With a causal mask a token
+// attends to itself and the tokens before it, without a mask to the whole sequence:
 //
 //   q k v [batch, seq, heads, 3 head_dim]  ->  [batch, seq, heads, head_dim]
 //
-// Split by sequences (dim 0) or by heads (dim 2); a head or a sequence is never cut, and uneven
-// numbers of them are legal. Saves the log-sum-exp of each row, not the scores.
+// Plans may split the sequences (dim 0) or the heads (dim 2). A single head or sequence is never
+// cut, and uneven splits are legal. The backward pass gets the log-sum-exp of each row rather than
+// the scores.
 
 #include <ashlar/device/attention_extents.hpp>
 #include <ashlar/nn/kept.hpp>
@@ -19,7 +20,8 @@ namespace ashlar::nn {
 
 enum class attention_mask : signed char { causal, none };
 
-/// [batch, seq, heads, 3 head_dim] -> [batch, seq, heads, head_dim]. Communicates nothing of its own.
+/// A layer that maps [batch, seq, heads, 3 head_dim] to [batch, seq, heads, head_dim]. Its passes
+/// do not communicate.
 class attention_core {
  public:
   static constexpr bool runs_on_devices = true;
@@ -36,7 +38,7 @@ class attention_core {
     s.y = {x[0], x[1], x[2], x[3] / 3};
     s.rows = attention_training_rows();
     auto const values = static_cast<double>(s.y.elements());
-    double const part = mask_ == attention_mask::causal ? 0.5 : 1;    // of the scores that is made
+    double const part = mask_ == attention_mask::causal ? 0.5 : 1;    // share of scores computed
     s.forward_flops = 4 * part * values * static_cast<double>(x[1]);  // two products
     s.backward_flops = 2.5 * s.forward_flops;
     auto const scores = part * static_cast<double>(x[0] * x[1] * x[2]) * static_cast<double>(x[1]);
@@ -45,7 +47,7 @@ class attention_core {
     s.saved_values = 4 * values;
     s.workspace_values = static_cast<double>(device::host::attention_backward_workspace(
         {x[0], x[1], x[2], s.y[3], mask_ == attention_mask::causal}));
-    s.gemm.m = s.gemm.n = 1u << 1;  // seq x seq x head_dim, one for each sequence and head
+    s.gemm.m = s.gemm.n = 1u << 1;  // one seq x seq x head_dim product per sequence and head
     s.gemm.fixed_k = x[3] / 3;
     return s;
   }

@@ -3,17 +3,19 @@
 
 #pragma once
 
-// The bottom MLP of DLRM, a DESCRIPTION for the search only: x [batch, n, d] -> [batch, 1 + n, d], one
-// vector per sample put before the others. An MLP makes it of numeric features, which are with
-// the batch on every rank, so that they cost no communication.
+// The bottom MLP of DLRM, as a DESCRIPTION for the search only. It maps x [batch, n, d] to
+// [batch, 1 + n, d]: it puts one vector per sample before the others. An MLP computes that vector
+// from the numeric features of the sample. The features come with the batch and are on every rank,
+// so they cost no communication.
 //
 //   bottom_mlp(13, {512, 256, 128})      weights [14, 512], [513, 256], [257, 128]
 //
-// A weight's last row is its bias, so that four layers fit one element of a plan. Rows: samples, or
-// columns of the vectors, with those of the last weight (signature/recommendation.hpp).
+// The last row of each weight is the bias. Without separate biases, up to four layers fit into one
+// element of a plan. Rows of the plan: a split of the samples, or of the columns of the vectors
+// together with the columns of the last weight (signature/recommendation.hpp).
 //
-// The features would be a second input of the net, which a model does not have: to place it is an
-// error of compilation.
+// The numeric features would be a second input of the net, which a model does not have. Therefore
+// an attempt to place this layer is a compile error.
 
 #include <initializer_list>
 
@@ -22,7 +24,7 @@
 
 namespace ashlar::nn {
 
-/// x [batch, n, d] -> [batch, 1 + n, d], for the search only.
+/// A layer for the search only, which maps x [batch, n, d] to [batch, 1 + n, d].
 class bottom_mlp {
  public:
   using parameters = ranks<2, 2, 2, 2>;
@@ -30,13 +32,13 @@ class bottom_mlp {
   template <int XRank>
   static constexpr int y_rank = XRank;
 
-  /// `widths`: the features behind each layer; the last is that of the vectors. Throws ashlar::error
-  /// unless there are one to max_parameters layers with one feature or more each.
+  /// `widths` are the output features of each layer; the last width is the length of the vectors.
+  /// Throws ashlar::error unless there are 1 to max_parameters layers with 1 or more features each.
   constexpr bottom_mlp(std::int64_t features, std::initializer_list<std::int64_t> widths) {
     if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
       throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) + " layers; 1 to " +
                                         std::to_string(max_parameters) + " are possible.");
-    constexpr std::int64_t most = std::int64_t{1} << 53;  // counted in double, too
+    constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in double
     for (auto const n : widths) {
       if (features < 1 || n < 1 || features > most / n - 1)
         throw error("nn::bottom_mlp", "a layer from " + std::to_string(features) + " to " +
@@ -58,8 +60,8 @@ class bottom_mlp {
     s.x = x;
     s.y = {x[0], 1 + x[1], x[2]};
     s.rows = bottom_mlp_training_rows(weights_.size());
-    s.gemm.m = 1u << 0;  // samples x in x out, here of the largest layer
-    double inner = 0;    // features between the layers
+    s.gemm.m = 1u << 0;  // samples x in x out of the largest layer
+    double inner = 0;    // the number of elements that enter each layer, summed up
     for (auto const& w : weights_) {
       s.parameters.push_back({"weight", w, true});
       if (w.elements() > s.gemm.fixed_k * s.gemm.fixed_n) {

@@ -3,16 +3,18 @@
 
 #pragma once
 
-// An end of a residual as an element of a placed net. Where the branches meet forward, at the end, it adds
-// their values; where they meet backward, at the begin, it adds their gradients. The other pass of each end
-// hands its value on and is no action of the program (step/build.hpp).
+// One end of a residual as an element of a placed net. In the forward pass the branches meet at its
+// end, which adds their values. In the backward pass they meet at its begin, which adds their
+// gradients. The other pass of each end just hands its value on and is no action of the program
+// (step/build.hpp).
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 
 namespace ashlar::nn {
 
-/// An end of a residual: y = skipped + x forward at its end, dx = skipped + dy backward at its begin.
+/// One end of a residual. Computes y = skipped + x in the forward pass of the residual's end, and
+/// dx = skipped + dy in the backward pass of its begin.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;

@@ -3,21 +3,22 @@
 
 #pragma once
 
-// What a layer's passes are given. A pass is a const function of a layer; its argument is one of these.
+// The arguments of a layer's passes. A pass is a const member function of a layer, and its argument
+// is one of these classes. They offer:
 //
-//   forward                     x()   parameter<K>()   make_y()        pass()   stream()
-//   backward and its halves     dy()  kept<I>()        make_dx()       parameter<K>()   gradient<K>()
-//   both                        mesh()   processor()   memory()   spec()   has_parameter(k)
-//   a layer with statistics     statistic<K>()   make_statistic<K>()   in its forward passes
-//   a loss                      targets()   scale()   total()          in its forward passes
+//   forward pass                x()  parameter<K>()  make_y()  pass()  stream()
+//     of layers with statistics also statistic<K>()  make_statistic<K>()
+//     of losses                 also targets()  scale()  total()
+//   backward pass, its halves   dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()
+//   every pass                  mesh()  processor()  memory()  spec()  has_parameter(k)
 //
-// A forward pass returns what it made and what the backward pass is to be given:
+// A forward pass returns its output and the values that the backward pass needs:
 //
 //   return y;                            nothing is kept
 //   return nn::made(y, x, mean);         kept<0>() is x, kept<1>() is mean
 //
-// All tensors are typed where the plan is a constant. Types of a call: value_type is T, At says where each
-// tensor lies (choice.hpp).
+// If the plan is a constant expression, all tensors are statically typed. In the types of a call,
+// value_type is T, and At gives the placement of each tensor (choice.hpp).
 
 #include <tuple>
 #include <type_traits>
@@ -30,10 +31,11 @@
 
 namespace ashlar::nn {
 
-/// What a loss makes: no tensor.
+/// The output type of a loss, which makes no tensor.
 struct no_output {};
 
-/// The result of a forward pass: its output, and what the backward pass is given as kept<0>(), ...
+/// The result of a forward pass: its output, and the values that the backward pass gets as
+/// kept<0>(), kept<1>() and so on.
 template <class Y, class... Kept>
 struct made {
   Y y;
@@ -42,7 +44,7 @@ struct made {
   explicit made(Y output, Kept... values) : y(std::move(output)), kept(std::move(values)...) {}
 };
 
-/// Numbers of dims: of a layer's parameters, or of its statistics.
+/// A list of numbers of dims: one for each parameter of a layer, or one for each of its statistics.
 template <int... Rank>
 struct ranks {
   static constexpr int count = static_cast<int>(sizeof...(Rank));
@@ -52,7 +54,7 @@ struct ranks {
   }
 };
 
-/// The types of a layer placed by a choice.
+/// The tensor types of a layer placed by a choice (choice.hpp).
 template <class T, int XRank, int YRank, class XValue, class ParameterRanks, class StatisticRanks,
           class At>
 struct layer_types {
@@ -85,7 +87,7 @@ struct layer_types {
       std::make_index_sequence<std::size_t(parameters)>{}));
 };
 
-/// What both kinds of pass are told: the mesh, the layer's spec, where its tensors lie.
+/// The part that all calls share: the mesh, the layer's spec and the placements of its tensors.
 template <class Types>
 class layer_call {
  public:
@@ -108,7 +110,7 @@ class layer_call {
   auto const& at() const { return at_; }
   bool has_parameter(int k) const { return k < spec_.parameters.size(); }
 
-  /// Parameter K as this layer reads it, valid for the time of the call.
+  /// Returns parameter K at the placement where this layer reads it. It is valid during the call.
   template <int K>
   used<K> parameter() const {
     if (read_[K] == nullptr)
@@ -126,11 +128,11 @@ class layer_call {
   any_tensor<processor_type> const* const* read_;
 };
 
-/// What a loss is told of its batch.
+/// The arguments that only a loss gets.
 template <class Processor>
 struct loss_batch {
-  any_tensor<Processor> targets;  ///< where the rows of this rank's logits are
-  double scale = 1;               ///< of the gradient: 1 / targets of a step
+  any_tensor<Processor> targets;  ///< in a call, placed as the rows of the loss's input
+  double scale = 1;               ///< the factor of the gradient: 1 / (number of targets in a step)
   double* total = nullptr;        ///< where this rank adds its share of the summed loss
 };
 
@@ -149,9 +151,10 @@ class forward_call : public layer_call<Types> {
 
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
-  /// The layer's own stream of random numbers (a layer asks for them by `streams`).
+  /// Returns the first of the layer's own streams of random numbers. A layer declares how many it
+  /// needs by `streams`.
   std::uint64_t stream() const { return stream_; }
-  /// A tensor for the output, not initialized.
+  /// Makes a tensor for the output. Its elements are not initialized.
   typename Types::output make_y() const {
     return {this->mesh(), this->spec().y, as_value(this->at().y())};
   }
@@ -160,12 +163,13 @@ class forward_call : public layer_call<Types> {
     return {this->mesh(), this->spec().statistics[K],
             as_value(this->at().template statistic_from<K>())};
   }
-  /// Statistic K after its move: in the parts of a forward pass behind it.
+  /// Returns statistic K after its move. Available in the parts of the forward pass that follow the
+  /// move.
   template <int K>
   typename Types::template statistic<K> statistic() const {
     return statistics_[K]->template as<typename Types::template statistic<K>>();
   }
-  /// The targets of the rows that this rank has. Requires: a loss.
+  /// Returns the targets of the rows that this rank has. Requires that the layer is a loss.
   template <class Target, int Rank>
   tensor<Target, Rank, dynamic, processor_type> targets() const {
     return batch_->targets.template as<tensor<Target, Rank, dynamic, processor_type>>();
@@ -191,16 +195,16 @@ class backward_call : public layer_call<Types> {
       : base(common), dy_(dy), kept_(kept), parameters_(parameters) {}
 
   typename Types::output_gradient const& dy() const { return dy_; }
-  /// What the forward pass kept in place I.
+  /// Returns value I of those that the forward pass kept.
   template <int I>
   auto const& kept() const {
     return std::get<static_cast<std::size_t>(I)>(kept_);
   }
-  /// A tensor for the gradient of the input, not initialized.
+  /// Makes a tensor for the gradient of the input. Its elements are not initialized.
   typename Types::input_gradient make_dx() const {
     return {this->mesh(), this->spec().x, as_value(this->at().dx())};
   }
-  /// The sum to which the gradient of parameter K is added.
+  /// Returns the sum to which the gradient of parameter K is to be added.
   template <int K>
   auto const& gradient() const {
     return std::get<static_cast<std::size_t>(K)>(parameters_)->sum();

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Layers one after the other: chain(a, b, c) is a, then b, then c. The same net several times: repeat.hpp.
+// A sequence of layers: chain(a, b, c) applies a, then b, then c. repeat.hpp repeats a net.
 
 #include <tuple>
 #include <utility>
@@ -25,7 +25,7 @@ class placed_chain {
   void for_each_parameter(F f) {
     std::apply([&](auto&... part) { (part.for_each_parameter(f), ...); }, parts_);
   }
-  /// The layer at the end.
+  /// Returns the layer at the end.
   auto const& last() const { return std::get<sizeof...(Parts) - 1>(parts_); }
 
  private:
@@ -34,7 +34,7 @@ class placed_chain {
 
 namespace detail {
 
-/// Dims of what comes out of layers one after the other.
+/// Returns the number of dims of the output of a sequence of layers.
 template <int XRank>
 constexpr int rank_through() {
   return XRank;
@@ -44,7 +44,7 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// The first and the last of a chain's layers.
+/// What the first and the last layer determine about a chain: its input and its loss.
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;
@@ -62,22 +62,22 @@ struct ends_of<> {
 
 }  // namespace detail
 
-/// The first layer's input -> the last one's output. Communicates what lies between two layers that are
-/// placed differently.
+/// Maps the input of the first layer to the output of the last one. Communicates between two layers
+/// if they need the activations or gradients at different placements.
 template <class... Layers>
 class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// Elements of the plan; -1 if known at run time only.
+  /// The number of elements in the plan, or -1 if it is known only at run time.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);
 
-  /// Whether the input is token ids.
+  /// Whether the input consists of token ids.
   static constexpr bool takes_tokens = ends::takes_tokens;
   static constexpr int x_rank = ends::x_rank;
-  /// The loss that the chain ends in; void without one.
+  /// The loss that the chain ends in, or void if there is none.
   using loss = typename ends::loss;
 
   constexpr explicit chain(Layers... layers) : layers_(std::move(layers)...) {}

@@ -3,17 +3,20 @@
 
 #pragma once
 
-// How a layer sees its part of a plan: one interface whether the plan is a run-time value or known to
-// the compiler. Each function gives a placement argument, a value or an sbp<…>, so a layer's code
-// is written once and its tensors are `dynamic` or typed accordingly.
+// A layer's view of its part of a plan. The interface is the same whether the plan is a run-time
+// value or known at compile time. Each function returns a placement argument, either a placement
+// value or an sbp<…>. Therefore the code of a layer is written once, and its tensors are `dynamic`
+// or typed accordingly.
 //
-//   x() y() dy() dx()            activations and their gradients
-//   use<K>() grad<K>() store<K>()   parameter K
-//   statistic_from<K>() …_to<K>()   statistic K
+//   x() y() dy() dx()                        activations and their gradients
+//   use<K>() grad<K>() store<K>()            parameter K
+//   statistic_from<K>() statistic_to<K>()    statistic K
 //
-// A cursor walks the plan while a net is placed: choice() of the current element, then advance.
+// A cursor walks the plan while a net is placed: choice() returns the choice of the current
+// element, and advance() returns a cursor at a later element.
 //
-// Both say what the net computes on, processor_type, and so which tensors a layer takes.
+// Choices and cursors also define processor_type, the processor that the net computes on. It
+// determines the tensor types of a layer.
 
 #include <tuple>
 #include <type_traits>
@@ -60,13 +63,14 @@ class run_time_choice {
   search::layer_choice choice_;
 };
 
-/// The placements of one parameter and of one statistic, as types.
+/// The placements of one parameter as types.
 template <class Use, class Grad, class Store>
 struct typed_parameter {
   using use = Use;
   using grad = Grad;
   using store = Store;
 };
+/// The placements of one statistic as types.
 template <class From, class To>
 struct typed_statistic {
   using from = From;
@@ -85,12 +89,14 @@ struct element_or<K, Tuple, Otherwise, false> {
 };
 }  // namespace detail
 
-/// A choice that the compiler knows. Elements of a plan whose choices are equal have one type.
+/// A choice that is known at compile time. Elements of a plan with equal choices have the same
+/// type.
 template <class X, class Y, class DY, class DX, class Parameters, class Statistics,
           class Processor = device::host::processor>
 struct compile_time_choice {
   using processor_type = Processor;
-  /// Of a parameter or statistic that the plan does not have, placements of a mesh without axes.
+  /// The placements of parameter or statistic K. If the plan has no such parameter or statistic,
+  /// they are placements without axes.
   template <int K>
   using parameter =
       typename detail::element_or<K, Parameters, typed_parameter<sbp<>, sbp<>, sbp<>>>::type;
@@ -125,7 +131,7 @@ struct compile_time_choice {
 
 namespace detail {
 
-/// The type of element Index of a constexpr plan.
+/// Returns the choice of element Index of a constexpr plan, as a compile_time_choice.
 template <auto const& Plan, int Index, class Processor>
 constexpr auto choice_of() {
   constexpr auto const& c = Plan[Index];
@@ -145,7 +151,7 @@ constexpr auto choice_of() {
 
 }  // namespace detail
 
-/// Walks a plan that is a value.
+/// A cursor for a plan that is a run-time value.
 template <class Processor = device::host::processor>
 struct run_time_cursor {
   using processor_type = Processor;
@@ -162,7 +168,7 @@ struct run_time_cursor {
   run_time_cursor advance(int count) const { return {plan, index + count}; }
 };
 
-/// Walks a plan that the compiler knows.
+/// A cursor for a plan that is known at compile time.
 template <auto const& Plan, int Index = 0, class Processor = device::host::processor>
 struct compile_time_cursor {
   using processor_type = Processor;
@@ -176,7 +182,7 @@ struct compile_time_cursor {
   }
 };
 
-/// Names a constexpr plan for nn::place: nn::place<float>(net, mesh, nn::constant<plan>).
+/// Names a constexpr plan for nn::place, as in nn::place<float>(net, mesh, nn::constant<plan>).
 template <auto const& Plan>
 struct constant_plan {};
 template <auto const& Plan>

@@ -3,16 +3,19 @@
 
 #pragma once
 
-// Two-dimensional convolution of images: x [batch, in, height, width] -> y [batch, out, h', w'].
+// Two-dimensional convolution of images, x [batch, in, height, width] -> y [batch, out, h', w'].
 //
-//   convolution(3, 64, 3, {.padding = 1})              3 x 3, one pixel of zeros around
+//   convolution(3, 64, 3, {.padding = 1})              3 x 3, with one pixel of zeros around the
+//                                                      image
 //   convolution(3, 64, 11, {.stride = 4, .padding = 2, .bias = false})
 //
-// Channels come before pixels (NCHW): a split of channels is a split into whole planes. weight is
-// [out, in, kernel, kernel]. How it is computed is up to device/host/convolution.hpp.
-// Rows of the plan: images, output channels, input channels (signature/image.hpp); with `.halo`
-// rows of pixels too, to see what they would cost.
-// Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; bias zero.
+// Channels come before pixels (NCHW), so a split of channels gives whole planes to each rank. The
+// weight is [out, in, kernel, kernel]. device/host/convolution.hpp chooses the algorithm.
+// Rows of the plan: splits of images, of output channels or of input channels
+// (signature/image.hpp). With `.halo` they include a split of the rows of pixels, so that its cost
+// can be predicted.
+// Initialization: normal deviates of variance 2 / (in kernel²), after He et al. 2015; the bias is
+// zero.
 
 #include <cmath>
 
@@ -27,12 +30,12 @@ namespace ashlar::nn {
 
 struct convolution_options {
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< zeros on every side
+  std::int64_t padding = 0;  ///< zeros added on every side
   bool bias = true;
   bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
 };
 
-/// x [batch, in, height, width] -> y [batch, out, h', w'].
+/// A layer that maps x [batch, in, height, width] to y [batch, out, h', w'].
 class convolution {
  public:
   static constexpr int x_rank = 4;
@@ -65,19 +68,18 @@ class convolution {
     auto const window = static_cast<double>(in_ * window_.extent * window_.extent);
     s.forward_flops = 2 * pixels * window * static_cast<double>(out_);
     s.backward_flops = 2 * s.forward_flops;
-    // As im2col does, of the ways to compute it the one that moves most: its matrix is written, and its
-    // gradient read, besides x and y.
+    // These counts assume im2col, the algorithm with the most memory traffic: besides x and y, it
+    // writes the im2col matrix, and later reads the gradient of that matrix.
     s.forward_values = pixels * window + static_cast<double>(x.elements() + s.y.elements());
     s.backward_values = 2 * pixels * window + static_cast<double>(2 * x.elements());
-    // The gradient of the weight takes one product, and no col2im.
+    // The gradient of the weight alone takes one product and no col2im.
     s.backward = search::backward_form::separable;
     s.gradient_flops = s.backward_flops / 2;
     s.gradient_values = s.backward_values / 2;
     s.saved_values = static_cast<double>(x.elements());
     s.workspace_values = static_cast<double>(
         device::host::convolution_workspace_bound({{x[0], in_, x[2], x[3]}, out_, window_}));
-    s.gemm.n = s.gemm.k =
-        1u << 1;  // output channels x pixels x window of the input, for each image
+    s.gemm.n = s.gemm.k = 1u << 1;  // output channels x pixels x input window, per image
     s.gemm.fixed_m = s.y[2] * s.y[3];
     s.gemm.fixed_k = window_.extent * window_.extent;
     return s;
@@ -122,7 +124,7 @@ class convolution {
   }
 
  private:
-  /// Adds to the parameters' gradients; makes dx unless it is null.
+  /// Adds to the gradients of the parameters. Computes dx unless it is null.
   template <class Call, class T>
   void add_gradients(Call const& c, T const* w, T* dx) const {
     auto const& dy = c.dy();

@@ -3,22 +3,23 @@
 
 #pragma once
 
-// Softmax cross-entropy at the end of a net: the mean over all rows of -log softmax(logits)[target].
+// Softmax cross-entropy at the end of a net: the mean over all rows of
+// -log softmax(logits)[target].
 //
-//   logits [.., classes], split by rows, by classes, or whole. A row with a target < 0
-//   adds nothing to the sum and still counts in the mean.
+//   The logits are [.., classes], split by rows, split by classes, or replicated.
+//   A row with a target < 0 adds nothing to the sum but still counts in the mean.
 //
-// With the classes split, each rank has a part of every row: the row maxima are reduced, then the
-// sums of exponentials and the targets' logits in one all-reduce. These two statistics are part of
-// the plan and priced like every other move.
+// If the classes are split, each rank has a part of every row. Then one all-reduce computes the
+// maxima of the rows, and a second one sums up both the exponentials and the logits of the targets.
+// These two statistics are part of the plan, which prices them like every other move.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
 
-/// logits [.., classes] and one target per row -> the loss. Communicates, where the classes are split,
-/// one value per row to find the maxima, then two per row to be summed.
+/// A loss for logits [.., classes] and one target per row. If the classes are split, communicates
+/// one value per row for the maxima and then two values per row for the sums.
 class softmax_cross_entropy {
  public:
   static constexpr bool runs_on_devices = true;
@@ -67,8 +68,9 @@ class softmax_cross_entropy {
     return s;
   }
 
-  /// The row maxima of this rank's part of the logits, the sums of exponentials with the targets' logits,
-  /// and the loss: parts between which the first two are reduced.
+  /// Computes, as three parts: the row maxima of this rank's part of the logits, the sums of
+  /// exponentials with the logits of the targets, and the loss. The results of the first two parts
+  /// are reduced before the next part.
   template <int Part, class Call>
   auto forward(Call const& c) const {
     if constexpr (Part == 0) return local_maxima(c);
@@ -76,7 +78,7 @@ class softmax_cross_entropy {
     else return loss(c);
   }
 
-  /// The gradient of the logits, times the scale of the batch.
+  /// Returns the gradient of the logits, multiplied by the scale of the batch.
   template <class Call>
   auto backward(Call const& c) const {
     using A = typename Call::accumulated;
@@ -153,7 +155,7 @@ class softmax_cross_entropy {
   static std::int64_t first_class(X const& x) {
     return x.local_box()[X::rank - 1].begin;
   }
-  /// One value a row, `from` and `to` elements apart.
+  /// Copies one value per row. Consecutive values are `from` and `to` elements apart.
   template <class Processor, class A>
   static void copy_rows(Processor const& on, std::int64_t rows, A const* source, std::int64_t from,
                         A* target, std::int64_t to) {

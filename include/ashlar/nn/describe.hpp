@@ -3,14 +3,15 @@
 
 #pragma once
 
-// From a net and a batch to the problem that the search solves. A net that does not end in a loss of its
-// own (loss.hpp) gets softmax cross-entropy as its last element.
+// Turns a net and a batch into the problem that the search solves. A net that does not end in a
+// loss of its own (loss.hpp) gets softmax cross-entropy as its last element.
 //
 //   nn::describe(net, nn::token_batch{8, 256})          ids [8, 256], float
 //   nn::describe<double>(net, nn::feature_batch{64, 784})
 //   nn::describe(net, nn::image_batch{64, 3, 32, 32})
 //
-// A net whose length the compiler knows gives a problem (and so a plan) that can be constexpr.
+// If the length of the net is known at compile time, the problem, and so the plan, can be
+// constexpr.
 
 #include <ashlar/nn/cross_entropy.hpp>
 #include <ashlar/nn/repeat.hpp>
@@ -18,17 +19,18 @@
 
 namespace ashlar::nn {
 
-/// Sequences of token ids, the same number of ids each; the targets are ids, one per token.
+/// Sequences of token ids of equal length. The targets are ids, one per token.
 struct token_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t sequences = 1;  ///< in one micro-batch
   std::int64_t length = 1;
-  int micro_batches = 1;  ///< per step: gradients add up over them
+  int micro_batches = 1;  ///< per step; their gradients are added up
 
   constexpr shape extents() const { return {sequences, length}; }
 };
 
-/// Rows of numbers, one class each. Every rank passes in the whole batch.
+/// Rows of numbers. The targets are one class per row, unless the loss takes others. Every rank
+/// passes in the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -38,7 +40,8 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
-/// Ids of categories, one class per sample. Every rank passes in the whole batch.
+/// Ids of categories. The targets are one class per sample, unless the loss takes others. Every
+/// rank passes in the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
   std::int64_t samples = 1;  ///< in one micro-batch
@@ -48,7 +51,8 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images, one class each. Every rank passes in the whole batch.
+/// Images. The targets are one class per image, unless the loss takes others. Every rank passes in
+/// the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
@@ -59,23 +63,25 @@ struct image_batch {
   constexpr shape extents() const { return {samples, channels, height, width}; }
 };
 
-/// Dims of a batch: 2 unless it says so.
+/// Returns the number of dims of a batch: Batch::rank if it exists, otherwise 2.
 template <class Batch>
 constexpr int batch_rank() {
   if constexpr (requires { Batch::rank; }) return Batch::rank;
   else return 2;
 }
 
-/// The net with its loss: itself if it ends in one, else followed by softmax_cross_entropy.
+/// Returns the net with its loss: the net itself if it ends in a loss, otherwise the net followed
+/// by softmax_cross_entropy.
 template <class Net>
 constexpr auto with_loss(Net const& net) {
   if constexpr (ends_in_loss<Net>) return net;
   else return chain(net, softmax_cross_entropy());
 }
 
-/// The problem of placing `net`, trained with elements of type T on micro-batches of these input
-/// extents. `optimizer_states`: values that the optimizer keeps per parameter (memory only).
-/// Throws ashlar::error where layers do not fit each other.
+/// Returns the problem of placing `net`, trained with elements of type T on micro-batches of these
+/// input extents. `optimizer_states` is the number of values that the optimizer stores per element
+/// of a parameter; it affects memory only.
+/// Throws ashlar::error if consecutive layers do not fit each other.
 template <class T = float, class Layer>
 constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
                         int optimizer_states = 2) {
@@ -95,8 +101,8 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   describe_into(whole, problem, input);
   return problem;
 }
-/// The same for the extents and micro-batches of a batch. Requires that it is of the kind that the net
-/// takes.
+/// Does the same with the extents and the number of micro-batches of a batch. Requires a batch of
+/// the kind that the net accepts.
 template <class T = float, class Layer, class Batch>
   requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {
@@ -107,7 +113,7 @@ constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_stat
   return describe<T>(net, batch.extents(), batch.micro_batches, optimizer_states);
 }
 
-/// Elements of all parameters of a problem, each counted once.
+/// Returns the number of elements of all parameters of a problem. Each parameter counts once.
 template <int N>
 constexpr std::int64_t parameter_count(search::basic_problem<N> const& problem) {
   std::int64_t n = 0;

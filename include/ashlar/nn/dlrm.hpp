@@ -3,14 +3,16 @@
 
 #pragma once
 
-// DLRM (Naumov et al. 2019) as a chain, for click prediction: two classes.
+// DLRM (Naumov et al. 2019) as a chain. It predicts clicks, so it has two classes.
 //
-//   dlrm(o)              tables, interaction, top MLP: of categories alone. Runs
-//   dlrm_described(o)    tables, bottom MLP, interaction, top MLP: the whole net, for the search; to
-//                        place it is an error (nn/bottom_mlp.hpp)
+//   dlrm(o)              tables, interaction, top MLP. It has no numeric features, and it can be
+//                        trained.
+//   dlrm_described(o)    tables, bottom MLP, interaction, top MLP. This is the whole net, for the
+//                        search only; placing it is a compile error (nn/bottom_mlp.hpp).
 //
-// By default the extents of MLPerf's, with 26 tables of a million rows each: bottom 13-512-256-128,
-// top 479-1024-1024-512-256, where MLPerf's tables differ in size and its last layer is a sigmoid.
+// The default extents are those of MLPerf's DLRM, with 26 tables of a million rows each: bottom
+// 13-512-256-128, top 479-1024-1024-512-256. There are two differences: MLPerf's tables differ in
+// size, and its last layer is a sigmoid.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/bottom_mlp.hpp>
@@ -23,9 +25,9 @@ namespace ashlar::nn {
 
 struct dlrm_options {
   std::int64_t tables = 26;
-  std::int64_t rows = 1'000'000;  ///< of each table
-  std::int64_t features = 128;    ///< of each vector
-  std::int64_t numeric = 13;      ///< numeric features of a sample
+  std::int64_t rows = 1'000'000;  ///< rows of each table
+  std::int64_t features = 128;    ///< the length of each vector
+  std::int64_t numeric = 13;      ///< the number of numeric features of a sample
   std::int64_t bottom[2] = {512, 256};
   std::int64_t top[4] = {1024, 1024, 512, 256};
 };
@@ -40,13 +42,13 @@ constexpr auto dlrm_top(std::int64_t in, dlrm_options const& o) {
 
 }  // namespace detail
 
-/// Input: category_batch; output: [batch, 2].
+/// Returns the net without numeric features. Input: category_batch; output: [batch, 2].
 constexpr auto dlrm(dlrm_options const& o = {}) {
   return chain(embedding_tables(o.tables, o.rows, o.features), interaction(),
                detail::dlrm_top(o.tables * (o.tables - 1) / 2, o));
 }
 
-/// The same for the search, with the numeric features.
+/// Returns the whole net with the numeric features, for the search only.
 constexpr auto dlrm_described(dlrm_options const& o = {}) {
   return chain(embedding_tables(o.tables, o.rows, o.features),
                bottom_mlp(o.numeric, {o.bottom[0], o.bottom[1], o.features}),

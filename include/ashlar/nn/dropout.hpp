@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Dropout: in training, each element is zero with probability p and 1 / (1 - p) times itself
+// Dropout. In training, each element becomes zero with probability p and is divided by 1 - p
 // otherwise. The mask is a function of (seed, layer, pass number, global index), so it is the same
-// on every mesh and placement, and the backward pass makes it again instead of storing it.
+// on every mesh and at every placement. The backward pass computes it again instead of storing it.
 
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::detail {
 
-/// The processor's dropout: in nn that is the name of the layer.
+/// Calls the processor's function `dropout`. Inside namespace nn that name would find the layer.
 template <class Processor, class T>
 void drop(Processor const& on, T const* x, std::int64_t count, double p, std::uint64_t seed,
           std::uint64_t number, std::int64_t first, T* y) {
@@ -22,7 +22,7 @@ void drop(Processor const& on, T const* x, std::int64_t count, double p, std::ui
 
 namespace ashlar::nn {
 
-/// x of any extents -> y of the same. Communicates nothing of its own.
+/// A layer that maps x of any extents to y of the same extents. Its passes do not communicate.
 class dropout {
  public:
   static constexpr bool runs_on_devices = true;
@@ -56,7 +56,7 @@ class dropout {
   }
 
  private:
-  /// What a mask is drawn from.
+  /// The numbers that determine a mask.
   struct mask {
     nn::pass pass;
     std::uint64_t layer;
@@ -74,8 +74,8 @@ class dropout {
     if (c.mesh().is_captured())
       throw error("nn::dropout", "a CUDA graph would drop the same elements at each replay. Train "
                                  "with p = 0, or without trainer_options.graph.");
-    std::uint64_t const stream = (m.layer << 40) + static_cast<std::uint64_t>(
-                                                       m.pass.number);  // no two masks share one
+    std::uint64_t const stream = (m.layer << 40) +
+                                 static_cast<std::uint64_t>(m.pass.number);  // unique to each mask
     ashlar::detail::for_each_global_run(
         from.extents(), from.local_box(), begin,
         [&](std::int64_t first, std::int64_t count, T const* source) {

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Token embedding with learned positions: ids [batch, seq] -> [batch, seq, features].
+// Token embedding with learned positions, ids [batch, seq] -> [batch, seq, features].
 //
-//   embedding(vocabulary, features)                      with positions, one row per place in a sequence
+//   embedding(vocabulary, features)                      with one vector per position in a sequence
 //   embedding(vocabulary, features, no_positions)
 //
-// The table may be split by columns (features) or by rows (vocabulary: ids that are elsewhere give
-// zero and the result is partial); ids by sequences or places. Ids outside the vocabulary are an error.
+// Plans may split the table by columns (features) or by rows (vocabulary). With split rows, an id
+// whose row is on another rank gives zero, and the result is partial. The ids may be split by
+// sequences or by positions. Ids outside the vocabulary are an error.
 
 #include <ashlar/nn/layer.hpp>
 
@@ -18,7 +19,8 @@ namespace ashlar::nn {
 struct no_positions_tag {};
 inline constexpr no_positions_tag no_positions{};
 
-/// ids [batch, seq] -> [batch, seq, features]. Throws ashlar::error for ids outside the vocabulary.
+/// A layer that maps ids [batch, seq] to [batch, seq, features]. Throws ashlar::error for ids
+/// outside the vocabulary.
 class embedding {
  public:
   static constexpr bool takes_tokens = true;
@@ -50,7 +52,7 @@ class embedding {
     return s;
   }
 
-  static initial_values initial(int) { return normal_deviates(0.02); }  // GPT-2's
+  static initial_values initial(int) { return normal_deviates(0.02); }  // the deviation of GPT-2
 
   /// Throws ashlar::error if an id is outside the vocabulary.
   void check(std::span<std::int32_t const> ids) const {
@@ -76,7 +78,7 @@ class embedding {
                     tokens, y.data());
     return made(y, ids);
   }
-  /// Ids have no gradient.
+  /// Computes the gradients of the parameters only, since ids have no gradient.
   template <class Call>
   void weight_gradient(Call const& c) const {
     auto const& ids = c.template kept<0>();

@@ -3,13 +3,15 @@
 
 #pragma once
 
-// One table of vectors per category, all of one size: ids [batch, tables] -> [batch, tables, features].
+// Embedding tables of equal size, one per category: ids [batch, tables] ->
+// [batch, tables, features].
 //
 //   embedding_tables(26, 100'000, 128)
 //
-// Split by samples, by whole tables, by rows (the result is partial) or by columns, in any mixture
-// over the axes (signature/recommendation.hpp). Ids outside the rows of a table are an error.
-// Initialization: normal deviates of variance 1 / rows, about the uniform ones of DLRM.
+// Plans may split samples, tables, the rows of tables (which makes the result partial) or columns,
+// in any combination over the axes (signature/recommendation.hpp). Ids outside the rows of a table
+// are an error. Initialization: normal deviates of variance 1 / rows, which is close to DLRM's
+// uniform distribution.
 
 #include <cmath>
 
@@ -19,7 +21,8 @@
 
 namespace ashlar::nn {
 
-/// ids [batch, tables] -> [batch, tables, features]. Throws ashlar::error for ids outside a table.
+/// A layer that maps ids [batch, tables] to [batch, tables, features]. Throws ashlar::error for ids
+/// outside a table.
 class embedding_tables {
  public:
   static constexpr bool takes_tokens = true;
@@ -27,7 +30,7 @@ class embedding_tables {
   template <int XRank>
   static constexpr int y_rank = XRank + 1;
 
-  /// So many tables of equal size. Throws ashlar::error if one of the extents is below 1.
+  /// Makes `tables` tables of equal size. Throws ashlar::error if one of the extents is below 1.
   constexpr embedding_tables(std::int64_t tables, std::int64_t rows, std::int64_t features)
       : extents_{tables, rows, features} {
     if (tables < 1 || rows < 1 || features < 1)
@@ -58,7 +61,7 @@ class embedding_tables {
     return normal_deviates(1 / std::sqrt(static_cast<double>(extents_[1])));
   }
 
-  /// Throws ashlar::error if an id is in no row.
+  /// Throws ashlar::error if an id is not the number of a row.
   void check(std::span<std::int32_t const> ids) const {
     for (auto const id : ids)
       if (id < 0 || id >= extents_[1])
@@ -75,7 +78,7 @@ class embedding_tables {
                                            of_shards(c.x(), values), y.data());
     return made(y, c.x());
   }
-  /// Ids have no gradient.
+  /// Computes the gradient of the tables only, since ids have no gradient.
   template <class Call>
   void weight_gradient(Call const& c) const {
     auto const& ids = c.template kept<0>();

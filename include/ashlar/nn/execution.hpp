@@ -3,12 +3,12 @@
 
 #pragma once
 
-// What an executor and the elements of a placed net say to each other.
+// The interface between an executor and the elements of a placed net.
 //
-//   slot             where one value of the program is while it is alive
-//   execution        the slots, and what an action is told besides
-//   step_input       where the data of micro-batches come from
-//   element_node     an element: computes its actions on the slots, owns its parameters
+//   slot             holds one value of the program while it is alive
+//   execution        the slots, and the other arguments of an action
+//   step_input       the source of the data of micro-batches
+//   element_node     an element: computes its actions on the slots and owns its parameters
 
 #include <functional>
 #include <memory>
@@ -19,12 +19,13 @@
 
 namespace ashlar::nn {
 
-/// What a forward pass keeps for the backward pass, of any type.
+/// The base class of the values that a forward pass keeps for the backward pass.
 struct kept_values {
   virtual ~kept_values() = default;
 };
 
-/// A value while it is alive: a tensor, or what a layer keeps.
+/// The storage of one value of a program while it is alive: a tensor, or the values that a layer
+/// keeps.
 template <class Processor>
 struct slot {
   any_tensor<Processor> tensor;
@@ -33,7 +34,7 @@ struct slot {
 
 template <class Processor>
 struct execution {
-  std::vector<slot<Processor>> slots;  ///< by number of the value
+  std::vector<slot<Processor>> slots;  ///< indexed by the number of the value
   nn::pass pass;
   bool saves = true;  ///< whether a backward pass follows
   loss_batch<Processor> batch;
@@ -46,16 +47,16 @@ struct execution {
   }
 };
 
-/// Where the data of micro-batches come from, and what its passes are told.
+/// The data of the micro-batches of a step, and the arguments of their passes.
 template <class Processor>
 struct step_input {
   std::function<any_tensor<Processor>(int micro_batch)> data, targets;
   std::function<nn::pass(int micro_batch)> pass;
-  double scale = 1;         ///< of the gradients
+  double scale = 1;         ///< the factor of the gradients
   double* total = nullptr;  ///< where this rank's share of the summed loss is added
 };
 
-/// An element of a plan, placed.
+/// An element of a plan, placed on a mesh.
 template <class Processor>
 class element_node {
  public:
@@ -64,12 +65,13 @@ class element_node {
   element_node& operator=(element_node const&) = delete;
   virtual ~element_node() = default;
 
-  /// Does a computation of the program. Communicates nothing.
+  /// Performs one computation of the program. Communicates nothing.
   virtual void compute(step::action const& a, execution<Processor>& on) = 0;
 
-  /// What the element is called in a profile.
+  /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;
-  /// Parameter k: what is gathered of it, its gradient's sum, and its gradient as stored.
+  /// These concern parameter k: the tensor that the program gathers, the sum of its gradient, and
+  /// its gradient at the placement where it is stored.
   virtual any_tensor<Processor> source(int) const { return {}; }
   virtual any_tensor<Processor> sum(int) const { return {}; }
   virtual void set_gradient(int, any_tensor<Processor> const&) {}

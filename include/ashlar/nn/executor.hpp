@@ -3,19 +3,21 @@
 
 #pragma once
 
-// Walks the program of a training step on the elements of a placed net. It does what the program says, in its
-// order, and nothing else: the one way in which steps run, for run-time and typed plans, on the host and on
-// devices, eagerly and while a graph is captured.
+// Runs the program of a training step on the elements of a placed net. It performs exactly the
+// actions of the program, in their order. All steps run this way: with run-time and typed plans, on
+// the host and on devices, eagerly and while a graph is captured.
 //
-//   forward, recompute, backward, its halves    the element's node computes
-//   begin_move, end_move                        a redistribution; one that ends right where it begins is done
-//                                               at once, any other goes on meanwhile, the moves of a bucket
-//                                               as one transfer
-//   release                                     the slot is emptied
-//   update                                      left to the trainer, whose optimizer knows how
+//   forward, recompute,
+//   backward, its halves    the element's node computes
+//   begin_move, end_move    a redistribution. If end_move follows begin_move directly, it is done
+//                           at once. Otherwise it proceeds in the background, and the moves of a
+//                           bucket form one transfer.
+//   release                 the slots of dead values are emptied
+//   update                  skipped; the trainer's optimizer performs it
 //
-// On the host transfers that are under way go on between the blocks of a computation and between actions; a
-// device moves them by itself. The data of a micro-batch are asked for when its first action reads them.
+// On the host, pending transfers make progress between the blocks of a computation and between
+// actions. On a device they proceed by themselves. The data of a micro-batch are requested when the
+// first action reads them.
 
 #include <algorithm>
 #include <chrono>
@@ -36,7 +38,7 @@ class executor {
   using nodes = std::vector<std::unique_ptr<element_node<Processor>>>;
 
  public:
-  /// Expects a program of the elements' plan; it must outlive the executor.
+  /// Expects a program of a plan for these elements. The program must outlive the executor.
   executor(basic_mesh<Processor> const& m, nodes const& elements, step::program const& p)
       : mesh_(m), elements_(&elements), program_(&p), ranges_(m, elements, p),
         moving_(p.moves.size()), buckets_(p.moves.size()) {
@@ -49,20 +51,22 @@ class executor {
     }
   }
 
-  /// The first action of the synchronization of gradients, and the first update: behind the last action if
+  /// Returns the index of the first action that synchronizes gradients, or the number of actions if
   /// there is none.
   int first_synchronization() const {
     return first_of([](auto const& a) { return a.phase == step::phase::synchronize; });
   }
+  /// Returns the index of the first update, or the number of actions if there is none.
   int first_update() const {
     return first_of([](auto const& a) { return a.kind == step::action_kind::update; });
   }
 
-  /// From now on writes down when each action begins and ends, from the beginning of each run.
+  /// Makes every later run record the start and the end of each action, in seconds since the start
+  /// of the run.
   void record_times() { times_.resize(program_->actions.size()); }
   std::vector<step::time_span> const& times() const { return times_; }
 
-  /// Does the actions first .. last-1. Communicates: the moves among them.
+  /// Performs the actions first .. last-1. Communicates: the moves among them.
   void run(int first, int last, step_input<Processor> const& input) {
     begun_ = std::chrono::steady_clock::now();
     cleaner const guard{*this};
@@ -71,8 +75,9 @@ class executor {
     ranges_.leave_pass();
   }
 
-  /// The forward passes of micro-batch 0 up to, not including, those of element `end`, without keeping
-  /// anything for a backward pass: the value that element reads, before it is moved there.
+  /// Runs the forward passes of all elements before `end` on micro-batch 0 without keeping values
+  /// for a backward pass. Returns the output of the last of these elements as that element made it,
+  /// before any move.
   any_tensor<Processor> forward(int end, step_input<Processor> const& input) {
     cleaner const guard{*this};
     on_.saves = false;
@@ -88,7 +93,7 @@ class executor {
     return last;
   }
 
-  /// Gives the parameters their gradients, once these are synchronized.
+  /// Gives the parameters their gradients. Expects that these are synchronized.
   void hand_out_gradients() {
     for (auto const& a : program_->actions) {
       if (a.kind != step::action_kind::update) continue;
@@ -100,8 +105,8 @@ class executor {
   }
 
  private:
-  /// Empties the slots if an exception ends a run. Transfers that are under way are then given up while the
-  /// exception is passing, so that nobody waits for them here.
+  /// Empties the slots if an exception ends a run. This happens while the exception propagates, so
+  /// that pending transfers are abandoned; the destructor does not wait for them.
   struct cleaner {
     executor& of;
     exception_watch watch{};
@@ -129,7 +134,9 @@ class executor {
     return more;
   }
 
-  /// Does an action, and the one behind it if both are one: returns how many more than one it did.
+  /// Performs action i and the following actions that are done together with it: the end_move of a
+  /// move that is performed at once, or the other actions of a bucket. Returns the number of these
+  /// following actions.
   int do_action(int i, step_input<Processor> const& input) {
     auto const& a = program_->actions[static_cast<std::size_t>(i)];
     switch (a.kind) {
@@ -143,10 +150,11 @@ class executor {
     return 0;
   }
 
-  /// What a move reads and the plan that it runs.
+  /// Returns the tensor that a move reads.
   any_tensor<Processor> const& source_of(step::program_move const& m) const {
     return on_.tensor(m.from);
   }
+  /// Returns the prepared redistribution of a move.
   auto plan_of(step::program_move const& m) const {
     auto const& path = program_->path_of(m);
     return mesh_.prepared(path.extents, path.element_size, path.from, path.to);
@@ -162,7 +170,7 @@ class executor {
       on_.set(move.to, ashlar::detail::run_plan(source_of(move), *plan_of(move)));
       return 1;
     }
-    // A device is given the moves of a bucket one by one.
+    // On a device, the moves of a bucket are started one by one.
     auto const d = Processor::is_host ? step::departure::at(*program_, i)
                                       : step::departure{i, i + 1};
     recycled_vector<any_tensor<Processor>> tensors;
@@ -214,14 +222,15 @@ class executor {
     (*elements_)[static_cast<std::size_t>(a.element)]->compute(a, on_);
   }
 
-  /// Puts the data of a micro-batch into their slot, if the action reads them and they are not there.
+  /// Puts the data of a micro-batch into their slot if the action reads them and the slot is still
+  /// empty.
   void load(step::action const& a, step_input<Processor> const& input) {
     for (int const v : a.reads)
       if (program_->value_of(v).kind == step::value_kind::data && on_.tensor(v).empty())
         on_.set(v, input.data(a.micro_batch));
   }
 
-  /// Empties the slots of all values that do not last.
+  /// Empties the slots of all values that do not outlive the step.
   void forget() {
     for (auto& run : moving_) run = {};
     ranges_.leave_pass();
@@ -237,13 +246,13 @@ class executor {
   step::program const* program_;
   execution<Processor> on_;
   profile_ranges<Processor> ranges_;
-  /// A move that is under way, and its place in its bucket.
+  /// A pending move, and its position in its bucket.
   struct move_run {
     std::shared_ptr<ashlar::detail::running_plan<Processor>> run;
     std::size_t place = 0;
   };
-  std::vector<move_run> moving_;                                        // by number of the move
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by their first move
+  std::vector<move_run> moving_;                                        // indexed by move
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // indexed by first move
   std::vector<step::time_span> times_;
   std::chrono::steady_clock::time_point begun_;
 };

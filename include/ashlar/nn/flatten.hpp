@@ -3,20 +3,22 @@
 
 #pragma once
 
-// All dims but the first as one: x [batch, a, b, ..] -> [batch, a b ..]. Row-major, so nothing moves.
+// Merges all dims but the first, x [batch, a, b, ..] -> [batch, a b ..]. The elements are
+// row-major, so their order stays the same.
 //
-// Split by the batch only: a balanced split of channels is none of their pixels put in one row. To
-// keep channels split, let the linear layer take the dims itself, with the same parameters:
+// Plans may split the batch only. A balanced split of the channels does not match a balanced split
+// of all features of a sample. To keep channels split, let the linear layer take the separate dims;
+// its parameters are the same:
 //
 //   chain(.., flatten(), linear(512 * 7 * 7, 4096))      whole, or split by images
-//   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         besides split by channels, rows or columns
+//   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         also split by channels, rows or columns
 
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/image.hpp>
 
 namespace ashlar::nn {
 
-/// x [batch, a, b, ..] -> [batch, a b ..]. Communicates nothing of its own.
+/// A layer that maps x [batch, a, b, ..] to [batch, a b ..]. Its passes do not communicate.
 class flatten {
  public:
   static constexpr bool runs_on_devices = true;

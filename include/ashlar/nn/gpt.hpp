@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The transformer block of GPT-2, as a chain of two residuals:
+// The transformer block of GPT-2 as a chain of two residuals, and whole nets made of such blocks:
 //
 //   x + dropout(project(attention(qkv(layer_norm(x)))))
 //   x + dropout(contract(gelu(expand(layer_norm(x)))))
 //
-// The output of qkv has a dim of its own for heads, so that a plan can split heads and a head
-// stays whole. Without dropout its two layers are left out. `gpt` is a whole net of them.
+// The output of qkv has a separate dim for heads, so that a plan can split heads without cutting
+// any. A block without dropout has no dropout layers. `gpt` makes a whole net.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -22,8 +22,8 @@
 
 namespace ashlar::nn {
 
-/// Multi-head self-attention with its projections, [batch, seq, features] to the same.
-/// Throws ashlar::error if the heads do not divide the features.
+/// Returns multi-head self-attention with its projections. Maps [batch, seq, features] to the same
+/// extents. Throws ashlar::error if the number of heads does not divide the number of features.
 constexpr auto self_attention(std::int64_t features, std::int64_t heads,
                               attention_mask mask = attention_mask::causal) {
   if (heads < 1 || features % heads != 0)
@@ -35,25 +35,25 @@ constexpr auto self_attention(std::int64_t features, std::int64_t heads,
                linear<2, 1>({heads, head_dim}, {features}));
 }
 
-/// The two-layer perceptron of a block, [.., features] to the same.
+/// Returns the two-layer perceptron of a block. Maps [.., features] to the same extents.
 constexpr auto perceptron(std::int64_t features, std::int64_t hidden) {
   return chain(linear<1, 1>(features, hidden), gelu(), linear<1, 1>(hidden, features));
 }
 
-/// One block without dropout.
+/// Returns one block without dropout.
 constexpr auto gpt_block(std::int64_t features, std::int64_t heads) {
   return chain(residual(chain(layer_norm(features), self_attention(features, heads))),
                residual(chain(layer_norm(features), perceptron(features, 4 * features))));
 }
 
-/// One block with dropout of probability p at the end of both branches.
+/// Returns one block with dropout of probability p at the end of both branches.
 constexpr auto gpt_block(std::int64_t features, std::int64_t heads, double p) {
   return chain(
       residual(chain(layer_norm(features), self_attention(features, heads), dropout(p))),
       residual(chain(layer_norm(features), perceptron(features, 4 * features), dropout(p))));
 }
 
-/// The extents of a GPT; by default those of GPT-2's smallest.
+/// The extents of a GPT. The defaults are those of the smallest GPT-2.
 struct gpt_options {
   int layers = 12;
   std::int64_t features = 768;
@@ -61,17 +61,17 @@ struct gpt_options {
   std::int64_t vocabulary = 50257;
 };
 
-/// A whole GPT without dropout. Input: token_batch; output: [batch, seq, vocabulary]. The last matrix
-/// is its own, where GPT-2's is the embedding's.
+/// Returns a whole GPT without dropout. Input: token_batch; output: [batch, seq, vocabulary]. The
+/// last matrix is a separate parameter, whereas GPT-2 shares it with the embedding.
 constexpr auto gpt(gpt_options const& o) {
   return chain(embedding(o.vocabulary, o.features),
                repeat(o.layers, gpt_block(o.features, o.heads)), layer_norm(o.features),
                linear(o.features, o.vocabulary, false));
 }
 
-/// GPT-3 (Brown et al. 2020), and the Transformers of AutoDDL's section 5: on 64, 128 and 256 nodes of
-/// Piz Daint (1,024 sequences of 1,024 tokens), on 32 A100s (2,048 of them), and in pipelines (512 and
-/// 1,024 of them on 64 and 128 nodes).
+/// GPT-3 (Brown et al. 2020) and the Transformers of section 5 of AutoDDL: on 64, 128 and 256 nodes
+/// of Piz Daint (with 1,024 sequences of 1,024 tokens), on 32 A100 GPUs (2,048 sequences), and in
+/// pipelines (512 sequences on 64 nodes, 1,024 on 128 nodes).
 namespace gpt_sizes {
 inline constexpr gpt_options gpt3{96, 12288, 96};
 inline constexpr gpt_options daint_64{8, 8192, 64};

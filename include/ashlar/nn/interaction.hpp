@@ -3,13 +3,15 @@
 
 #pragma once
 
-// The dot interaction of DLRM: x [batch, n, d] -> the products of all n (n - 1) / 2 pairs of a
-// sample's vectors, after the first vector itself if it is kept.
+// The dot interaction of DLRM. For each sample of x [batch, n, d] it computes the dot products of
+// all n (n - 1) / 2 pairs of vectors. It can also keep the first vector itself, which then precedes
+// the products.
 //
 //   interaction()                              [batch, 26, 128] -> [batch, 325]
 //   interaction(interaction::first::kept)      [batch, 27, 128] -> [batch, 128 + 351]
 //
-// Rows of the plan: samples, or columns of the vectors (the result is partial).
+// Rows of the plan: a split of the samples, or of the columns of the vectors (the result is
+// partial).
 
 #include <ashlar/device/host/interaction.hpp>
 #include <ashlar/nn/layer.hpp>
@@ -18,7 +20,8 @@
 
 namespace ashlar::nn {
 
-/// x [batch, n, d] -> [batch, n (n - 1) / 2], or d more if the first vector is kept.
+/// A layer that maps x [batch, n, d] to [batch, n (n - 1) / 2], with d more columns if the first
+/// vector is kept.
 class interaction {
  public:
   enum class first : signed char { only_in_products, kept };
@@ -38,7 +41,7 @@ class interaction {
     s.x = x;
     s.y = {x[0], (keeps_ ? x[2] : 0) + x[1] * (x[1] - 1) / 2};
     s.rows = interaction_training_rows();
-    s.gemm.m = 1u << 1;  // vectors x vectors x features, one for each sample
+    s.gemm.m = 1u << 1;  // one vectors x vectors x features product per sample
     s.gemm.k = 1u << 2;
     s.gemm.fixed_n = x[1];
     s.forward_flops = 2 * static_cast<double>(x.elements()) * static_cast<double>(x[1]);

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A block of a mesh's memory that outlives the call in which it was made: what a layer keeps of a
-// forward pass until the backward pass, the state of an optimizer. `= {}` gives it back.
+// A block of a mesh's memory that outlives the call that allocated it. It holds the values that a
+// layer keeps from its forward pass for its backward pass, or the state of an optimizer. Assigning
+// {} frees it.
 
 #include <memory>
 
@@ -17,7 +18,7 @@ template <class T>
 class kept {
  public:
   kept() = default;
-  /// `count` elements that are whatever they were. Communicates nothing.
+  /// Allocates `count` elements without initializing them. Communicates nothing.
   template <class Processor>
   kept(basic_mesh<Processor> const& m, std::int64_t count) : size_(count) {
     auto const bytes = static_cast<std::size_t>(count) * sizeof(T);

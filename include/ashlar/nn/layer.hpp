@@ -3,35 +3,43 @@
 
 #pragma once
 
-// What a layer is: extents, rules and arithmetic. It holds no placement, no parameter and nothing of a
-// pass, so that one layer serves every plan, every repeat and every micro-batch.
+// The contract of a layer: its extents, its rules and its arithmetic. A layer object holds no
+// placement, no parameter and no state of a pass, so one object serves every plan, every copy of a
+// repeat and every micro-batch.
 //
-//   layer_spec spec(shape x) const            what the search needs (step/layer_spec.hpp)
-//   auto forward(call) const                  y, or nn::made(y, kept...)           (call.hpp)
-//   auto backward(call) const                 dx; adds to the parameters' gradients
+//   layer_spec spec(shape x) const    describes the layer to the search (step/layer_spec.hpp)
+//   auto forward(call) const          returns y, or nn::made(y, kept...) (call.hpp)
+//   auto backward(call) const         returns dx and adds to the parameters' gradients
 //
-// Optional:
+// A layer may also have these members:
 //
-//   template <int XRank> static constexpr int y_rank      dims of its output; absent: those of its input
-//   using parameters = nn::ranks<2, 1>                    dims of its parameters
-//   initial_values initial(int k) const                   what parameter k is before training
-//   void weight_gradient(call) const                      the parameters' gradients alone
-//   auto input_gradient(call) const                       dx alone. A layer whose spec says `halves` has these
-//                                                         two in place of backward, one that says
-//                                                         `separable` weight_gradient beside it, and one
-//                                                         that says `gradients_only` weight_gradient alone
-//   template <int XRank> using statistics = nn::ranks<…>  dims of what it moves within its forward pass,
-//                                                         which then comes in parts: template <int Part>
-//                                                         forward(call) returns statistic Part, the last y
-//   static constexpr int streams                          streams of random numbers that it draws from
-//   static constexpr bool takes_tokens, int x_rank        of a net's first layer: its input
-//   void check(span of values) const                      of a net's first layer: refuses an input
-//   static constexpr bool runs_on_devices                 its passes call the processor's operations only
+//   using parameters = nn::ranks<2, 1>       the number of dims of each parameter
+//   initial_values initial(int k) const      how parameter k is initialized
+//   void weight_gradient(call) const         adds to the parameters' gradients only
+//   auto input_gradient(call) const          returns dx only
+//   static constexpr int streams             how many random streams it draws from
+//   static constexpr bool takes_tokens       first layer of a net: whether its input is token ids
+//   static constexpr int x_rank              first layer of a net: the number of dims of its input
+//   void check(span of values) const         first layer of a net: throws for invalid input
+//   static constexpr bool runs_on_devices    its passes call only operations of the processor
+//   template <int XRank>
+//   static constexpr int y_rank              the number of dims of its output; default: XRank
+//   template <int XRank>
+//   using statistics = nn::ranks<…>          the number of dims of each statistic, which is a
+//                                            tensor that moves during the forward pass
 //
-// A layer that calls the processor's operations (device/host/operations.hpp, without their namespace) and
-// says runs_on_devices runs on the host and on GPUs; one that loops over shards runs on the host. T is the
-// type of x and y and of parameters in use; gradients of parameters, statistics and what is kept of rows
-// are accumulation_t<T>. A loss is a layer too (loss.hpp).
+// layer_spec::backward says which backward passes a layer has. With `halves` it has weight_gradient
+// and input_gradient instead of backward, with `separable` it has backward and weight_gradient, and
+// with `gradients_only` it has weight_gradient alone.
+//
+// The forward pass of a layer with statistics consists of parts: template <int Part> forward(call)
+// returns statistic number Part, and the last part returns y.
+//
+// A layer that sets runs_on_devices and calls only operations of the processor
+// (device/host/operations.hpp, unqualified) runs on the host and on GPUs. A layer that loops over
+// shards itself runs on the host only. T is the element type of x, of y and of the parameters as
+// the layer reads them. Gradients of parameters, statistics and kept values of rows are of type
+// accumulation_t<T>. A loss is a layer, too (loss.hpp).
 
 #include <ashlar/nn/call.hpp>
 #include <ashlar/nn/loss.hpp>
@@ -40,15 +48,17 @@
 
 namespace ashlar::nn {
 
-/// A layer that is one element of the plan.
+/// A layer that is one element of the plan, as opposed to a composite of several layers.
 template <class Layer>
 concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// How chains and composites treat any part: a blueprint here, a composite by its members.
+// Chains and composites treat all parts of a net through the following functions. They handle a
+// blueprint themselves and call the member functions of a composite.
 
-/// How many elements of a plan a layer is; negative if only the run time knows.
+/// Returns how many elements of a plan a layer occupies, or a negative number if this is known only
+/// at run time.
 template <class Layer>
 constexpr int element_count() {
   if constexpr (blueprint<Layer>) {
@@ -64,28 +74,30 @@ constexpr int element_count() {
   }
 }
 
-/// Elements of the plan that a part takes up, also where only a value says so.
+/// Returns how many elements of a plan a part occupies, also if only its value determines that.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;
   else return layer.run_time_elements();
 }
 
-/// Dims of the output of a part whose input has XRank dims.
+/// Returns the number of dims of the output of a part whose input has XRank dims.
 template <class Layer, int XRank>
 constexpr int output_rank() {
   if constexpr (requires { Layer::template y_rank<XRank>; }) return Layer::template y_rank<XRank>;
   else return XRank;
 }
 
-/// Whether a net's input is token ids rather than numbers: its first layer says so.
+/// Returns whether a net's input consists of token ids rather than numbers. Its first layer says
+/// so.
 template <class Layer>
 constexpr bool takes_tokens() {
   if constexpr (requires { Layer::takes_tokens; }) return Layer::takes_tokens;
   else return false;
 }
 
-/// Dims of a net's input: its first layer says so; else 2, [rows, features] or [batch, seq].
+/// Returns the number of dims of a net's input. Its first layer may state it; the default is 2, for
+/// [rows, features] or [batch, seq].
 template <class Layer>
 constexpr int input_rank() {
   if constexpr (requires { Layer::x_rank; }) return Layer::x_rank;
@@ -101,8 +113,8 @@ constexpr auto parameter_ranks() {
   else return std::type_identity<ranks<>>();
 }
 
-/// Throws ashlar::error where a layer's spec for an input of extents `x` cannot be right: its rows, and
-/// what the layer's type says of parameters.
+/// Throws ashlar::error if a layer's spec for an input of extents `x` cannot be right. Checks its
+/// input, its rows and the parameters that the layer's type declares.
 template <class Layer>
 constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   using declared = typename decltype(parameter_ranks<Layer>())::type;
@@ -127,8 +139,8 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
 
 }  // namespace detail
 
-/// Appends the part's elements to a problem; returns the extents of its output. What a problem begins
-/// with has data for x.
+/// Appends the elements of the part to a problem and returns the extents of its output. The first
+/// element of a problem reads data, so its spec leaves out dx if the layer permits that.
 template <class Layer, class Problem>
 constexpr shape describe_into(Layer const& layer, Problem& problem, shape const& x) {
   if constexpr (blueprint<Layer>) {
@@ -141,8 +153,8 @@ constexpr shape describe_into(Layer const& layer, Problem& problem, shape const&
   }
 }
 
-/// The extents of what a layer makes of an input of extents `x`. Throws ashlar::error if it takes none
-/// such.
+/// Returns the extents of a layer's output for an input of extents `x`. Throws ashlar::error if the
+/// layer does not accept such an input.
 template <class Layer>
 constexpr shape output_extents(Layer const& layer, shape const& x) {
   if constexpr (blueprint<Layer>) return layer.spec(x).y;

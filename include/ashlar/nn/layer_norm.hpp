@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Layer norm over the last dim, with gain and bias: y = (x - mean) / sqrt(variance + ε) · gain + bias.
-// The last dim must be whole on every rank; rows may be split. Parameters are replicated in use.
+// Layer norm over the last dim with gain and bias, y = (x - mean) / sqrt(variance + ε) · gain +
+// bias. Plans may distribute the rows over ranks, but never split the last dim. The parameters are
+// replicated where the layer reads them.
 
 #include <ashlar/nn/kept.hpp>
 #include <ashlar/nn/layer.hpp>
 
 namespace ashlar::nn {
 
-/// x [.., features] -> y of the same extents. Communicates nothing of its own: rows are whole.
+/// A layer that maps x [.., features] to y of the same extents. Its passes do not communicate,
+/// because every row is whole on one rank.
 class layer_norm {
  public:
   static constexpr bool runs_on_devices = true;

@@ -3,14 +3,19 @@
 
 #pragma once
 
-// y = x w + bias over the last dims of x: x [lead.., in..], w [in.., out..], y [lead.., out..].
+// A linear layer, y = x w + bias over the last dims of x, with x [lead.., in..], w [in.., out..]
+// and y [lead.., out..].
 //
 //   linear(512, 2048)                     [batch, seq, 512] -> [batch, seq, 2048]
-//   linear({512}, {8, 192})               -> [batch, seq, 8, 192]: heads are a dim of their own, so
-//   linear({8, 64}, {512})                   that splitting heads over ranks never cuts one
+//   linear({512}, {8, 192})               [batch, seq, 512] -> [batch, seq, 8, 192]
+//   linear({8, 64}, {512})                [batch, seq, 8, 64] -> [batch, seq, 512]
 //
-// Rows of the plan: contraction signatures joined forward and backward (signature/training_row.hpp).
-// Initialization: normal deviates of variance 1 / in, as GPT-2 scales them; bias zero.
+// A dim of its own for the heads of an attention allows plans to split heads over ranks without
+// cutting any head.
+//
+// Rows of the plan: contraction signatures, forward and backward joined
+// (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in, scaled as in
+// GPT-2; the bias is zero.
 
 #include <cmath>
 
@@ -18,8 +23,8 @@
 
 namespace ashlar::nn {
 
-/// x [lead.., in..] -> y [lead.., out..]. Communicates nothing of its own: what its plan moves is moved
-/// before and after.
+/// A layer that maps x [lead.., in..] to y [lead.., out..]. Its passes do not communicate; the
+/// moves of the plan happen before and after them.
 template <int In = 1, int Out = 1>
 class linear {
  public:
@@ -51,7 +56,8 @@ class linear {
     for (int d = 0; d < Out; ++d) s.y.extent.push_back(out_[d]);
     s.parameters.push_back({"weight", weight_extents(), true});
     if (bias_) s.parameters.push_back({"bias", out_, false});
-    // One letter a dim: a, b, c lead; from d on those contracted, then the new ones.
+    // One letter per dim: a, b, c for the leading dims; from d on, the contracted dims and then the
+    // output dims.
     char x_letters[max_rank]{}, y_letters[max_rank]{}, w_letters[max_rank]{};
     for (int d = 0; d < lead; ++d) x_letters[d] = y_letters[d] = static_cast<char>('a' + d);
     for (int d = 0; d < In; ++d) x_letters[lead + d] = w_letters[d] = static_cast<char>('d' + d);
@@ -118,7 +124,7 @@ class linear {
   }
 
  private:
-  // The extents of this rank's products: y has Out dims behind the leading ones, x has In.
+  // The extents of this rank's products. Behind the leading dims, y has Out dims and x has In dims.
   template <class Y>
   static std::int64_t rows(Y const& y) {
     return product(y, 0, Y::rank - Out);

@@ -3,19 +3,21 @@
 
 #pragma once
 
-// What makes a layer a loss, the last element of a net:
+// The requirements on a loss, which is a layer at the end of a net:
 //
 //   static constexpr bool is_loss = true
-//   template <class T> using target                       the element type of its targets
-//   template <int XRank> static constexpr int target_rank dims of its targets
-//   shape target_extents(shape x) const                   for an input of these extents
-//   void check_targets(span, shape x) const               optional: refuses targets that there are not
-//   auto forward(call) const                              adds this rank's share of the summed loss to
-//                                                         *call.total(); returns nn::made(no_output{}, ...)
-//   auto backward(call) const                             the gradient of the mean: it reads what its
-//                                                         forward pass kept, call.scale() among it
+//   template <class T> using target                          the element type of its targets
+//   template <int XRank> static constexpr int target_rank    the number of dims of its targets
+//   shape target_extents(shape x) const                      for an input of extents x
+//   void check_targets(span, shape x) const                  optional: throws for invalid targets
+//   auto forward(call) const                                 adds this rank's share of the summed
+//                                                            loss to *call.total() and returns
+//                                                            nn::made(no_output{}, ...)
+//   auto backward(call) const                                returns the gradient of the mean; it
+//                                                            uses what the forward pass kept,
+//                                                            including call.scale()
 //
-// Targets lie as the input does along the dims that they have, and are whole along the others.
+// Along the dims that targets have, they are split as the input is; otherwise they are replicated.
 // A net that does not end in a loss gets softmax_cross_entropy (describe.hpp).
 
 #include <type_traits>
@@ -28,7 +30,8 @@ namespace ashlar::nn {
 template <class Layer>
 concept loss_layer = requires { requires Layer::is_loss; };
 
-/// The loss at the end of a net, or void: a chain says that of its last part.
+/// The type of the loss at the end of a net, or void if there is none. For a chain, this is the
+/// loss of its last part.
 template <class Layer>
 struct loss_of {
   using type = void;

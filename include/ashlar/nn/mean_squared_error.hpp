@@ -4,7 +4,7 @@
 #pragma once
 
 // The mean squared error at the end of a net that predicts numbers: the mean over all elements of
-// (x - target)². Targets have the extents and the element type of the net's output.
+// (x - target)². The targets have the extents of the net's output and the type accumulation_t<T>.
 //
 //   nn::chain(nn::linear(8, 64), nn::gelu(), nn::linear(64, 2), nn::mean_squared_error())
 
@@ -13,8 +13,8 @@
 
 namespace ashlar::nn {
 
-/// x [..] and targets of the same extents -> the loss. Communicates nothing of its own. It computes on the
-/// host.
+/// A loss for x [..] and targets of the same extents. Its passes do not communicate. It runs on the
+/// host only.
 class mean_squared_error {
  public:
   static constexpr bool is_loss = true;

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A net placed on a mesh by a plan (nn/place.hpp): what a trainer trains.
+// A net placed on a mesh by a plan (nn/place.hpp), ready for training.
 //
-// The mesh is any basic_mesh: what the net computes on follows from it. Inputs are [batch, seq] token
-// ids where the net begins with an embedding, images [batch, channels, height, width] where it begins
-// with convolution or pooling, else [rows, features]. What targets there are the loss says; those of
-// softmax_cross_entropy are one class per row of the net's output.
+// The mesh is any basic_mesh, and its processor is what the net computes on. The input of a net is
+// [batch, seq] token ids if its first layer is an embedding, images [batch, channels, height,
+// width] if it is a convolution or a pooling, and [rows, features] otherwise. The loss determines
+// the targets; softmax_cross_entropy takes one class per row of the net's output.
 //
-// A step is a program (step/program.hpp) that an executor walks. program() builds that of a whole step, for
-// a trainer; accumulate, synchronize, predict and evaluate walk that of one micro-batch.
+// A step is a program (step/program.hpp) that an executor runs. program() builds the program of a
+// whole step, for a trainer. accumulate, synchronize, predict and evaluate run the program of a
+// single micro-batch.
 
 #include <cstdint>
 #include <memory>
@@ -28,9 +29,10 @@
 
 namespace ashlar::nn {
 
-/// What this rank knows of a batch's loss; sums over all ranks give the batch's.
+/// This rank's share of the loss of a batch. The sum over all ranks is the loss of the whole batch.
 struct loss_share {
-  double sum = 0;  ///< of the losses of the rows that this rank speaks for
+  double sum = 0;  ///< the sum of the losses of the rows that this rank counts; each row is counted
+                   ///< by one rank
 };
 
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss,
@@ -39,7 +41,7 @@ class model {
  public:
   using value_type = T;
   using mesh_type = basic_mesh<Processor>;
-  /// What its users hold in the host's memory: token ids, or numbers.
+  /// The type of inputs in the memory of the host: token ids or numbers.
   using input_type = Input;
   using target_type = typename Loss::template target<T>;
   static constexpr int target_rank = Loss::template target_rank<OutputRank>;
@@ -53,21 +55,23 @@ class model {
   shape const& input_extents() const { return state_->plan.input; }
   shape const& target_extents() const { return state_->targets; }
   int micro_batches() const { return state_->plan.micro_batches; }
-  /// Targets of one micro-batch: the loss is the mean over so many.
+  /// Returns the number of targets in one micro-batch. The loss of a step is the mean over the
+  /// targets of all its micro-batches.
   std::int64_t rows() const { return state_->targets.elements(); }
 
-  /// The program of a whole step in serial order, and what walks it. A model and a program outlive their
-  /// executors.
+  /// Returns the program of a whole step in serial order.
   step::program program() const {
     return step::build(state_->problem, state_->plan, mesh().machine());
   }
+  /// Returns an executor of a program of this model. The model and the program must outlive it.
   executor<Processor> make_executor(step::program const& p) const {
     return {mesh(), state_->nodes, p};
   }
   search::problem const& problem() const { return state_->problem; }
   search::plan const& plan() const { return state_->plan; }
 
-  /// Where the data of a micro-batch are that does not come anew from the host.
+  /// Tensors that hold the data of one micro-batch in the memory of the mesh, at fixed addresses.
+  /// They serve steps that are replayed (train/replayed_step.hpp).
   struct data_place {
     tensor<std::conditional_t<std::is_integral_v<Input>, Input, T>, InputRank, dynamic, Processor>
         inputs;
@@ -77,7 +81,8 @@ class model {
     auto const everywhere = placement::all_broadcast(mesh().axes());
     return {{mesh(), input_extents(), everywhere}, {mesh(), target_extents(), everywhere}};
   }
-  /// Puts a micro-batch there. Throws ashlar::error for ids and targets that there are not.
+  /// Copies a micro-batch into these tensors. Throws ashlar::error if an id or a target is out of
+  /// range.
   void put(std::span<Input const> inputs, std::span<target_type const> targets,
            data_place& to) const {
     check(inputs, targets);
@@ -85,8 +90,8 @@ class model {
     upload(mesh().processor(), targets.data(), static_cast<std::int64_t>(targets.size()),
            to.targets.data());
   }
-  /// Throws ashlar::error unless these are the inputs and targets of one micro-batch and there are such
-  /// ids and targets.
+  /// Throws ashlar::error unless `inputs` and `targets` have the size of one micro-batch and all
+  /// ids and targets are in range.
   void check(std::span<Input const> inputs, std::span<target_type const> targets) const {
     if constexpr (requires { Loss::check_targets(targets, shape{}); })
       Loss::check_targets(targets, state_->problem.spec(state_->problem.size() - 1).x);
@@ -96,10 +101,11 @@ class model {
     check(inputs);
   }
 
-  /// What an executor is given for data that lie in the host's memory; `inputs` and `targets`: of all
-  /// micro-batches, one after the other, the same on every rank. `first`: the number of the first pass,
-  /// for dropout. This rank's share of the summed loss is added to *total, in the memory of the mesh: a
-  /// device is not waited for. Gradients are those of the mean over the targets of a step.
+  /// Makes the input of an executor from data in the memory of the host. `inputs` and `targets`
+  /// hold all micro-batches one after the other and are the same on every rank. `first` is the
+  /// number of the first pass, which selects the random numbers of dropout. This rank's share of
+  /// the summed loss is added to *total, which is in the memory of the mesh, so that the host need
+  /// not wait for a device. The gradients are those of the mean loss over all targets of a step.
   step_input<Processor> input_of(std::span<Input const> inputs,
                                  std::span<target_type const> targets, std::int64_t first,
                                  double* total, bool training = true) const {
@@ -114,7 +120,7 @@ class model {
         },
         first, total, training);
   }
-  /// The same for data in their places.
+  /// Makes the input of an executor from data that are already in the memory of the mesh.
   step_input<Processor> input_of(std::span<data_place const> places, std::int64_t first,
                                  double* total) const {
     return from([places](int b) { return any_tensor(places[static_cast<std::size_t>(b)].inputs); },
@@ -122,22 +128,24 @@ class model {
                 first, total, true);
   }
 
-  /// Forward and backward on one micro-batch; gradients add up in the parameters. `number`: of the pass.
-  /// Communicates: the program's moves of activations, their gradients and parameters.
-  /// Throws ashlar::error on every rank, before anything moves, for ids and targets that there are not.
+  /// Runs the forward and the backward pass on one micro-batch. Adds its gradients to the sums of
+  /// the parameters. `number` is the number of the pass.
+  /// Communicates: the program's moves of activations, of their gradients and of parameters. Throws
+  /// ashlar::error on every rank, before any communication, if an id or a target is out of range.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total) {
     check(inputs, targets);
     auto& one = one_micro_batch();
     one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
-  /// The same, and returns this rank's share: waits for a device.
+  /// Does the same and returns this rank's share of the loss. Waits for a device.
   loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                         std::int64_t number) {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
   }
 
-  /// The output of the net for a batch, whole on every rank, without training.
+  /// Returns the output of the net for a batch, outside of training. Every rank gets the whole
+  /// output.
   std::vector<accumulation_t<T>> predict(std::span<Input const> inputs) {
     check(inputs);
     auto const y = one_micro_batch().forward(state_->problem.size() - 1,
@@ -147,7 +155,7 @@ class model {
     else return {values.begin(), values.end()};
   }
 
-  /// This rank's share of the summed loss of a batch, without training.
+  /// Returns this rank's share of the summed loss of a batch, outside of training.
   loss_share evaluate(std::span<Input const> inputs, std::span<target_type const> targets) {
     check(inputs, targets);
     return read([&](double* total) {
@@ -155,8 +163,8 @@ class model {
     });
   }
 
-  /// Makes the gradients of all parameters whole (as stored). Communicates: the program's
-  /// synchronizations, parameter by parameter.
+  /// Reduces the gradient sums of all parameters to the placements where the parameters are stored.
+  /// Communicates: the program's synchronization of each parameter.
   void synchronize() {
     auto& one = one_micro_batch();
     one.run(one.first_synchronization(), one.first_update(), {});
@@ -165,13 +173,14 @@ class model {
   void clear_gradients() {
     for_each_parameter([](auto& p) { p.clear(); });
   }
-  /// Calls f(parameter) for each, in the order of the net.
+  /// Calls f(parameter) for each parameter, in the order of the net.
   template <class F>
   void for_each_parameter(F f) {
     state_->placed.for_each_parameter(f);
   }
 
-  /// Elements of all parameters, each counted once.
+  /// Returns the number of elements of all parameters. Elements that several ranks store count
+  /// once.
   std::int64_t parameter_count() {
     std::int64_t n = 0;
     for_each_parameter([&](auto& p) { n += p.value().extents().elements(); });
@@ -179,7 +188,7 @@ class model {
   }
 
  private:
-  /// What stays where it is when a model is moved.
+  /// The members are here because their addresses must not change when a model is moved.
   struct state {
     state(mesh_type const& m, search::problem described, search::plan chosen, std::uint64_t s,
           std::vector<std::unique_ptr<element_node<Processor>>> elements, Placed parts)
@@ -194,7 +203,7 @@ class model {
     std::uint64_t seed;
     std::vector<std::unique_ptr<element_node<Processor>>> nodes;
     Placed placed;
-    step::program one;  // micro-batch, made when it is first asked for
+    step::program one;  // the program of one micro-batch, built when it is first needed
     std::unique_ptr<executor<Processor>> one_walker;
   };
 
@@ -237,7 +246,7 @@ class model {
       throw error("model", std::to_string(inputs.size()) + " inputs for a micro-batch of " +
                                to_string(input_extents()) + ".");
   }
-  /// The whole input on every rank, in the type that the net computes with.
+  /// Returns the whole input on every rank, in the type that the net computes with.
   auto input(std::span<Input const> values) const {
     decltype(data_place::inputs) made(mesh(), input_extents(),
                                       placement::all_broadcast(mesh().axes()));

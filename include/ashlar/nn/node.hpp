@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A layer as an element of a placed net: hands the values of the program's slots to the passes of the layer
-// and puts what they make back. It owns the layer's parameters. Two elements of the same layer, ranks and
-// choice have one type, so that a repeat is compiled once.
+// A layer as one element of a placed net. It passes the values in the program's slots to the passes
+// of the layer and stores their results in slots. It owns the layer's parameters. Two elements with
+// the same layer type, ranks and choice have the same type, so the layer of a repeat is compiled
+// only once.
 
 #include <string>
 
@@ -14,8 +15,8 @@
 
 namespace ashlar::nn {
 
-/// Hands out the random streams of parameters and layers in the order of the net, so that the values
-/// depend on the net and the seed, never on the plan.
+/// Numbers the random streams of parameters and layers in the order of the net, so that random
+/// values depend on the net and the seed, but never on the plan.
 struct stream_counter {
   std::uint64_t seed = 0;
   std::uint64_t next = 0;
@@ -42,7 +43,7 @@ struct kept_tuple final : kept_values {
   std::tuple<Kept...> values;
 };
 
-/// The result of a pass that may or may not keep something, as `made`.
+/// Returns the result of a forward pass as a `made`, whether or not the pass keeps values.
 template <class Y>
 auto as_made(Y y) {
   if constexpr (requires { y.kept; }) return y;
@@ -73,7 +74,7 @@ class layer_node final : public element_node<typename At::processor_type> {
       };
     else return requires(Layer const& layer, forward_type const& c) { layer.forward(c); };
   }
-  /// The last part of the forward pass, which makes y.
+  /// Runs the last part of the forward pass, which makes y.
   static auto last_part(Layer const& layer, forward_type const& c) {
     static_assert(
         has_forward(),
@@ -148,14 +149,14 @@ class layer_node final : public element_node<typename At::processor_type> {
   void for_each_parameter(F f) {
     std::apply([&](auto&... p) { ((p ? f(*p) : void()), ...); }, parameters_);
   }
-  /// Refuses values that the net's input must not have, if this layer is its first.
+  /// If this layer is the first of a net, throws for values that the net's input must not have.
   template <class Values>
   void check_input(Values values) const {
     if constexpr (requires { layer_.check(values); }) layer_.check(values);
   }
   Layer const& layer() const { return layer_; }
 
-  // Which passes the layer has.
+  // The following functions return which passes the layer has.
   static constexpr bool has_backward() {
     return requires(Layer const& layer, backward_type const& c) { layer.backward(c); };
   }
@@ -225,7 +226,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// The targets where the rows of the input are.
+  /// Returns the targets at the placement of the rows of the input. Until then they are replicated,
+  /// so a local slice is enough.
   any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)

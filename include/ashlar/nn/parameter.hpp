@@ -3,17 +3,18 @@
 
 #pragma once
 
-// A trained tensor: its value as it is stored, the sum in which micro-batches add up its gradient, and the
-// gradient as it is stored.
+// A trained tensor: its stored value, the sum in which micro-batches accumulate its gradient, and
+// its gradient, placed as the value is stored.
 //
-//   source()     what a program moves to where the layer reads it
-//   sum()        where backward passes add, at the placement `grad`
-//   gradient()   the sum where the parameter is stored: what an optimizer reads
+//   source()     the tensor that a program moves to where the layer reads it
+//   sum()        the tensor to which backward passes add, at the placement `grad`
+//   gradient()   the sum, reduced and moved to the placement of the stored value, for the optimizer
 //
-// Value and gradients are accumulation_t<T>. Where that is not T, as with bfloat16, a copy of the stored
-// shard rounded to T is kept beside it and is what source() gives. An optimizer updates both. The value
-// never changes its placement; an optimizer works on the stored shards only. The moves between these
-// placements are actions of the step's program (step/program.hpp), not of the parameter.
+// Value and gradients are of type accumulation_t<T>. If that differs from T, as with bfloat16, the
+// parameter also holds a copy of the stored shard rounded to T, and source() returns this copy. An
+// optimizer updates both. The placement of the value never changes, and an optimizer works on the
+// stored shards only. The moves between these placements are actions of the step's program
+// (step/program.hpp), not of the parameter.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/step/layer_spec.hpp>
@@ -43,44 +44,47 @@ class parameter {
     }
     clear();
   }
-  // Tensors are handles: a copy would share its values. A model is moved, not copied.
+  // Tensors are handles, so a copy would share their values. A model is moved, not copied.
   parameter(parameter&&) = default;
   parameter& operator=(parameter&&) = default;
 
   char const* name() const { return name_.text; }
-  /// The number of its layer among the elements of the plan.
+  /// Returns the number of the parameter's layer among the elements of the plan.
   int element() const { return element_; }
-  /// Whether weight decay applies: to weights and tables, not to biases and gains of any shape.
+  /// Returns whether weight decay applies: to weights and embedding tables, but not to biases and
+  /// gains, whatever their shape.
   bool decays() const { return decays_; }
   stored const& value() const { return value_; }
-  /// The stored shard in the type of use, or null where that is the value's own.
+  /// Returns the stored shard rounded to T, or null if the value itself is of type T.
   T* copy() const {
     if constexpr (is_copied) return copy_.data();
     else return nullptr;
   }
-  /// Makes the copy anew, after the value was written by hand.
+  /// Rounds the value into the copy again. Needed after code other than an optimizer has written to
+  /// the value.
   void round() {
     if constexpr (is_copied)
       convert(value_.mesh().processor(), static_cast<accumulation_t<T> const*>(value_.data()),
               value_.local_elements(), copy_.data());
   }
-  /// The value as the layer reads it. Communicates if it is stored otherwise.
+  /// Returns the value as the layer reads it. Communicates if it is stored at another placement.
   used use() const {
     if constexpr (is_copied) return redistribute(copy_, use_);
     else return redistribute(value_, use_);
   }
-  /// What moves to where the layer reads the parameter: its value, or the copy in the type of use.
+  /// Returns the tensor that moves to where the layer reads the parameter: the value, or its copy
+  /// rounded to T.
   any_tensor<Processor> source() const {
     if constexpr (is_copied) return copy_;
     else return value_;
   }
   raw const& sum() const { return sum_; }
-  /// Valid from the end of a step's synchronization to the beginning of the next one.
+  /// Returns the gradient. It is valid from the end of a step's synchronization until clear().
   stored const& gradient() const { return gradient_; }
   void set_gradient(any_tensor<Processor> const& made) { gradient_ = made.template as<stored>(); }
-  /// Drops the gradient and begins a new sum.
+  /// Frees the gradient and sets the sum to zero.
   void clear() {
-    gradient_ = {};  // before the passes, which need the memory
+    gradient_ = {};  // freed before the next passes, which need the memory
     fill(sum_.mesh().processor(), accumulation_t<T>{}, sum_.local_elements(), sum_.data());
   }
 
@@ -98,8 +102,9 @@ class parameter {
   stored gradient_;
 };
 
-/// What a parameter is before training: normal deviates around zero, drawn by global index and decaying
-/// under weight decay (weights and tables), or one value everywhere that does not decay (biases and gains).
+/// Describes how a parameter is initialized: with normal deviates around zero, drawn by global
+/// index, for weights and tables, to which weight decay applies; or with one value everywhere, for
+/// biases and gains, to which it does not apply.
 struct initial_values {
   double deviation = 0;
   double value = 0;
@@ -109,14 +114,14 @@ struct initial_values {
 constexpr initial_values normal_deviates(double deviation) { return {deviation, 0}; }
 constexpr initial_values all_equal(double value) { return {0, value}; }
 
-/// Parameter K of a layer.
+/// The type of parameter K of a layer.
 template <class T, int Rank, int K, class At>
 using parameter_of =
     parameter<T, Rank, decltype(std::declval<At>().template store<K>()),
               decltype(std::declval<At>().template use<K>()),
               decltype(std::declval<At>().template grad<K>()), typename At::processor_type>;
 
-/// Parameter K of element `element`, as initialized. Communicates nothing.
+/// Makes parameter K of element `element`, initialized. Communicates nothing.
 template <class T, int Rank, int K, class At, class Processor>
 parameter_of<T, Rank, K, At> make_parameter(step::parameter_spec const& spec, int element,
                                             basic_mesh<Processor> const& m, At const& at,

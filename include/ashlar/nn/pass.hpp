@@ -3,18 +3,19 @@
 
 #pragma once
 
-// What a forward pass is told besides its values. Everything random in it depends on these numbers and on
-// global indices only, so that a pass that is run again makes the same values bit by bit.
+// The arguments of a forward pass other than its values. Random numbers in a pass depend only on
+// these arguments and on global indices, so a pass that runs again makes the same values bit by
+// bit.
 
 #include <cstdint>
 
 namespace ashlar::nn {
 
-/// One forward pass.
+/// The arguments of one forward pass.
 struct pass {
-  bool training = true;  ///< dropout acts
+  bool training = true;  ///< whether dropout is active
   std::uint64_t seed = 0;
-  std::int64_t number = 0;  ///< of the pass: step · micro-batches + micro-batch
+  std::int64_t number = 0;  ///< the number of the pass: step · micro-batches + micro-batch
 };
 
 }  // namespace ashlar::nn

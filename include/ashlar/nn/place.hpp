@@ -3,12 +3,13 @@
 
 #pragma once
 
-// Which net a plan may place on which mesh, and how: layer by layer, each by its part of the plan.
+// Places a net on a mesh by a plan, layer by layer, each layer by its part of the plan.
 //
 //   auto model = nn::place<float>(net, mesh, plan);                   a run-time plan
 //   auto model = nn::place<float>(net, mesh, nn::constant<plan>);     a constexpr plan: typed
 //
-// A plan for another mesh, another net or against a layer's rules is refused on every rank.
+// A plan for another mesh or another net, or one that breaks a layer's rules, is refused on every
+// rank.
 
 #include <string>
 #include <utility>
@@ -42,7 +43,8 @@ auto place_with(Net const& net, basic_mesh<Processor> const& m, search::problem 
                                  std::move(built.nodes), std::move(placed));
 }
 
-/// Returns the net's problem.
+/// Checks that a plan fits the net and the mesh, and returns the net's problem. Throws
+/// ashlar::error if it does not.
 template <class T, class Layer, class Processor, class Plan>
 search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Plan const& plan) {
   if (!(plan.mesh == m.topology()))
@@ -92,8 +94,8 @@ search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Pla
 }  // namespace detail
 
 /// Places `net` by a run-time plan. Parameters are drawn from (seed, global index), so they do not
-/// depend on the plan. Communicates: one all-reduce of 16 bytes, to make sure that all ranks have the
-/// same plan.
+/// depend on the plan.
+/// Communicates: one all-reduce of 16 bytes, which checks that all ranks have the same plan.
 /// Throws ashlar::error if the plan is for another mesh or net, or breaks a rule of a layer.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const& plan,
@@ -103,7 +105,8 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, search::plan const&
                                run_time_cursor<Processor>{&plan, 0}, seed);
 }
 
-/// Places `net` by a plan that the compiler knows: every tensor of the model is typed.
+/// Places `net` by a plan that is known at compile time. Every tensor of the model is statically
+/// typed.
 template <class T, class Layer, class Processor, auto const& Plan>
 auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>,
            std::uint64_t seed = 0) {
@@ -115,7 +118,7 @@ auto place(Layer const& net, basic_mesh<Processor> const& m, constant_plan<Plan>
                                compile_time_cursor<Plan, 0, Processor>{}, seed);
 }
 
-/// A plan with a capacity known to the compiler, used as a run-time value.
+/// Places `net` by a plan of fixed capacity, which it treats as a run-time value.
 template <class T, class Layer, class Processor, int Capacity>
   requires(Capacity != search::dynamic_size)
 auto place(Layer const& net, basic_mesh<Processor> const& m,
@@ -123,7 +126,8 @@ auto place(Layer const& net, basic_mesh<Processor> const& m,
   return place<T>(net, m, search::with_capacity<search::dynamic_size>(fixed), seed);
 }
 
-/// A plan in pipeline stages: these do not run yet, so all but one stage are refused.
+/// Places `net` by a plan with pipeline stages. Pipelines do not run yet, so plans of several
+/// stages are refused.
 template <class T, class Layer, class Processor>
 auto place(Layer const& net, basic_mesh<Processor> const& m, search::pipeline_plan const& p,
            std::uint64_t seed = 0) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// How any part of a net becomes elements on a mesh: a layer is one node, a composite places its members one
-// after the other. What a part returns keeps the types of its layers, so that for_each_parameter and
-// check_input reach them; passes go by the list of nodes alone (executor.hpp).
+// Turns any part of a net into elements on a mesh. A layer becomes one node. A composite places its
+// members one after the other. The result keeps the types of the layers, so that for_each_parameter
+// and check_input can reach them. Passes need only the list of nodes (executor.hpp).
 
 #include <memory>
 #include <vector>
@@ -14,7 +14,7 @@
 
 namespace ashlar::nn {
 
-/// The elements of a net while it is placed, in the order of the plan.
+/// The elements of a net while it is being placed, in the order of the plan.
 template <class Processor>
 struct net_builder {
   basic_mesh<Processor> mesh;
@@ -22,7 +22,7 @@ struct net_builder {
   std::vector<std::unique_ptr<element_node<Processor>>> nodes;
 };
 
-/// A layer of a placed net.
+/// A layer of a placed net. It refers to the layer's node.
 template <class Node>
 class placed_layer {
  public:
@@ -42,7 +42,7 @@ class placed_layer {
   Node* node_;
 };
 
-/// Places any part of a net, `cursor` standing at its first element of the plan.
+/// Places any part of a net. Expects `cursor` at the part's first element of the plan.
 template <class T, int XRank, class Layer, class Cursor, class Processor>
 auto place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
                 Cursor const& cursor) {
@@ -58,7 +58,7 @@ auto place_part(Layer const& layer, net_builder<Processor>& net, shape const& x,
   }
 }
 
-/// The cursor behind a part.
+/// Returns the cursor at the first element after a part.
 template <class Layer, class Cursor>
 auto advance_past(Layer const& layer, Cursor const& cursor) {
   if constexpr (Cursor::is_static) return cursor.template advance<element_count<Layer>()>();

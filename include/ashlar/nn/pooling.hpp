@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Pooling of images, channel by channel: x [batch, channels, height, width] -> the same with fewer
-// pixels.
+// Pooling of images, channel by channel. The input x is [batch, channels, height, width], and the
+// output has fewer pixels.
 //
 //   max_pool(2)                        2 x 2, stride 2
 //   max_pool(3, {.stride = 2})         overlapping, as in AlexNet
 //   average_pool(7)                    padding counts as zero, so that the map is linear
 //
-// Rows of the plan: images and channels; of the average also partial sums (signature/image.hpp).
-// The maximum keeps one index per element of y for the backward pass; the average keeps nothing.
+// Rows of the plan: splits of images or channels; for the average also partial sums
+// (signature/image.hpp). The maximum keeps one index per element of y for the backward pass. The
+// average keeps nothing.
 
 #include <ashlar/device/host/pooling.hpp>
 #include <ashlar/nn/layer.hpp>
@@ -21,7 +22,7 @@
 namespace ashlar::nn {
 
 struct pool_options {
-  std::int64_t stride = 0;  ///< 0: as wide as the window
+  std::int64_t stride = 0;  ///< 0: the extent of the window
   std::int64_t padding = 0;
   bool halo = false;  ///< plans may split the rows of images; such plans do not run yet
 };
@@ -29,7 +30,8 @@ struct pool_options {
 struct pool_maximum {};
 struct pool_average {};
 
-/// x [batch, channels, height, width] -> the same with fewer pixels. Communicates nothing of its own.
+/// A layer that maps x [batch, channels, height, width] to y with fewer pixels. Its passes do not
+/// communicate.
 template <class Kind>
 class pool {
   static constexpr bool maximum = std::is_same_v<Kind, pool_maximum>;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What a profile of a device shows of a step: a range for each pass of a micro-batch, and in it one for each
-// computation, "12.linear forward". Nothing on the host.
+// Named ranges that show a step in the profile of a device: one for each pass of a micro-batch, and
+// inside it one for each computation, such as "12.linear forward". On the host they do nothing.
 
 #include <memory>
 #include <optional>
@@ -33,8 +33,9 @@ class profile_ranges {
                                  to_string(a.kind));
   }
 
-  /// The range of a computation of the program, open while the result lives. Opens that of its pass
-  /// first, if it is another one than before.
+  /// Opens the range of a computation of the program. It closes when the result is destroyed. If
+  /// the computation belongs to another pass than the previous one, opens the range of that pass
+  /// first.
   auto of(step::action const& a) {
     if constexpr (Processor::is_host) {
       return 0;
@@ -46,7 +47,7 @@ class profile_ranges {
   void leave_pass() { pass_.reset(); }
 
  private:
-  /// Made in place: a range is neither copied nor moved.
+  /// Constructed in place, since a range can be neither copied nor moved.
   struct open_range {
     decltype(range(std::declval<basic_mesh<Processor> const&>().processor(), "")) scope;
     open_range(basic_mesh<Processor> const& m, char const* name)
@@ -63,9 +64,9 @@ class profile_ranges {
 
   basic_mesh<Processor> mesh_;
   step::action const* actions_;
-  std::vector<std::string> names_;  // of actions
+  std::vector<std::string> names_;  // one per action; empty for an action that does not compute
   std::optional<open_range> pass_;
-  std::string_view name_;  // of the open pass
+  std::string_view name_;  // the name of the open pass
   int micro_batch_ = 0;
 };
 

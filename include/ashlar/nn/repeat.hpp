@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The same net several times, one after the other.
+// Repeats a net several times in sequence.
 //
-//   repeat(n, block)    n copies with their own parameters; each copy may be placed differently.
-//                       n is a run-time number, so the plan is one, too
-//   repeat<N>(block)    the same as chain(block, …, block): typed plans need this form
+//   repeat(n, block)    n copies with their own parameters; each copy may be placed differently. n
+//                       is a run-time number, so the plan must be a run-time value.
+//   repeat<N>(block)    the same as chain(block, …, block). Typed plans need this form.
 //
-// Every copy is a segment: a plan may recompute it. What a copy made is released as soon as the
-// next one has used it, but for what they keep.
+// Every copy is a segment, so a plan may recompute it. The activations between copies are released
+// as soon as the next copy has used them; only the values that layers keep for the backward pass
+// stay.
 
 #include <utility>
 #include <vector>
@@ -38,7 +39,7 @@ class placed_repeat {
   std::vector<Placed> copies_;
 };
 
-/// n copies of a layer whose output has the extents of its input.
+/// n copies of a layer whose output has the same extents as its input.
 template <class Layer>
 class repeated {
  public:
@@ -85,13 +86,13 @@ class repeated {
   Layer layer_;
 };
 
-/// n copies of a net, one after the other.
+/// Returns n copies of a net in sequence.
 template <class Layer>
 constexpr repeated<segment<Layer>> repeat(int n, Layer layer) {
   return {n, segment(std::move(layer))};
 }
 
-/// N copies of a net, as a chain whose length the compiler knows.
+/// Returns N copies of a net as a chain, whose length is known at compile time.
 template <int N, class Layer>
 constexpr auto repeat(Layer const& layer) {
   return []<std::size_t... I>(segment<Layer> const& l, std::index_sequence<I...>) {

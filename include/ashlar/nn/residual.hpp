@@ -3,15 +3,16 @@
 
 #pragma once
 
-// y = x + f(x). Both addends, and the gradients of both, must lie alike: the plan has one choice for
-// the pair of elements around f (step/problem.hpp). The skipped branch itself moves nothing.
+// A residual, y = x + f(x). Both addends must have the same placement, and so must both gradients.
+// Therefore the plan has one common choice for the two elements around f (step/problem.hpp). The
+// skipped branch itself is never moved.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/place_part.hpp>
 
 namespace ashlar::nn {
 
-/// x -> x + inner(x), of the same extents.
+/// Maps x to x + inner(x). The inner net keeps the extents.
 template <class Inner>
 class residual {
  public:
@@ -32,8 +33,9 @@ class residual {
     sum.x = sum.y = x;
     sum.rows = independent_training_rows(x.rank());
     double const added = 3 * static_cast<double>(x.elements());
-    sum.saved_values = static_cast<double>(x.elements());  // the skipped branch is held
-    sum.backward_values = added;  // the gradients of both branches are added where they begin
+    sum.saved_values = static_cast<double>(x.elements());  // the skipped branch stays in memory
+    sum.backward_values = added;  // the gradients of both branches are added where the branches
+                                  // begin
     int const begin = problem.size();
     problem.add(sum, search::element_kind::residual_begin);
     auto const y = nn::describe_into(inner_, problem, x);

@@ -3,16 +3,18 @@
 
 #pragma once
 
-// A part of a net that a plan may recompute (activation checkpointing): step/problem.hpp says what that
-// costs and saves. segment(block) is what repeat makes of each copy; a segment within another one counts for
-// nothing.
+// A part of a net that a plan may recompute (activation checkpointing). step/problem.hpp describes
+// the costs and savings. repeat makes a segment of each copy. Segments inside another segment have
+// no effect.
 //
-//   recomputed   forward                       backward
-//   no           keeps what its layers keep    theirs
-//   yes          keeps its input alone         forward once more, now keeping all, then theirs
+//   recomputed   forward pass                     backward pass
+//   no           keeps what its layers keep       the backward passes of its layers
+//   yes          keeps only its input             a second forward pass, which keeps what the
+//                                                 layers keep, then their backward passes
 //
-// The second forward pass has the first one's input and random numbers, so its values are the same bit by
-// bit. The program of the step lists it (step/build.hpp); a placed net has nothing to do with it.
+// The second forward pass has the same input and random numbers as the first one, so its values are
+// the same bit by bit. The recomputation is part of the step's program (step/build.hpp), so placing
+// a segment is the same as placing its layer.
 
 #include <ashlar/nn/place_part.hpp>
 

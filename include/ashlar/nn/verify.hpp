@@ -3,25 +3,29 @@
 
 #pragma once
 
-// Whether the rows of a layer's rule table say what its passes do, and whether its backward pass is that of
-// its forward pass:
+// Tests whether a layer's passes do what the rows of its rule table say, and whether its backward
+// pass computes the gradients of its forward pass:
 //
 //   nn::verify(my_layer(5), {4, 5});          in any program with an MPI environment, on one process
 //   nn::verify(my_layer(5), {4, 5}, mesh);    the ranks of a mesh share the work
 //
-// It throws one sentence that names the first row that is wrong, the tensor and what is wrong with it. What
-// it does, on small made-up values:
+// It throws an error of one sentence that names the first wrong row, the tensor and the fault. It
+// takes these steps, with small generated values:
 //
-//   1  the spec alone            as nn::describe (step/check_rows.hpp), and the passes that it promises
-//   2  one process               the passes without any split; the gradients against five-point differences
-//                                of the forward pass; halves of a backward pass against the whole one
-//   3  every row, one axis       on 2 and 3 ranks, on as many as make every split uneven, and on more than a
-//                                split dim has elements: the passes on each rank's shards, and what they make
-//                                put together as the row says (trial/values.hpp) against step 2
-//   4  pairs of rows, two axes   on 2x3 ranks: each row with itself and with the next
+//   1  the spec alone            The checks of nn::describe (step/check_rows.hpp), and whether the
+//                                layer has the passes that its spec promises.
+//   2  one process               The passes without any split. Compares the gradients with
+//                                five-point differences of the forward pass, and the halves of a
+//                                backward pass with the whole backward pass.
+//   3  every row, one axis       On 2 and 3 ranks, on numbers of ranks that make splits uneven, and
+//                                on more ranks than a split dim has elements. Runs the passes on
+//                                each rank's shards, assembles their results as the row says
+//                                (trial/values.hpp) and compares them with step 2.
+//   4  pairs of rows, two axes   On 2x3 ranks: each row with itself and with the next one.
 //
-// All ranks are simulated in this process (comm/fake_rank.hpp): nothing travels. Rows of a halo, which do
-// not run yet, are left out. It is for tests: it takes milliseconds to seconds. Host only.
+// All ranks are simulated in this process (comm/fake_rank.hpp), so nothing is communicated. Rows
+// that split the dim of a halo are skipped, since they do not run yet. This function is meant for
+// tests and takes milliseconds to seconds. It runs on the host only.
 
 #include <array>
 #include <cstdlib>
@@ -58,10 +62,12 @@ class verification {
     margin_ = static_cast<std::size_t>(most) * sizeof(double);
   }
 
-  /// Each row, then each with its neighbours.
+  /// Returns the number of trials: each row on one axis, then each row with its neighbours on two
+  /// axes.
   int trials() const { return 2 * rows(); }
 
-  /// The passes in one process; of the differences this is share `part` of `parts`.
+  /// Tries the passes in one process. Computes share `part` of `parts` shares of the finite
+  /// differences.
   void one_process(int part, int parts) {
     step::layer_choice lies;
     auto const whole = placement::all_broadcast(1);
@@ -79,7 +85,8 @@ class verification {
     check_differences<T>(simulated, spec_, data_, known_, where, part, parts, loss_layer<Layer>);
   }
 
-  /// Row i on one axis; behind the last row, row i - rows with itself and the next one on two axes.
+  /// Tries row i on one axis. For i >= rows(), tries row i - rows() with itself and with the next
+  /// row on two axes.
   void trial(int i) {
     int const row = i % rows();
     if (is_halo(row)) return;
@@ -100,7 +107,7 @@ class verification {
     return spec_.halo.dim >= 0 && spec_.rows[i].x.is_split_of(spec_.halo.dim);
   }
 
-  /// What the layer's type says must fit its spec.
+  /// Throws unless the layer's type fits its spec.
   void check_type() const {
     using types = types_of<Layer, T, XRank, run_time_choice<>>;
     if (types::y_rank != spec_.y.rank() && !loss_layer<Layer>)
@@ -124,7 +131,9 @@ class verification {
     demand(step::action_kind::input_gradient, "input_gradient", b == form::halves);
   }
 
-  /// 2, 3, so many that every dim that the row splits is uneven, and so many that one has an empty shard.
+  /// Returns the numbers of ranks for row i: 2 and 3; for each dim that the row splits, the
+  /// smallest number (at most 8) that does not divide it; and one more than the smallest of these
+  /// dims if that is below 8, which leaves a shard empty.
   std::vector<int> rank_counts(int i) const {
     std::vector<int> counts{2, 3};
     std::int64_t least = 0;
@@ -162,7 +171,8 @@ class verification {
     simulated.backward(j);
   }
 
-  /// Whether no tensor would be summed along one axis and maximized along another.
+  /// Returns whether all placements are legal. For instance, a tensor must not be a sum along one
+  /// axis and a maximum along another.
   bool can_lie(step::layer_choice const& c) const {
     auto const valid = [](placement const& p) { return check(p, max_rank, p.axes()) == nullptr; };
     bool all = valid(c.x) && valid(c.y) && valid(c.dy) && valid(c.dx);
@@ -186,8 +196,8 @@ class verification {
   std::map<std::string, std::vector<mesh>> meshes_;
 };
 
-/// Throws on every rank of the mesh what the first piece of work threw on any, in the order of their
-/// numbers. `mine` is empty if nothing was thrown here. Collective over the mesh.
+/// Throws the same error on every rank: the one of the lowest-numbered piece of work that failed on
+/// any rank. `mine` is this rank's error, empty if it has none. Collective over the mesh.
 inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   constexpr std::int64_t none = std::int64_t(1) << 60;
   std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();
@@ -201,15 +211,15 @@ inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   m.broadcast(std::span<std::int32_t>(letters), root);
   std::string text;
   for (auto const letter : letters) text += static_cast<char>(letter);
-  auto const end = text.find(": ");  // of the operation
+  auto const end = text.find(": ");  // end of the operation's name
   throw error(text.substr(0, end), text.substr(end + 2));
 }
 
 }  // namespace detail
 
-/// Tries every row of a layer's rules on an input of these extents (small ones, so that splits are
-/// uneven and it is quick), in elements of type T (double or float).
-/// Communicates nothing. Throws ashlar::error at the first row or pass that is wrong.
+/// Tries every row of a layer's rules on an input of extents x, in elements of type T (double or
+/// float). Small extents make splits uneven and keep the test fast.
+/// Communicates nothing. Throws ashlar::error for the first row or pass that is wrong.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank],
             verify_options const& options = {}) {
@@ -219,8 +229,8 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
   for (int i = 0; i < v.trials(); ++i) v.trial(i);
 }
 
-/// The same, each rank of `m` with its share of the trials. Throws on every rank. Communicates: two small
-/// collectives over the mesh, and the sentence if there is one.
+/// Does the same, and divides the trials among the ranks of `m`. Throws on every rank.
+/// Communicates: two small collectives over the mesh, and the error message if there is one.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {

@@ -3,16 +3,18 @@
 
 #pragma once
 
-// VGG (Simonyan and Zisserman 2015), configurations B and D, without dropout. Five stages of 3 x 3
-// convolutions, each with a relu, end in a 2 x 2 maximum; channels double from stage to stage up to
-// eight times the width; three linear layers follow.
+// VGG (Simonyan and Zisserman 2015), configurations B and D, without dropout. It has five stages of
+// 3 x 3 convolutions, each convolution followed by a relu; each stage ends in a 2 x 2 maximum. The
+// number of channels doubles from stage to stage, up to eight times the width. Three linear layers
+// follow.
 //
-//   net     convolutions      parameters as published    at width 64, hidden 4096, 1000 classes,
-//   vgg13   2 2 2 2 2         133,047,848                images of 3 x 224 x 224
+//   net     convolutions      parameters, as published
+//   vgg13   2 2 2 2 2         133,047,848
 //   vgg16   2 2 3 3 3         138,357,544
 //
-// The first linear layer takes channels, rows and columns as dims, so that a plan may keep channels
-// split. Smaller options give a net of the same form that trains on a laptop.
+// These counts are for width 64, 4096 hidden features, 1000 classes and images of 3 x 224 x 224.
+// The first linear layer takes channels, rows and columns as separate dims, so that a plan may keep
+// channels split. Smaller options give a net of the same form that trains on a laptop.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/chain.hpp>
@@ -22,17 +24,17 @@
 
 namespace ashlar::nn {
 
-/// The extents of the net; by default those of the paper.
+/// The extents of the net. The defaults are those of the paper.
 struct vgg_options {
   std::int64_t image = 224;    ///< rows and columns of an image; at least 32
-  std::int64_t width = 64;     ///< channels of the first stage
-  std::int64_t hidden = 4096;  ///< features between the linear layers
+  std::int64_t width = 64;     ///< the number of channels of the first stage
+  std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
-  std::int64_t channels = 3;  ///< of an image
+  std::int64_t channels = 3;  ///< the number of channels of an image
   bool halo = false;          ///< plans may split the rows of images (convolution.hpp)
 };
 
-/// N convolutions of 3 x 3 with their relus, 2 or 3 of them, then the maximum of 2 x 2.
+/// Returns a stage: N (2 or 3) convolutions of 3 x 3, each with a relu, then a 2 x 2 maximum.
 template <int N>
   requires(N == 2 || N == 3)
 constexpr auto vgg_stage(std::int64_t in, std::int64_t out, bool halo = false) {
@@ -44,8 +46,9 @@ constexpr auto vgg_stage(std::int64_t in, std::int64_t out, bool halo = false) {
   else return chain(convolve(in), relu(), convolve(out), relu(), convolve(out), relu(), maximum);
 }
 
-/// Stages of so many convolutions, then the linear layers. Input: image_batch; output: [batch,
-/// classes]. Throws ashlar::error if the images are too small to be halved five times.
+/// Returns a net whose stages have N1 to N5 convolutions, followed by the linear layers. Input:
+/// image_batch; output: [batch, classes]. Throws ashlar::error if the images are too small to be
+/// halved five times.
 template <int N1, int N2, int N3, int N4, int N5>
 constexpr auto vgg(vgg_options const& o) {
   if (o.image < 32)
@@ -58,9 +61,10 @@ constexpr auto vgg(vgg_options const& o) {
                relu(), linear(o.hidden, o.hidden), relu(), linear(o.hidden, o.classes));
 }
 
-/// VGG-13, two convolutions a stage: [batch, channels, image, image] -> [batch, classes].
+/// Returns VGG-13, with two convolutions per stage. It maps [batch, channels, image, image] to
+/// [batch, classes].
 constexpr auto vgg13(vgg_options const& o = {}) { return vgg<2, 2, 2, 2, 2>(o); }
-/// VGG-16, with three in the last three stages.
+/// Returns VGG-16, with three convolutions in each of the last three stages.
 constexpr auto vgg16(vgg_options const& o = {}) { return vgg<2, 2, 3, 3, 3>(o); }
 
 }  // namespace ashlar::nn

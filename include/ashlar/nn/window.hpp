@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the layers that slide a window over images ask of it and of their input, in one sentence each,
-// and what they say of the halo that a split of their rows needs.
+// Shared code of the layers with a sliding window, convolution and pooling: the checks of the
+// window and of the input, and the halo that is needed if plans may split the rows of the images.
 
 #include <limits>
 #include <string>
@@ -15,7 +15,7 @@
 
 namespace ashlar::nn {
 
-/// This rank's part of a tensor of images.
+/// Returns the extents of this rank's shard of a tensor of images.
 template <class Tensor>
 device::image_extents local_images(Tensor const& x) {
   return {x.local_size(0), x.local_size(1), x.local_size(2), x.local_size(3)};
@@ -31,7 +31,7 @@ constexpr void check_window(char const* layer, device::window const& w) {
                        "sees nothing but padding.");
 }
 
-/// Expects a window that is checked.
+/// Expects a window that check_window has accepted.
 constexpr void check_images(char const* layer, shape const& x, device::window const& w) {
   if (x.rank() != 4)
     throw error(layer, "the input is " + to_string(x) +
@@ -44,7 +44,8 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
     throw error(layer, "an image of " + to_string(x) + " has more pixels than can be indexed.");
 }
 
-/// Lets plans split the rows of images, at the price of the halo that `w` then needs.
+/// Lets plans split the rows of images, at the cost of the halo exchange that window `w` then
+/// requires.
 constexpr void offer_halo(search::layer_spec& s, device::window const& w) {
   s.halo = {2, w};
   s.rows.push_back(halo_row(s.parameters.size()));

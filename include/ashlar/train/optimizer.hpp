@@ -3,17 +3,19 @@
 
 #pragma once
 
-// What an optimizer is: options that a user writes and, per element type, the state a trainer keeps.
+// The requirements on an optimizer. It consists of options, which a user writes, and of a state for
+// each element type, which a trainer keeps.
 //
 //   struct options { static constexpr int states;  template <class T> using state = …; };
 //   state.update(index, step, parameter, scale)
 //
-// It works on the shards as stored, element by element, so where a tensor lies does not matter and
-// nothing is communicated; a sharded parameter has sharded state. Of nn::parameter it reads gradient()
-// and decays() (true for weights and tables, not for biases and gains) and writes value() and, unless it
-// is null, copy(): by an operation of the mesh's processor, in whose memory the state lies too. T is
-// what values are kept in. `index` names the parameter, the same one at every step; `step` counts from 1.
-// Optimizers: adam_w.hpp, sgd.hpp.
+// An optimizer works element by element on the stored shards. Therefore it need not know
+// placements, it communicates nothing, and a sharded parameter has sharded state. It reads
+// gradient() and decays() of an nn::parameter (decays() is true for weights and tables, not for
+// biases and gains). It writes value() and, if that is not null, copy(). It does so by an operation
+// of the mesh's processor, and its state is in the memory of that processor. T is the type of
+// stored values. `index` is the number of the parameter, the same at every step; `step` counts from
+// 1. Optimizers: adam_w.hpp, sgd.hpp.
 
 #include <cstddef>
 #include <vector>
@@ -23,17 +25,18 @@
 
 namespace ashlar::train {
 
-/// Factors of one update: `rate` scales lr (the schedule), `clip` the gradient.
+/// The factors of one update: `rate` scales lr (the schedule), `clip` scales the gradient.
 struct update_scale {
   double rate = 1;
   double clip = 1;
 };
 
-/// So many values of each element of each parameter, zero at first.
+/// The state of an optimizer: `States` values for each element of each parameter, initially zero.
 template <class T, int States>
 class optimizer_memory {
  public:
-  /// Those of parameter `index`, as many as its shard has elements, one state after the other.
+  /// Returns the state of parameter `index`: `States` consecutive arrays, each as long as its
+  /// shard.
   template <class Parameter>
   T* of(std::size_t index, Parameter const& p) {
     if (index >= states_.size()) states_.resize(index + 1);

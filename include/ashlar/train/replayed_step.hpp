@@ -3,15 +3,17 @@
 
 #pragma once
 
-// A step of training that a device does again and again as one graph (trainer_options.graph):
+// A training step that a device replays as one graph (trainer_options.graph):
 //
-//   steps 1, 2   as ever: libraries choose and load what they need, and the memory comes to rest
-//   step 3       written down (mesh::capture), then done by its first replay
-//   from then    the data to their places, one replay
+//   steps 1, 2    run eagerly, while libraries choose and load their kernels and the allocations
+//                 settle
+//   step 3        is captured (mesh::capture) and then performed by the first replay
+//   later steps   copy the data to their fixed addresses and replay the graph once
 //
-// The data of each micro-batch have places that stay. What is the host's comes before a replay (data) or
-// after it (sums, updates). The model may be evaluated between steps, not trained by hand: its gradients are
-// where the graph leaves them. Dropout is refused: a replay would draw the same again.
+// The data of each micro-batch stay at fixed addresses. Work of the host happens before a replay
+// (copying the data) or after it (reading the sums, updates). Between steps the model may be
+// evaluated, but other code must not compute or clear its gradients, since the graph stores them at
+// fixed addresses. Dropout is refused, because a replay would use the same mask again.
 
 #include <optional>
 #include <span>
@@ -43,11 +45,11 @@ class replayed_step {
   using graph = typename decltype(graph_of(std::declval<mesh_type const&>()))::type;
 
  public:
-  /// Whether the meshes of the model are captured at all.
+  /// Whether the meshes of the model can capture graphs.
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 
-  /// Puts the data of a step into their places. Throws as Model::check does.
+  /// Copies the data of a step to their fixed addresses. Throws as Model::check does.
   void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());
     while (places_.size() < parts) places_.push_back(model.make_place());
@@ -55,10 +57,10 @@ class replayed_step {
       model.put(inputs.subspan(i * (inputs.size() / parts), inputs.size() / parts),
                 targets.subspan(i * (targets.size() / parts), targets.size() / parts), places_[i]);
   }
-  /// One for each micro-batch.
+  /// Returns the places of the data, one for each micro-batch.
   std::span<typename Model::data_place const> places() const { return places_; }
 
-  /// Does `work`, the same at each call, on the data in their places.
+  /// Performs `work` on the data at their fixed addresses. `work` must be the same at each call.
   template <class Work>
   void run(mesh_type const& m, Work const& work) {
     if constexpr (exists) {

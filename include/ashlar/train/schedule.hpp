@@ -3,10 +3,12 @@
 
 #pragma once
 
-// Learning-rate schedules: a factor of the optimizer's lr for each step, counted from 0.
+// Learning-rate schedules: functions of the step, counted from 0, that return a factor for the
+// optimizer's lr.
 //
 //   constant_rate         1
-//   warmup_cosine         up linearly over `warmup` steps, then down a half cosine to `floor`
+//   warmup_cosine         rises linearly over `warmup` steps, then falls along a half cosine to
+//                         `floor`
 
 #include <cmath>
 #include <cstdint>
@@ -14,15 +16,16 @@
 
 namespace ashlar::train {
 
-/// The rate itself in every step.
+/// The optimizer's lr in every step.
 struct constant_rate {
   double operator()(std::int64_t) const { return 1; }
 };
 
-/// A factor that rises to 1 in `warmup` steps and falls as half a cosine to `floor` at `total`.
+/// A factor that rises linearly to 1 in `warmup` steps and then falls along a half cosine to
+/// `floor` at step `total`.
 struct warmup_cosine {
   std::int64_t warmup = 0;
-  std::int64_t total = 1;  ///< steps, warm-up included
+  std::int64_t total = 1;  ///< the number of steps, including the warm-up
   double floor = 0.1;      ///< the factor at the end
 
   double operator()(std::int64_t step) const {

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Gradient descent with momentum: sgd{.lr = 0.1, .momentum = 0.9}. Weight decay adds to the gradient,
-// and so to the momentum (an L2 penalty; adam_w.hpp decouples it). One value is kept per element.
+// Stochastic gradient descent with momentum, as in sgd{.lr = 0.1, .momentum = 0.9}. Weight decay is
+// an L2 penalty: it is added to the gradient and so enters the momentum. (adam_w.hpp decouples it.)
+// One value per element is stored.
 
 #include <cstdint>
 

@@ -3,11 +3,12 @@
 
 #pragma once
 
-// What a training step tells, and the progress line it prints as. MFU, the model flops utilization, is
+// The report of a training step and its progress line. MFU, the model flops utilization, is
 //
 //   (operations that the step needs) / (seconds · ranks · peak of a rank)
 //
-// with the operations of step/model_flops.hpp, and is shown where the trainer was told both.
+// with the operations of step/model_flops.hpp. It is shown if the trainer's options give both the
+// operations and the peak.
 
 #include <cstdint>
 #include <cstdio>
@@ -15,17 +16,18 @@
 
 namespace ashlar::train {
 
-/// What a step did; losses and norms are of all ranks, seconds of this one.
+/// The report of one step. Loss and norm are those of all ranks; seconds are those of this rank.
 struct step_report {
-  std::int64_t step = 0;            ///< from 0
-  double loss = 0;                  ///< mean over the step's rows, before the update
-  double gradient_norm = 0;         ///< of all parameters together, before clipping
-  double learning_rate_factor = 0;  ///< of the schedule
-  double tokens_per_second = 0;     ///< rows of all ranks together
+  std::int64_t step = 0;            ///< counts from 0
+  double loss = 0;                  ///< the mean over the step's rows, before the update
+  double gradient_norm = 0;         ///< the norm over all parameters, before clipping
+  double learning_rate_factor = 0;  ///< the factor of the schedule
+  double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
-  double communication_share = 0;      ///< of this rank's seconds, waiting for others included
-  double model_flops_utilization = 0;  ///< share of all ranks' peak, 0: not known
-  char const* unit = "tokens";         ///< what a row is called
+  double communication_share = 0;      ///< the share of seconds spent communicating or waiting for
+                                       ///< other ranks
+  double model_flops_utilization = 0;  ///< the share of all ranks' peak; 0 if unknown
+  char const* unit = "tokens";         ///< the name of a row, such as a token
 };
 
 inline std::ostream& operator<<(std::ostream& out, step_report const& r) {

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The last step of a trainer as a trace file (io/trace.hpp): what every rank measured, and beside it what the
-// timeline of the program predicts for the machine of the mesh.
+// Writes the last step of a trainer as a trace file (io/trace.hpp). It shows the times that every
+// rank measured beside the times that the timeline of the program predicts for the machine of the
+// mesh.
 //
 //   train::trainer t(model, optimizer, {.record_times = true});
 //   ...
 //   train::write_step_trace("step.json", t);
 //
-// On a device the times are those at which the host gave the device its work.
+// For a device, the measured times are those at which the host submitted the work to the device.
 
 #include <sstream>
 #include <string>
@@ -22,8 +23,8 @@
 
 namespace ashlar::train {
 
-/// Rank 0 writes the trace. Communicates: one reduction of two numbers for each action and rank. Throws
-/// ashlar::error if no step was recorded or the file cannot be written.
+/// Writes the trace on rank 0. Communicates: one reduction of two numbers for each action and rank.
+/// Throws ashlar::error if no step was recorded or the file cannot be written.
 template <class Trainer>
 void write_step_trace(std::string const& path, Trainer const& t) {
   auto const& m = t.model().mesh();

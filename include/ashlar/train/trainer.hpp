@@ -3,19 +3,20 @@
 
 #pragma once
 
-// The training step: the model's program for a whole step, walked by an executor up to its updates; then the
-// global norm, clipping and the updates.
+// The training step. An executor runs the model's program of a whole step up to its updates. Then
+// the trainer computes the global gradient norm, clips the gradients and updates the parameters.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// Communicates the moves of the program, and one all-reduce over the whole mesh: the summed loss and, for
-// each parameter, the squared norm of its gradient. The global norm adds these up in the order of the net,
-// so that it does not depend on which rank has which parameter. A loss or a gradient that is not finite is
-// an error on every rank in the same step, before any parameter is touched.
+// A step communicates the moves of the program and one all-reduce over the whole mesh: the summed
+// loss and the squared gradient norm of each parameter. The global norm adds these up in the order
+// of the net, so that it does not depend on which rank has which parameter. A loss or a gradient
+// norm that is not finite is an error on every rank in the same step, before any parameter changes.
 //
-// The sums are made where the tensors are and read once a step: the one time that the host waits for a
-// device. What a step leaves there to be done, its updates, is in the next one's seconds.
+// The sums are computed in the memory of the mesh and read once per step, which is the only time
+// that the host waits for a device. A step does not wait for its updates on a device, so their time
+// counts in the seconds of the next step.
 
 #include <algorithm>
 #include <chrono>
@@ -41,28 +42,30 @@ template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
   std::vector<Input> inputs;
   std::vector<Target>
-      targets;  ///< what the loss takes: one class per row (< 0: ignore), or numbers
+      targets;  ///< the targets of the loss: one class per row (< 0: none), or numbers
 };
 
-/// Whether transfers go on while a step computes. The values, bit by bit, do not depend on it.
+/// Whether transfers overlap with computations. The choice does not change the results, bit by bit.
 enum class overlap : signed char {
-  as_planned,  ///< where the timeline of the step's program says that it pays (step/overlapped.hpp)
-  none         ///< one after the other
+  as_planned,  ///< overlap where this makes the predicted step faster (step/overlapped.hpp)
+  none         ///< run everything one after the other
 };
 
-/// What a trainer does besides its optimizer.
+/// The options of a trainer apart from its optimizer.
 struct trainer_options {
-  double clip = std::numeric_limits<double>::infinity();  ///< largest global gradient norm
+  double clip = std::numeric_limits<double>::infinity();  ///< the largest global gradient norm
   std::function<double(std::int64_t)> schedule = constant_rate{};
-  double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is told
-  double peak_flops = 0;        ///< per second of one rank (machine/peak.hpp)
-  char const* unit = "tokens";  ///< what the progress line calls a row
+  double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is
+                                ///< reported
+  double peak_flops = 0;        ///< flops per second of one rank (machine/peak.hpp)
+  char const* unit = "tokens";  ///< the name of a row in the progress line
   train::overlap overlap = train::overlap::as_planned;
-  bool record_times = false;  ///< of every action of the last step (step_trace.hpp)
-  bool graph = false;         ///< on devices: steps as one CUDA graph each (replayed_step.hpp)
+  bool record_times = false;  ///< record the times of every action of the last step
+                              ///< (step_trace.hpp)
+  bool graph = false;         ///< on devices: run each step as one CUDA graph (replayed_step.hpp)
 };
 
-/// Steps of training of one model; the model must outlive it.
+/// Runs training steps of one model. The model must outlive the trainer.
 template <class Model, class Optimizer>
 class trainer {
  public:
@@ -80,7 +83,8 @@ class trainer {
                              "nccl::environment.");
   }
 
-  /// One step. Throws ashlar::error on every rank if sizes do not fit or a number is not finite.
+  /// Performs one step. Throws ashlar::error on every rank if the sizes do not fit or a number is
+  /// not finite.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     auto const start = std::chrono::steady_clock::now();
@@ -148,14 +152,15 @@ class trainer {
 
   std::int64_t steps_done() const { return step_; }
   Model const& model() const { return *model_; }
-  /// What a step does, in order.
+  /// Returns the program of a step.
   step::program const& program() const { return *program_; }
-  /// When each action of the last step began and ended; empty unless record_times was set.
+  /// Returns when each action of the last step began and ended, or nothing unless record_times is
+  /// set.
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// The program of a step. What overlaps holds no more memory than the machine has, or than the serial
-  /// program holds.
+  /// Returns the program of a step. An overlapped program needs no more memory than the machine has
+  /// or than the serial program needs, whichever is larger.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;
@@ -166,7 +171,7 @@ class trainer {
     return step::overlapped(serial, m, how).made;
   }
 
-  /// Gradients and totals of a step.
+  /// Computes the gradients, the summed loss and the squared norms of a step.
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
@@ -187,9 +192,9 @@ class trainer {
   Model* model_;
   typename Optimizer::template state<accumulation_t<typename Model::value_type>> state_;
   trainer_options options_;
-  std::unique_ptr<step::program> program_;  // at an address that stays
+  std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
-  nn::kept<double> totals_;  ///< summed loss, and each parameter's squared gradient norm
+  nn::kept<double> totals_;  ///< the summed loss, then the squared gradient norm of each parameter
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;
 };

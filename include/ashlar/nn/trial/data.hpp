@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The values on which nn::verify tries a layer:
+// The values with which nn::verify tries a layer:
 //
-//   numbers      all different, none near zero or near another, so that finite differences do not meet the
-//                kinks of relu or of a maximum
-//   ids          below what the layer's check() lets pass, else below verify_options::ids
-//   parameters   around what initial() says
-//   targets      classes that the loss's check_targets() lets pass (-1, one to be left out, if it does), or
-//                numbers
+//   numbers      all different, and neither near zero nor near each other, so that finite
+//                differences stay away from the kinks of relu and of a maximum
+//   ids          below the first id that the layer's check() refuses, or below verify_options::ids
+//                if the layer has no check()
+//   parameters   around the values of initial()
+//   targets      numbers, or classes that the loss's check_targets() accepts, including -1 (a row
+//                without a target) if it accepts that
 
 #include <numeric>
 #include <span>
@@ -20,13 +21,13 @@
 namespace ashlar::nn {
 
 struct verify_options {
-  double low = -1.5, high = 1.5;  ///< numbers of the input are between these
-  std::int64_t ids = 2;           ///< of an input of ids, where the layer has no check()
+  double low = -1.5, high = 1.5;  ///< the range of the numbers of the input
+  std::int64_t ids = 2;           ///< ids are below this if the layer has no check()
 };
 
 namespace detail {
 
-/// So many numbers in (low, high), evenly spaced, in a mixed order.
+/// Returns `count` evenly spaced numbers in (low, high), in a shuffled order.
 inline std::vector<double> spread(std::int64_t count, double low, double high,
                                   std::uint64_t stream) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
@@ -40,7 +41,8 @@ inline std::vector<double> spread(std::int64_t count, double low, double high,
   return values;
 }
 
-/// The integers 0, 1, ... that `accepts` lets pass, up to the first that it does not.
+/// Returns how many of the integers 0, 1, ... `accepts` accepts without throwing, up to the first
+/// that it refuses and at most 4096.
 template <class Accepts>
 std::int64_t count_accepted(Accepts const& accepts) {
   std::int64_t n = 0;
@@ -54,7 +56,7 @@ std::int64_t count_accepted(Accepts const& accepts) {
   return n;
 }
 
-/// Integers in [first, end).
+/// Returns `count` random integers in [first, end).
 inline std::vector<double> integers(std::int64_t count, std::int64_t first, std::int64_t end,
                                     std::uint64_t stream) {
   std::vector<double> values;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The gradients that the backward pass of a layer makes in one process, against differences of its forward
-// pass, for nn::verify. What is differentiated is the sum of y · dy, or the summed loss. Five points, h apart:
-// the error is about h^4 + ε / h.
+// Compares the gradients that a layer's backward pass makes in one process with finite differences
+// of its forward pass, for nn::verify. The differentiated function is the sum of y · dy, or the
+// summed loss. The formula has five points, h apart, and an error of about h^4 + ε / h.
 
 #include <ashlar/nn/trial/fake_layer.hpp>
 #include <ashlar/nn/trial/judge.hpp>
 
 namespace ashlar::nn::detail {
 
-/// Takes what a forward pass makes, and judges nothing.
+/// Computes the differentiated function from the results of a forward pass. It stands in for a
+/// judge, but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;
@@ -28,8 +29,8 @@ struct objective {
   void total(double sum) { value = sum; }
 };
 
-/// Compares dx and every parameter's gradient, as far as passes made them; of the elements this is
-/// share `part` of `parts`.
+/// Compares dx and the gradient of every parameter, if a pass made them. Checks share `part` of
+/// `parts` shares of the elements.
 template <class T, class Trial>
 void check_differences(Trial& simulated, step::layer_spec const& spec, trial_data data,
                        truth& known, std::string const& where, int part, int parts, bool is_loss) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Compares what the passes of a layer make on the ranks of a mesh with what they make in one process, for
-// nn::verify. Whatever one process makes first is taken for right (finite differences have the last word on
-// it); a pass that makes the same tensor again is compared with that.
+// Compares the results of a layer's passes on the ranks of a mesh with the results in one process,
+// for nn::verify. The first result in one process counts as right; finite differences check it
+// separately. If another pass makes the same tensor, its result is compared with the first one.
 
 #include <sstream>
 
@@ -22,14 +22,15 @@ inline std::string number_text(double v) {
   return out.str();
 }
 
-/// What is known to be right of a layer's tensors, by their names.
+/// The right values of a layer's tensors, by the names of the tensors.
 class truth {
  public:
   explicit truth(double tolerance) : tolerance_(tolerance) {}
 
   std::map<std::string, whole_values>& known() { return known_; }
 
-  /// The whole tensor `what`. Throws ashlar::error if the shards are not those of it.
+  /// Returns the right values of the whole tensor `what`. Throws ashlar::error if the shards do not
+  /// match them.
   whole_values const& judge(std::string const& where, std::string const& pass,
                             std::string const& what, std::vector<host_tensor> const& shards,
                             placement const& p) {
@@ -72,7 +73,8 @@ class truth {
                                               "beyond a shard, or the layer has no value "
                                               "there.";
 
-  /// Which role the shards would fit, if it is another one.
+  /// Returns a sentence that names the placement under which the shards would be right, if there is
+  /// one, and an empty string otherwise.
   std::string hint(std::vector<host_tensor> const& shards, placement const& p,
                    whole_values const& right) const {
     if (p.axes() != 1 || p[0].is_split() || shards.size() == 1) return "";
@@ -90,7 +92,7 @@ class truth {
   std::map<std::string, whole_values> known_;
 };
 
-/// The judge of one trial (fake_layer.hpp).
+/// The judge of one trial (simulated_layer.hpp).
 struct judge {
   truth& known;
   std::string where;

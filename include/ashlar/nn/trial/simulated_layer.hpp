@@ -3,15 +3,17 @@
 
 #pragma once
 
-// A layer placed on all ranks of a mesh within one process, for nn::verify: the passes run rank after rank on
-// shards cut from whole tensors, through the same layer_node as in training. Between the parts of a forward
-// pass the statistics are moved here. What a pass makes is handed to a judge:
+// A layer placed on all ranks of a mesh within one process, for nn::verify. The passes run rank
+// after rank on shards cut from whole tensors, by the same layer_node as in training. Between the
+// parts of a forward pass, this class moves the statistics. It hands the results of a pass to a
+// judge:
 //
-//   whole_values const& judge(pass, what, shards, placement)    the whole tensor that it should be
-//   void judge.total(sum)                                       the loss summed over the ranks
+//   whole_values const& judge(pass, what, shards, placement)    returns the right values of the
+//                                                               tensor
+//   void judge.total(sum)                                       gets the loss summed over the ranks
 //
-// After every pass of a rank: it has written into no input and beside no shard, and what it made lies as
-// the row says.
+// After every pass of a rank it checks that the pass has not written to an input or outside of a
+// shard. It also checks that each result has the placement that the row says.
 
 #include <array>
 #include <cstring>
@@ -23,13 +25,13 @@
 
 namespace ashlar::nn::detail {
 
-/// What a layer is given.
+/// The inputs of a layer's passes, and its parameters.
 struct trial_data {
   whole_values x, dy, targets;
   std::vector<whole_values> parameters;
 };
 
-/// What the sums of gradients hold before a pass adds to them.
+/// The value that the sums of gradients hold before a pass adds to them.
 inline constexpr double held_before = 0.5;
 
 template <class Layer, class T, int XRank>
@@ -41,7 +43,7 @@ class fake_layer {
   static constexpr int statistics = types::statistics;
 
  public:
-  /// `ranks`: one simulated mesh for each. `where`: how errors call this trial.
+  /// `ranks` holds one simulated mesh per rank. `where` names this trial in error messages.
   fake_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
              std::vector<mesh> const& ranks, std::string where)
       : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
@@ -52,7 +54,7 @@ class fake_layer {
     }
   }
 
-  /// Cuts what the passes read.
+  /// Cuts the shards that the passes read.
   void give(trial_data const& data) {
     given_.assign(on_.size(), {});
     for (std::size_t r = 0; r < on_.size(); ++r) {
@@ -74,7 +76,7 @@ class fake_layer {
     }
   }
 
-  /// All parts of the forward pass.
+  /// Runs all parts of the forward pass.
   template <class Judge>
   void forward(Judge& judge) {
     totals_.assign(on_.size(), 0);
@@ -99,7 +101,7 @@ class fake_layer {
     }
   }
 
-  /// Each backward pass that the layer has.
+  /// Runs each backward pass that the layer has.
   template <class Judge>
   void backward(Judge& judge) {
     if (node::has_backward()) gradients(step::action_kind::backward, "backward", judge);
@@ -108,7 +110,7 @@ class fake_layer {
     if (node::has_halves()) gradients(step::action_kind::input_gradient, "input_gradient", judge);
   }
 
-  /// The gradient of parameter k before it is judged is called so.
+  /// Returns the name of the gradient of parameter k for the judge.
   static std::string gradient_name(step::layer_spec const& spec, int k) {
     return std::string("the gradient of ") + spec.parameters[k].name.text;
   }
@@ -119,7 +121,7 @@ class fake_layer {
   }
 
  private:
-  // The values of the program that the passes are actions of: x, the parameters, then these.
+  // The slots of the values: x in slot 0, then the parameters, then the following ones.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }
@@ -158,7 +160,8 @@ class fake_layer {
     }
   }
 
-  /// What all ranks have made in a slot, if it lies as the row says.
+  /// Returns the tensors that all ranks have made in a slot. Throws if their extents or placements
+  /// are not those of the row.
   std::vector<host_tensor> made(int slot, std::string const& what, shape const& extents,
                                 placement const& p) const {
     std::vector<host_tensor> all;

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Whole tensors in the memory of one process, and the shards that the ranks of a mesh would have of them:
-// what nn::verify gives the passes of a layer and compares with what they make.
+// Whole tensors in the memory of one process, and the shards of them that the ranks of a mesh would
+// have. nn::verify passes such shards to the passes of a layer and compares their results.
 //
-//   cut       a rank's shard is filled: a split takes its part, a broadcast everything. The addends of a
-//             sum are uneven and have signs; of a maximum (minimum) one rank has the value, the others less
-//             (more), and which rank that is changes from element to element.
-//   compare   the shards of all ranks, put together as a placement says, against the whole tensor: shards
-//             of copies are each compared, addends are reduced first.
+//   cut       Fills a rank's shard: with its part of a split dim, with all values of a broadcast
+//             one. The addends of a partial sum are uneven and have both signs. For a partial
+//             maximum (minimum), one rank has the value and the others have less (more); which rank
+//             has it changes from element to element.
+//   compare   Assembles the shards of all ranks as a placement says and compares them with the
+//             whole tensor. Each replica is compared; partial values are reduced first.
 //
 // All numbers are handled as double, whatever the element type.
 
@@ -27,13 +28,13 @@ namespace ashlar::nn::detail {
 
 using host_tensor = any_tensor<device::host::processor>;
 
-/// A whole tensor.
+/// The values of a whole tensor, in row-major order.
 struct whole_values {
   shape extents;
   std::vector<double> values;
 };
 
-/// In [-1, 1), from any numbers.
+/// Returns a pseudo-random number in [-1, 1) for a stream and an index.
 inline double noise(std::uint64_t stream, std::int64_t index) {
   std::uint64_t z = stream * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(index) + 1;
   for (int i = 0; i < 2; ++i) {  // splitmix64
@@ -44,7 +45,8 @@ inline double noise(std::uint64_t stream, std::int64_t index) {
   return static_cast<double>(z >> 11) * 0x1p-52 - 1;
 }
 
-/// Calls f with a pointer to the first element of the shard, of its type. Expects one of the host's layers.
+/// Calls f with a typed pointer to the first element of the shard. Expects an element type that
+/// layers use on the host: float, double, int32 or int64.
 template <class F>
 decltype(auto) with_elements(host_tensor const& t, F const& f) {
   switch (t.type()) {
@@ -68,7 +70,7 @@ inline void set_shard(host_tensor const& t, std::vector<double> const& values) {
   });
 }
 
-/// The indices in the whole tensor of the elements of a box.
+/// Returns the indices of a box's elements in the whole tensor.
 inline std::vector<std::int64_t> global_indices(shape const& extents, box const& b) {
   std::vector<std::int64_t> all(static_cast<std::size_t>(b.elements()));
   for (std::size_t l = 0; l < all.size(); ++l) {
@@ -82,7 +84,7 @@ inline std::vector<std::int64_t> global_indices(shape const& extents, box const&
   return all;
 }
 
-/// "[1,0,2]": an element by its indices.
+/// Returns the text of an element's indices, such as "[1,0,2]".
 inline std::string index_text(shape const& extents, std::int64_t index) {
   std::string text;
   for (int d = extents.rank() - 1; d >= 0; --d) {
@@ -92,7 +94,8 @@ inline std::string index_text(shape const& extents, std::int64_t index) {
   return "[" + text + "]";
 }
 
-/// A tensor of T whose number of dims only the run time knows; its shard is not initialized.
+/// Makes a tensor of T whose number of dims is known only at run time. Its shard is not
+/// initialized.
 template <class T, int Rank = 0>
 host_tensor make_tensor(mesh const& m, shape const& extents, placement const& p) {
   if constexpr (Rank < max_rank)
@@ -100,7 +103,7 @@ host_tensor make_tensor(mesh const& m, shape const& extents, placement const& p)
   return tensor<T, Rank>(m, extents, p);
 }
 
-/// The axes of a placement that are partial.
+/// Returns the axes along which a placement is partial.
 inline axis_list partial_axes(placement const& p) {
   axis_list axes;
   for (int a = 0; a < p.axes(); ++a)
@@ -108,7 +111,7 @@ inline axis_list partial_axes(placement const& p) {
   return axes;
 }
 
-/// What rank `member` of `members` holds of a value that they have as addends.
+/// Returns the contribution of rank `member` of `members` ranks to a partial value.
 inline double addend(double value, reduction op, int member, int members, std::int64_t index) {
   auto const share = [&](int k) { return 3 * noise(77 + static_cast<std::uint64_t>(k), index); };
   if (op == reduction::sum) {
@@ -121,7 +124,7 @@ inline double addend(double value, reduction op, int member, int members, std::i
   return op == reduction::max ? value - away : value + away;
 }
 
-/// Fills a rank's shard of `whole`, as the tensor lies.
+/// Fills this rank's shard of `whole` as the placement of the tensor says.
 inline void cut(whole_values const& whole, host_tensor const& to) {
   auto const& p = to.placement();
   auto const& t = to.mesh().topology();
@@ -136,19 +139,20 @@ inline void cut(whole_values const& whole, host_tensor const& to) {
   set_shard(to, shard);
 }
 
-/// Where shards are not what they should be.
+/// An element in which the shards are wrong.
 struct difference {
-  int rank;  ///< one that has the wrong element
+  int rank;  ///< a rank that has the wrong value
   std::int64_t index;
   double found, expected;
 };
 
-/// Whether both are one number up to rounding; `scale`: of the numbers around.
+/// Returns whether two numbers are equal up to rounding. `scale` is the magnitude of the tensor's
+/// values.
 inline bool is_near(double a, double b, double tolerance, double scale) {
   return a == b || std::abs(a - b) <= tolerance * (1 + scale);
 }
 
-/// The largest absolute value that is finite.
+/// Returns the largest finite absolute value.
 inline double scale_of(whole_values const& whole) {
   double scale = 0;
   for (double const v : whole.values)
@@ -156,13 +160,14 @@ inline double scale_of(whole_values const& whole) {
   return scale;
 }
 
-/// The first element in which the shards of all ranks, read as `p`, are not `expected`.
+/// Returns the first element in which the shards of all ranks, placed as `p`, differ from
+/// `expected`.
 inline std::optional<difference> compare(std::vector<host_tensor> const& shards, placement const& p,
                                          whole_values const& expected, double tolerance) {
   auto const& t = shards[0].mesh().topology();
   auto const addends = partial_axes(p);
   double const scale = scale_of(expected);
-  std::map<int, std::vector<double>> made;  // by the first rank of each group that is reduced
+  std::map<int, std::vector<double>> made;  // by the first rank of each reduced group
   for (int r = 0; r < t.ranks(); ++r) {
     int const first = t.rank_of(t.member(t.coordinates_of(r), addends, 0));
     auto const values = shard_values(shards[static_cast<std::size_t>(r)]);
