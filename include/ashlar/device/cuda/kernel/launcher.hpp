@@ -6,37 +6,41 @@
 // The interface by which kernels are written, so that the same code runs on a device and, in the
 // tests, on the host:
 //
-//   launch.for_each(name, f, n)    calls f(i) for 0 <= i < n, in any order, independently of each
-//                                  other
+//   launch.for_each(name, f, n)    calls f(i) for 0 <= i < n, in any order
 //   launch.blocks(name, body, blocks, threads, shared_bytes)
-//                                  calls body(block) for each thread block. A block has these members:
-//     block.index(), count()         the number of this block, and the number of blocks
-//     block.threads()                the number of threads, a multiple of 32
-//     block.shared()                 shared_bytes bytes of shared memory, aligned to 16
-//     block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads
-//                                    then see each other's writes to shared memory and to the
-//                                    block's global data
-//     block.each_alone(f)            the same without a barrier, for data that no other thread
-//                                    accesses
-//     per_thread<V> v(block)         a variable of each thread; thread t uses v[t]
-//     block.fold(v, scratch, combine)   combines all v[t] in a fixed order; every thread gets the
-//                                       result
-//   Warp-level matrix operations (warp_matrix.hpp). They are called outside of `each`, for all threads;
-//   get(t) returns the operands of thread t:
-//     block.mma(get)                    c += a b, where get(t) returns mma_operands
-//     block.load_matrices<Transposed>(get)   loads four 8 x 8 matrices from shared memory, where
-//                                            get(t)
-//                                       returns a matrix_load
-//     block.fold_quads(get, combine)    combines the floats get(t) of four neighbouring threads, in
-//                                       each
-//   Asynchronous copies of 4 or 16 bytes, which proceed in groups while the threads compute:
-//     block.copy_async<Bytes>(to, from, valid)   in `each`: copies to shared memory; zeros if not
-//                                                valid
-//     block.commit_copies()             closes a group: each thread's copies since the last call
-//     block.wait_copies<Groups>()       waits until at most `Groups` groups are pending, then a
-//                                       barrier
-//   Fast approximate instructions of the device:
-//     Block::exp2(x), Block::pack_bfloat16(low, high)
+//                                  calls body(block) for each thread block
+//
+// A thread block has these members:
+//
+//   block.index(), count()         the number of this block, and the number of blocks
+//   block.threads()                the number of threads, a multiple of 32
+//   block.shared()                 shared_bytes bytes of shared memory, aligned to 16
+//   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads then
+//                                  see each other's writes to shared memory and to global memory
+//                                  that only this block uses
+//   block.each_alone(f)            the same without a barrier, for data of a single thread
+//   per_thread<V> v(block)         a variable of each thread; thread t uses v[t]
+//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order, for every thread
+//
+// Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads. get(t)
+// returns the operands of thread t:
+//
+//   block.mma(get)                           c += a b; get(t) returns mma_operands
+//   block.load_matrices<Transposed>(get)     loads four 8 x 8 matrices from shared memory; get(t)
+//                                            returns a matrix_load
+//   block.fold_quads(get, f)                 combines the floats get(t) of four neighbouring threads
+//                                            by f, for each of the four
+//
+// Asynchronous copies of 4 or 16 bytes proceed in groups while the threads compute:
+//
+//   block.copy_async<Bytes>(to, from, valid)   in `each`: copies to shared memory; if not valid,
+//                                              writes zeros
+//   block.commit_copies()                      makes a group of each thread's copies since the last
+//                                              call
+//   block.wait_copies<Groups>()                waits until at most `Groups` groups are pending,
+//                                              followed by a barrier
+//
+// Block::exp2(x) and Block::pack_bfloat16(low, high) are instructions of the device.
 //
 // Outside of `each`, all threads must follow the same control flow. A write to shared memory and a
 // read of it by another thread must be in different calls of `each`. The launchers are
