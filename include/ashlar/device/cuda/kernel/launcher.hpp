@@ -15,21 +15,21 @@
 //   block.index(), count()         the number of this block, and the number of blocks
 //   block.threads()                the number of threads, a multiple of 32
 //   block.shared()                 shared_bytes bytes of shared memory, aligned to 16
-//   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads then
-//                                  see each other's writes to shared memory and to global memory
-//                                  that only this block uses
+//   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads
+//                                  then see each other's writes to shared memory and to global
+//                                  memory that only this block uses
 //   block.each_alone(f)            the same without a barrier, for data of a single thread
 //   per_thread<V> v(block)         a variable of each thread; thread t uses v[t]
 //   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order, for every thread
 //
-// Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads. get(t)
-// returns the operands of thread t:
+// Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
+// get(t) returns the operands of thread t:
 //
 //   block.mma(get)                           c += a b; get(t) returns mma_operands
 //   block.load_matrices<Transposed>(get)     loads four 8 x 8 matrices from shared memory; get(t)
 //                                            returns a matrix_load
-//   block.fold_quads(get, f)                 combines the floats get(t) of four neighbouring threads
-//                                            by f, for each of the four
+//   block.fold_quads(get, f)                 combines the floats get(t) of four neighbouring
+//                                            threads by f, for each of the four
 //
 // Asynchronous copies of 4 or 16 bytes proceed in groups while the threads compute:
 //

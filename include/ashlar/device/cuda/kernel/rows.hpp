@@ -28,7 +28,7 @@
 //   row                         threads     each element is read from memory
 //   up to 1024 packs, aligned   32 .. 256   once: each thread keeps up to 4 packs in registers
 //   longer, or not aligned      .. 1024     twice, the second time from the cache: a long row gets
-//                                           many threads, so that few rows share the cache at a time
+//                                           many threads, so that few rows share the cache
 //
 // If the length of a row is not a multiple of a pack, most rows begin in the middle of a pack. An
 // op declares Op::any_row if no array of it is shared by all rows. Its rows are then still read in
