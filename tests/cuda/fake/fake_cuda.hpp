@@ -55,7 +55,7 @@ void set_machine(machine const& m);
 machine const& fake_machine();
 /// Makes the next check of a kernel launch fail with `status`.
 void fail_launch(cudaError_t status);
-/// Makes all communicators of this process report `status` from now on; ncclSuccess ends this.
+/// Makes all communicators of this process report `status` from now on; ncclSuccess resets this.
 void fail_communicators(ncclResult_t status);
 
 }  // namespace fake

@@ -153,8 +153,8 @@ inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
   }
 }
 
-/// Returns whether every piece is followed by the end of the origin stream. `last` are the
-/// pieces that the origin's next piece would come after.
+/// Returns whether the end of the origin stream comes after every piece. `last` are the pieces that
+/// the origin's next piece would have to come after.
 inline bool is_joined(capture const& c, std::vector<std::size_t> const& last) {
   std::vector<bool> followed(c.pieces.size());
   for (auto const& p : c.pieces)

@@ -170,8 +170,8 @@ TEST_CASE("transfers of two groups that overlap, asked after in any order") {
   ashlar::topology const t{{"node", 2}, {"gpu", 2}};
   fake::pause_up_to(300);
   all_ranks(t, sums::library, [&](rank_of& me) {
-    std::mt19937 random(static_cast<unsigned>(me.rank));  // another on each rank
-    for (int round = 0; round < 12; ++round) {            // a different seed on each rank
+    std::mt19937 random(static_cast<unsigned>(me.rank));  // a different seed on each rank
+    for (int round = 0; round < 12; ++round) {
       std::vector<ashlar::transfer> what;
       std::vector<std::uint64_t> tickets;
       std::vector<array> from, to;

@@ -10,13 +10,13 @@
 //   order      Blocks follow the order of one stream: work submitted to it after `allocate` may use
 //              the block, and the block is free for work submitted after `release`. If a block is
 //              used on another stream, then before the release either this stream is made to wait
-//              for that use, or the host has seen it end
+//              for that use, or the host has seen it end.
 //   growth     New blocks come from the pool. If the pool has no memory left, all free blocks are
 //              returned to the driver and the allocation is tried once more.
 //   graphs     Blocks allocated or released between begin_private and end_private belong to the
 //              graph that is captured meanwhile, until free_private: its replays read and write
-//              them, so nobody else may. Free blocks are taken first. New ones are allocated on a
-//              separate stream, so that the allocation is not captured.
+//              them, so other work must not use them. Free blocks are taken first. New ones are
+//              allocated on a separate stream, so that the allocation is not captured.
 //
 // Not thread-safe. The pool and the stream must outlive the arena.
 
@@ -67,7 +67,7 @@ class arena {
   void release(void* block, std::size_t bytes) {
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
-    // Every replay reads again what a captured kernel read before this release.
+    // Captured kernels may use this block, and every replay uses it again: it belongs to the graph.
     if (is_recording_) owner_.try_emplace(block, last_private_);
     auto const owner = owner_.empty() ? owner_.end() : owner_.find(block);
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);

@@ -4,9 +4,8 @@
 #pragma once
 
 // An array in device memory, allocated from a pool in the order of a stream: work that is submitted
-// to the stream after the construction may use the array, and so may all work that was submitted
-// before the destruction. The elements are not initialized. The pool and the stream must outlive
-// the array.
+// to the stream between construction and destruction may use the array, even if it executes later.
+// The elements are not initialized. The pool and the stream must outlive the array.
 
 #include <cstdint>
 #include <string>

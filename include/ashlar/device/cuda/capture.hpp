@@ -12,8 +12,7 @@
 //                      would read them again from the same address), stream-ordered allocation
 //   other threads      are not affected: only the thread that captures is restricted
 //
-// Where ashlar itself would make a forbidden call, it throws an error that explains it before CUDA
-// does.
+// Where ashlar itself would make a forbidden call, it throws an error that explains the reason.
 
 #include <string>
 #include <utility>

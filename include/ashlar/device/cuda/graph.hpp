@@ -58,12 +58,12 @@ class capturing {
     cudaGraph_t dropped = nullptr;
     cudaStreamEndCapture(stream_, &dropped);
     if (dropped != nullptr) cudaGraphDestroy(dropped);
-    cudaGetLastError();  // clears the error that invalidated the capture; the failed call already
-                         // reported it
+    cudaGetLastError();  // clears an error of the capture, which the failed call has reported
   }
 
   /// Ends the capture and returns the graph. Throws ashlar::error if an operation could not be
-  /// captured, or if another stream that joined the capture was not joined back.
+  /// captured, or if the stream does not wait for the work of every other stream that joined the
+  /// capture.
   graph end() {
     cudaGraph_t captured = nullptr;
     check(cudaStreamEndCapture(std::exchange(stream_, nullptr), &captured), "cudaStreamEndCapture");

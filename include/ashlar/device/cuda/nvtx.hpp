@@ -5,8 +5,9 @@
 
 // Named time ranges for Nsight Systems and other tools that read NVTX, in the domain "ashlar".
 //
-//   [[maybe_unused]] auto const scope = range(on, "12.linear forward");       until the end of the
-//                                                                             block
+//   [[maybe_unused]] auto const scope = range(on, "12.linear forward");
+//
+// The range lasts until the end of the block, in which `scope` is destroyed.
 //
 // The cost of a range:
 //

@@ -76,8 +76,8 @@ void gemm(processor const& on, bool transpose_a, bool transpose_b, std::int64_t 
           std::type_identity_t<accumulation_t<T>> beta, C* c, std::int64_t ldc) {
   on.products->gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-/// Computes a gemm for each i in [0, batch), on a + i * stride_a, b + i * stride_b, c + i *
-/// stride_c.
+/// Computes a gemm for each i in [0, batch), on a + i * stride_a, b + i * stride_b and
+/// c + i * stride_c.
 template <class T, class C>
 void gemm_batched_strided(processor const& on, bool transpose_a, bool transpose_b,
                           std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,

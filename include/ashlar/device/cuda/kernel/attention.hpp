@@ -12,7 +12,7 @@
 //   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
 //   at the end                               out = O / l,  log_sum_exp = m + log l
 //
-// With a causal mask, a block stops after the tile of keys with the same numbers as its rows. Tiles
+// With a causal mask, a block stops after the tile of keys at the same positions as its rows. Tiles
 // of rows and of keys have the same size, so every row sees at least one key of each tile, and m is
 // finite. attention_tile.hpp lists the tile sizes.
 //

@@ -10,8 +10,8 @@
 //
 //   copy_rows      copies rows of a head to shared memory, asynchronously, 16 bytes at a time; rows
 //                  beyond the end are set to zero
-//   multiply_rows  sums  = own rows times other rows, over head_dim      S = Q K^T, dP = dO V^T, ...
-//   add_weighted   sums += weights times other rows, over these rows     O += P V, dQ += dS K, ...
+//   multiply_rows  sums  = own rows times other rows, over head_dim     S = Q K^T, dP = dO V^T, ...
+//   add_weighted   sums += weights times other rows, over these rows    O += P V, dQ += dS K, ...
 //   round_sums     rounds sums to the weights of the next product, in registers (warp_matrix.hpp)
 //   write_rows     writes sums to global memory, through shared memory so that a write has 16 bytes
 //
@@ -105,8 +105,7 @@ template <int Rows, int Dim, class Block>
 ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> from,
                          std::int64_t first, device::attention_extents const& e, bfloat16* to) {
   constexpr int packs = Dim / 8;
-  constexpr int step = matrix_threads / packs;  // the number of rows that the block copies at a
-                                                // time
+  constexpr int step = matrix_threads / packs;  // rows that the block copies at a time
   static_assert(Rows % step == 0);
   int const column = t % packs * 8;
   std::int64_t row = first + t / packs;

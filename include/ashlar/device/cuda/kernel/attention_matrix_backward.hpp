@@ -7,10 +7,10 @@
 // attention_backward.hpp:
 //
 //   attention_matrix_keys   a block has keys and their values, and loops over the query rows that
-//                           see them. It computes P^T and dS^T (rows are keys), dV += P^T dO, dK +=
-//                           dS^T Q.
-//   attention_matrix_rows   a block has query rows and loops over the keys that they see: dQ += dS
-//                           K
+//                           see them. It computes P^T and dS^T (rows are keys), dV += P^T dO and
+//                           dK += dS^T Q.
+//   attention_matrix_rows   a block has query rows and loops over the keys that they see. It
+//                           computes P, dS and dQ += dS K.
 //
 // P and dS are computed twice (7 products instead of 5). In return no two blocks add to the same
 // element. The next tile is copied into a second buffer while the current one is processed, with

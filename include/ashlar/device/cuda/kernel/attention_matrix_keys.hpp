@@ -8,8 +8,9 @@
 // their rows are keys, their columns are queries.
 //
 //   P^T = e^(scale K Q^T - log_sum_exp of the column)       dV += P^T dO
-//   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q, multiplied by scale at
-//                                                           the end
+//   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q
+//
+// dK is multiplied by scale at the end.
 
 #include <cstdint>
 

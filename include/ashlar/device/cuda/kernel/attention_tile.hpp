@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Functions that the attention kernels without tensor cores share: 256 threads, arranged as 16 x
-// 16, work on tiles of rows of one head. The tiles are in shared memory, in accumulation_t<T>;
-// products of tiles are in registers. They use plain multiplications and additions, for float,
-// double and the cases of bfloat16 that cannot use tensor cores (attention.hpp).
+// Functions that the attention kernels without tensor cores share: 256 threads, arranged as
+// 16 x 16, work on tiles of rows of one head. The tiles are in shared memory, in accumulation_t<T>.
+// Products of tiles are in registers. The functions use plain multiplications and additions, for
+// float, double and the cases of bfloat16 that cannot use tensor cores (attention.hpp).
 //
 //   thread t      computes rows (t / 16) per + a, for a < per, and columns t % 16 + 16 c
 //   pitch         the distance between rows in elements; it is odd, so that equal columns of 16
@@ -92,8 +92,8 @@ ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::in
   }
 }
 
-/// Computes sums[a][c] += row r0 + a of `weights` (if Transposed, column r0 + a) times column c0 +
-/// side c of `tile`.
+/// Computes sums[a][c] += row r0 + a of `weights` (if Transposed, column r0 + a) times column
+/// c0 + side c of `tile`.
 template <int Tile, bool Transposed, int Per, int Columns, class A>
 ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std::int64_t c0,
                            std::int64_t d, A (&sums)[Per][Columns]) {

@@ -20,7 +20,8 @@
 //                                  memory that only this block uses
 //   block.each_alone(f)            the same without a barrier, for data of a single thread
 //   per_thread<V> v(block)         a variable of each thread; thread t uses v[t]
-//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order, for every thread
+//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order, for every thread;
+//                                  `scratch` is shared memory for one V per warp
 //
 // Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
 // get(t) returns the operands of thread t:

@@ -29,8 +29,8 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// A range of indices in groups of `Blocks` Philox blocks. Group i serves the elements offset(i) +
-/// k of the range, 0 <= k < size.
+/// A range of indices in groups of `Blocks` Philox blocks. Group i serves the elements
+/// offset(i) + k of the range, for 0 <= k < size.
 template <int Blocks>
 struct word_groups {
   static constexpr int size = 4 * Blocks;

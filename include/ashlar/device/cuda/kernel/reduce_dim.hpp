@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A reduction over one dim of an array [outer, extent, inner]: y[o, i] = op over all k of x[o, k,
-// i], computed in accumulation_t<T> and rounded once. If extent is 0, the result is the identity of
-// op.
+// A reduction over one dim of an array [outer, extent, inner]: y[o, i] = op over all k of
+// x[o, k, i], computed in accumulation_t<T> and rounded once. If extent is 0, the result is the
+// identity of op.
 //
 //   inner >= 32 or extent < 64   one thread for each result, in the order of k: bitwise equal to
 //                                the host

@@ -11,8 +11,8 @@
 //   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           all-reduce by sum
 //   softmax_apply         y = e^(x - maximum) / sum
 //
-// softmax_forward folds pairs (maximum, sum) in one pass: (m, s) and (m', s') combine to (M, s e^(m
-// - M) + s' e^(m' - M)), where M = max(m, m'). y may be x. For the backward pass see
+// softmax_forward folds pairs (maximum, sum) in one pass: (m, s) and (m', s') combine to
+// (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). y may be x. For the backward pass see
 // softmax_backward.hpp.
 
 #include <cstdint>
@@ -25,8 +25,8 @@
 
 namespace ashlar::cuda {
 
-/// The maximum of a set of values, and the sum of e^(value - maximum). The empty set has -inf and
-/// 0.
+/// The maximum of a set of values, and the sum of e^(value - maximum). For no values they are -inf
+/// and 0.
 template <class A>
 struct exp_sum {
   A maximum;

@@ -28,8 +28,8 @@ struct strided_space {
   std::int64_t dst_stride[device::host::max_strided_rank]{};
 
   strided_space() = default;
-  /// Creates a space with `per_unit` elements in a unit. It must be 1 unless the innermost dim is
-  /// contiguous in both arrays.
+  /// Creates a space with `per_unit` elements in a unit. `per_unit` must be 1 unless the innermost
+  /// dim is contiguous in both arrays.
   strided_space(device::host::strided_loop const& loop, std::int64_t per_unit) : rank(loop.rank) {
     for (int d = 0; d < rank; ++d) {
       auto const& dim = loop.dim[static_cast<std::size_t>(d)];

@@ -6,11 +6,10 @@
 // Copies between strided N-dimensional blocks: packing, unpacking, slices, transpositions and
 // broadcasts, with the meaning of device/host/strided_copy.hpp.
 //
-//   both contiguous along the last dim    units of up to 16 bytes (strided.hpp)
-//   destination contiguous along the      tiles of 32 x 32 that pass through shared memory, so that
-//                                         both
-//   last dim, source along another dim    sides are accessed contiguously
-//   otherwise                             element by element
+//   both arrays contiguous along the last dim           units of up to 16 bytes (strided.hpp)
+//   destination contiguous along the last dim, source   tiles of 32 x 32 in shared memory, so that
+//   contiguous along another dim                        both arrays are accessed contiguously
+//   otherwise                                           element by element
 //
 // Elements have 1, 2, 4 or 8 bytes, are aligned to their size, and are moved as raw bits. The
 // arrays must not overlap.
@@ -27,7 +26,7 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// The type whose objects have `Bytes` bytes, for copying raw bits at once.
+/// Names a type of `Bytes` bytes by which raw bits are copied.
 template <int Bytes>
 struct unit;
 template <>

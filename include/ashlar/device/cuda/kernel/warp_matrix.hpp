@@ -47,15 +47,16 @@ ASHLAR_HD constexpr matrix_place place_in_c(int lane, int value) {
   return {lane / 4 + value / 2 * 8, lane % 4 * 2 + value % 2};
 }
 
-/// Returns the start of the row whose address lane `lane` passes to load an operand a, stored row
-/// by row in memory.
+/// Returns the start of the row whose address lane `lane` passes to load an operand a. Rows in
+/// memory are rows of a.
 ASHLAR_HD constexpr matrix_place row_for_a(int lane) { return {lane % 16, lane / 16 * 8}; }
-/// Returns the same for two neighbouring operands b, words 0, 1 and 2, 3, if each row in memory is
-/// a column of b.
+/// Returns the start of the row whose address lane `lane` passes to load two neighbouring operands
+/// b, words 0, 1 and 2, 3. Rows in memory are columns of b.
 ASHLAR_HD constexpr matrix_place row_for_b(int lane) {
   return {lane / 16 * 8 + lane % 8, lane / 8 % 2 * 8};
 }
-/// Returns the same if each row in memory is a row of b; the load is transposed.
+/// Returns the start of the row whose address lane `lane` passes to load two neighbouring operands
+/// b by a transposed load. Rows in memory are rows of b.
 ASHLAR_HD constexpr matrix_place row_for_b_transposed(int lane) {
   return {lane % 16, lane / 16 * 8};
 }

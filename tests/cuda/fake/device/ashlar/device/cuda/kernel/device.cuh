@@ -16,8 +16,7 @@
 
 namespace fake {
 void enqueue(cudaStream_t stream,
-             std::function<void()> work);  // declared as in fake_cuda.hpp, but without including
-                                           // NCCL
+             std::function<void()> work);  // as in fake_cuda.hpp, which includes NCCL
 }  // namespace fake
 
 namespace ashlar::cuda {
