@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Where the kernel cases (tests/support/kernel_*.hpp) run: a real device. The same as
-// tests/support/emulated_arrays.hpp.
+// The real device on which the kernel cases of tests/support/kernel_*.hpp run. It has the same
+// interface as tests/support/emulated_arrays.hpp.
 
 #include <cstdint>
 #include <vector>

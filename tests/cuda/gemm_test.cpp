@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Products by cuBLASLt against the host's: transposed, batched, with rows farther apart than long, with
-// epilogues, of extents that no epilogue is fused for, and with a tuned algorithm.
+// Compares cuBLASLt's products with the host's: transposed, batched, with padded rows, with
+// epilogues, with extents for which no epilogue is fused, and with a tuned algorithm.
 
 #include <algorithm>
 #include <cstdint>
@@ -55,7 +55,7 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
                                     on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
         CHECK(gap(device.download(on_c), expected) < enough);
         if constexpr (!std::is_same_v<
-                          T, A>) {  // gradients: summed up in A, so without the rounding to T
+                          T, A>) {  // gradients are accumulated in A, so without rounding to T
           auto const sums = wide(c);
           auto on_sums = device.upload(sums);
           engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
@@ -78,7 +78,7 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
          on_dx = device.make<T>(m * k);
     engine.linear(m, n, k, on_x.data(), on_w.data(), on_bias.data(), on_y.data());
     CHECK(gap(device.download(on_y), sum) < enough);
-    // cuBLASLt's tanh in gelu is the device's fast one in the lower precisions.
+    // For float and bfloat16, cuBLASLt's gelu uses the device's fast approximate tanh.
     double const loose = std::max(enough, 2e-3);
     engine.linear_gelu(m, n, k, on_x.data(), on_w.data(), on_bias.data(), on_before.data(),
                        on_y.data());

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Meshes of ranks with a device each, on a device: one that all ranks share, where there are no more
-// (support/gpu_ranks.hpp). The same cases as fake on the host (tests/cuda/fake), and the bits
-// of ordered sums.
+// Tests of meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks
+// share one (support/gpu_ranks.hpp). The cases are those of tests/cuda/fake, and a test of ordered
+// sums, which must be bitwise the same as the simulation's.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -32,7 +32,8 @@ TEST_CASE("several meshes of one program, and shards of no elements") {
   several_meshes(gpu_ranks());
 }
 
-/// The sum over all ranks of values whose sum depends on the order, as the replay sums.
+/// Sums values over all ranks, whose sum depends on the order, and compares the result with a sum
+/// in the canonical order.
 template <class T>
 void check_ordered_sums(std::int64_t elements) {
   ashlar::topology const t{{"gpu", gpu_ranks().size()}};

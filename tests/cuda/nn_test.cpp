@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// A net with every layer that runs on a device, on GPU ranks: it predicts, learns and sends as on the host
-// in float, and nearly so in bfloat16, under plans of every sort.
+// A net with every layer that runs on a device, on GPU ranks: predictions, gradients, losses and
+// communication are the same as on the host in float, and close to it in bfloat16, under many kinds
+// of plans.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

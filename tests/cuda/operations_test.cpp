@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The operations of a device (device/cuda/operations.hpp) against the host's: the same calls with the same
-// arguments, found by the processor alone. Values are bfloat16's, so that all element types begin alike; the
-// host computes in accumulation_t. The kernels' own edges are the business of elements_test and rows_test.
+// Compares the operations of a device (device/cuda/operations.hpp) with the host's: the same calls
+// with the same arguments, in which only the processor differs. Inputs are bfloat16 values, which
+// every element type represents exactly. The host computes in accumulation_t. elements_test and
+// rows_test cover the edge cases of the kernels.
 
 #include <span>
 #include <vector>
@@ -36,7 +37,7 @@ struct on_device {
   ashlar::cuda::processor on{stream, &products};
 };
 
-/// An array of a side's memory.
+/// An array in the memory of one side, host or device.
 template <class Side, class T>
 class block {
  public:
@@ -60,7 +61,7 @@ class block {
   ashlar::buffer<T> held_;
 };
 
-/// Every operation with elements of T; what each left.
+/// Runs every operation with elements of T and returns the results.
 template <class T, class Side>
 results run_all(Side& s) {
   using A = accumulation_t<T>;

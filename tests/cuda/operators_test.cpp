@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// The operators of tensors on a device, one that all ranks share where there are no more: the cases that are
-// fake on the host (tests/cuda/fake).
+// Tests of the operators of tensors on real devices, by the cases that tests/cuda/fake runs on the
+// fake device. If there are fewer devices than ranks, all ranks share one.
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Devices, streams, events, memory: what they do, and what their failures say.
+// Tests of devices, streams, events and memory, and of the messages of their failures.
 
 #include <cstdint>
 #include <string>
@@ -25,7 +25,7 @@ using ashlar_test::message_of;
 TEST_CASE("a_failed_call_is_named") {
   CHECK(has(message_of([] { cuda::check(cudaSetDevice(1 << 20), "cudaSetDevice"); }),
             "cudaSetDevice: cudaErrorInvalidDevice"));
-  CHECK_NOTHROW(cuda::check_last("nothing"));  // the error was taken
+  CHECK_NOTHROW(cuda::check_last("nothing"));  // check has cleared the error
 }
 
 TEST_CASE("a_device_is_selected_and_described") {
@@ -94,6 +94,6 @@ TEST_CASE("memory_that_is_not_there_is_said_with_what_was_asked_and_what_is_free
   CHECK(
       has(text, "out of device memory: 1125899906842624 bytes were asked for by the activations"));
   CHECK(has(text, "are free"));
-  cuda::array<float> after(pool, 16, stream);  // the pool goes on
+  cuda::array<float> after(pool, 16, stream);  // the pool still works
   CHECK(after.data() != nullptr);
 }

@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# sanitize.sh BUILD_FOLDER: the kernel tests of that folder under compute-sanitizer, memcheck and racecheck.
-# Exit: 0 clean; 1 an error was found, or a test failed or did not end within ASHLAR_SANITIZE_TIMEOUT seconds
-# (600); 77 no GPU, no compute-sanitizer, or no tests: it says which.
+# sanitize.sh BUILD_FOLDER: runs the kernel tests in this folder under compute-sanitizer, with the tools memcheck
+# and racecheck. Exit status: 0 if no error was found; 1 if an error was found, or a test failed or did not end
+# within ASHLAR_SANITIZE_TIMEOUT seconds (default 600); 77 if there is no GPU, no compute-sanitizer or no test
+# program, with a message that says which of them.
 set -euo pipefail
 
 [ $# -eq 1 ] || { echo "Usage: tests/cuda/sanitize.sh BUILD_FOLDER" >&2; exit 2; }

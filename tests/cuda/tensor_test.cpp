@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Tensors of GPU ranks are made, moved and brought back as those of the host are: every ordered pair of
-// placements, random values against those of a mesh of the same ranks on the host.
+// Tensors on GPU ranks are created, redistributed and downloaded with the same results as on the
+// host: for every ordered pair of placements. Random tensors have the same values as on a mesh of
+// the same ranks on the host.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a program says on a machine that does not do for it: no driver, one that is too old, no device, fewer
-// devices than ranks, another CUDA or NCCL than it was built with, kernels of no such device, too little
-// memory. Played (fake_cuda.hpp), so that it is shown where nothing of it is there.
+// Tests the error messages on an unsuitable machine: no driver or an old one, no device, fewer
+// devices than ranks, a different CUDA or NCCL than at build time, kernels not compiled for the
+// device, too little memory. The machine is fake (fake_cuda.hpp), so the test needs neither a GPU
+// nor such a machine.
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,7 +27,7 @@ namespace {
 
 namespace cuda = ashlar::cuda;
 
-/// What a start as one rank says on such a machine.
+/// Starts a program of one rank on this machine and returns its error message.
 std::string start_on(fake::machine const& m) {
   fake::set_machine(m);
   ::setenv("ASHLAR_LAUNCH", "none", 1);
@@ -40,13 +41,13 @@ std::string start_on(fake::machine const& m) {
   return said;
 }
 
-/// Of a process that a launcher other than MPI started: its exit status and what it said.
+/// The exit status and the error output of a process that was not started by MPI.
 struct ended {
   int status;
   std::string said;
 };
 
-/// Starts as `size` ranks of one node, each a process, and ends.
+/// Starts `size` ranks of one node, each a process of its own, and waits for them.
 std::vector<ended> start_ranks(int size) {
   auto const meet = std::filesystem::temp_directory_path() /
                     ("ashlar_bad_input_" + std::to_string(::getpid()));
@@ -69,7 +70,7 @@ std::vector<ended> start_ranks(int size) {
       set("ASHLAR_RENDEZVOUS_FILE", meet.string());
       set("ASHLAR_NCCL_TIMEOUT", "2");
       ::unsetenv("NCCL_HOSTID");
-      [&]() noexcept {  // an exception that nobody catches
+      [&]() noexcept {  // an exception here is uncaught
         int argc = 0;
         char** argv = nullptr;
         ashlar::nccl::environment const env(argc, argv);
@@ -124,7 +125,7 @@ TEST_CASE("another CUDA or NCCL than the program was built with") {
   m.nccl = 22105;
   CHECK(start_on(m) == "nccl: NCCL 2.21.5 was loaded, but at least 2.27.0 is needed. Install a "
                        "newer one.");
-  // Within one major version of CUDA, an older driver or runtime serves.
+  // Within a major version of CUDA, an older driver or runtime works.
   CHECK(cuda::version_fault(13020, 13000, 13000) == "");
   CHECK(cuda::version_fault(12080, 13000, 13000) == "");
   CHECK(has(cuda::version_fault(13000, 12080, 13000), "LD_LIBRARY_PATH"));
@@ -168,9 +169,9 @@ TEST_CASE("memory that is not there: what was asked, what is free, which tensor"
         auto const text = message_of([&] { ashlar::empty<float, 2>(mesh, {1024, 512}, p); });
         CHECK(has(text, "tensor: out of device memory: 2097152 bytes were asked for by this rank's "
                         "shard of tensor 1024x512 [S(0)]@gpu=1, "));
-        CHECK(has(text, " of 1048576 are free, "));  // what the mesh began with may still go back
+        CHECK(has(text, " of 1048576 are free, "));  // earlier blocks may still be in use
         CHECK(has(text, " are in use by this mesh (at most "));
-        auto const y = ashlar::empty<float, 2>(mesh, {128, 512}, p);  // the mesh goes on
+        auto const y = ashlar::empty<float, 2>(mesh, {128, 512}, p);  // the mesh still works
         CHECK(y.data() != nullptr);
       },
       std::chrono::seconds(20));

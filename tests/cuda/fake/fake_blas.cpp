@@ -1,16 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A cuBLASLt that is fake on the host: the functions that device/cuda/gemm.hpp calls, column-major as the
-// library has them. A product is a loop over its elements when the stream comes to it.
+// A fake cuBLASLt that runs on the host: the functions that device/cuda/gemm.hpp calls,
+// column-major like the library. A product is a loop over its elements, which the thread of the
+// stream executes.
 //
-//   types        32F, 64F, 16BF of A and B; C and D of the same, or 32F of 16BF
-//   sums         in float or double, over k rising; alpha, beta, bias and gelu before the one rounding
-//   epilogues    bias, gelu of it with and without aux, dgelu
-//   proposals    as many as are asked for, all the same algorithm; none where the library has none: rows
-//                closer than their length, an aux whose rows are no multiple of 8, epilogues of double
+//   types        A and B are 32F, 64F or 16BF; C and D have the same type, or 32F if A and B are
+//                16BF
+//   sums         in float or double, in the order of k; alpha, beta, bias and gelu are applied
+//                before the result is rounded once
+//   epilogues    bias, gelu of the biased result with and without aux, dgelu
+//   proposals    as many as requested, all the same algorithm. There are none if the library has
+//                none either: leading dimension smaller than a column, aux with a leading dimension
+//                that is not a multiple of 8, epilogues of double.
 //
-// It says CUBLAS_STATUS_INVALID_VALUE to what it does not play.
+// A product that is not supported gives CUBLAS_STATUS_INVALID_VALUE.
 
 #include <cstdint>
 #include <cstring>
@@ -43,7 +47,7 @@ struct matrix {
   std::int64_t stride = 0;
 };
 
-/// The library's opaque types are the fake ones.
+/// Converts the library's opaque types, which point to the types of this file.
 operation& of(cublasLtMatmulDesc_t d) { return *reinterpret_cast<operation*>(d); }
 matrix& of(cublasLtMatrixLayout_t d) { return *reinterpret_cast<matrix*>(d); }
 

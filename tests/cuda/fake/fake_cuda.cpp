@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The CUDA runtime of fake_cuda.hpp.
+// Defines the fake CUDA runtime of fake_cuda.hpp.
 
 #include "fake_cuda.hpp"
 
@@ -24,7 +24,7 @@ std::size_t block_bytes = 0;
 void give_back(void* p) {
   std::lock_guard const lock(block_mutex);
   auto const found = blocks.find(p);
-  if (found == blocks.end()) std::abort();  // freed twice, or never given out
+  if (found == blocks.end()) std::abort();  // freed twice, or never allocated
   std::memset(p, 0xdd, found->second);
   ::operator delete(p);
   block_bytes -= found->second;
@@ -65,7 +65,7 @@ cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr what, int) {
   if (what == cudaDevAttrComputeCapabilityMajor) *value = here.compute_capability / 10;
   else if (what == cudaDevAttrComputeCapabilityMinor) *value = here.compute_capability % 10;
-  else *value = 4;  // multiprocessors and the like
+  else *value = 4;  // the number of multiprocessors, and any other attribute
   return cudaSuccess;
 }
 cudaError_t cudaGetLastError(void) { return last_error.exchange(cudaSuccess); }
@@ -111,7 +111,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
   std::lock_guard const lock(block_mutex);
-  std::memcpy(value, &block_bytes, sizeof block_bytes);  // nothing is held that is not given out
+  std::memcpy(value, &block_bytes, sizeof block_bytes);  // all reserved memory is in use
   return cudaSuccess;
 }
 cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t s) {
@@ -148,7 +148,7 @@ cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, si
 }
 cudaError_t cudaMemcpyAsync(void* to, void const* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t s) {
-  // Of memory that is not pinned: taken at once, but by a graph at each launch.
+  // Unpinned host memory is read at once, except by a graph, which reads it at each launch.
   if (kind == cudaMemcpyHostToDevice && s->captured == nullptr) {
     auto const staged = std::make_shared<std::unique_ptr<char[]>>(new char[bytes]);
     std::memcpy(staged->get(), from, bytes);

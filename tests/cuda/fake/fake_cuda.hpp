@@ -2,19 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A CUDA runtime and an NCCL that are fake on the host, for tests of what issues to them: the functions
-// that ashlar calls, defined by a test program (fake_cuda.cpp, fake_nccl.cpp) before the libraries'.
+// A fake CUDA runtime and a fake NCCL that run on the host, for tests of the code that calls them.
+// They define the functions that ashlar calls (fake_cuda.cpp, fake_nccl.cpp); the linker prefers
+// these definitions to the libraries'.
 //
-//   a stream   is a thread that runs what it is given in order; with pauses, so that what another stream
-//              should have waited for is seen
-//   an event   is a point in a stream
-//   a graph    is what streams were given while they were captured, and what comes after what in it
+//   stream     a thread that executes its work in order, with random pauses, so that a missing wait
+//              for another stream shows in the results
+//   event      a point in a stream
+//   graph      the work that streams were given while they were captured, with its order
 //              (fake_streams.hpp)
-//   memory     is the host's, full of garbage when given out and when freed
-//   a rank     is a thread of the program, with communicators and streams of its own
-//   NCCL       collectives wait on their stream for all members, as on a device: ranks that issue in
-//              different orders wait for each other, until their communicators are aborted
-//   a machine  has as many devices, as much memory and as old a driver as a test says
+//   memory     host memory, which is filled with garbage when it is allocated and when it is freed
+//   rank       a thread of the test program, with its own communicators and streams
+//   NCCL       a collective waits in its stream for all members, as on a device: ranks that issue
+//              collectives in different orders wait for each other until their communicators are
+//              aborted
+//   machine    its number of devices, memory size and versions are set by the test
 
 #include <cstddef>
 #include <functional>
@@ -25,33 +27,35 @@
 
 namespace fake {
 
-/// Runs later, on the stream's thread.
+/// Submits work to the stream, whose thread executes it later.
 void enqueue(cudaStream_t stream, std::function<void()> work);
-/// Pauses of up to so many microseconds before each piece of work; 0: none.
+/// Sets the longest random pause before each piece of work of a stream, in microseconds; 0 means no
+/// pauses.
 void pause_up_to(int microseconds);
-/// What is still there: 0 if all was given back.
+/// The numbers of objects that exist. They are 0 after everything was released.
 int live_streams();
 int live_events();
 int live_blocks();
 int live_graphs();
-/// Calls so far that ask the driver for memory or give some back; that give a stream something to do, a
-/// graph counted once.
+/// calls_for_memory counts the calls so far that allocate or free device memory. calls_for_work
+/// counts the calls that submit work to a stream; launching a graph counts once.
 int calls_for_memory();
 int calls_for_work();
 int live_communicators();
-/// What is there: versions as CUDA and NCCL number them, 0 for no driver; bytes of device memory.
+/// The properties of the fake machine. Versions are encoded as by CUDA and NCCL; driver = 0 means
+/// that there is no driver. Memory is in bytes of device memory.
 struct machine {
   int devices = 1;
   int driver = CUDART_VERSION, runtime = CUDART_VERSION, nccl = NCCL_VERSION_CODE;
   int compute_capability = 90;
   std::size_t memory = std::numeric_limits<std::size_t>::max();
 };
-/// From now on, in the whole process; machine{} at first.
+/// Sets the machine for the whole process. It is machine{} at the start.
 void set_machine(machine const& m);
 machine const& fake_machine();
-/// The next launch of a kernel that is asked after fails so.
+/// Makes the next check of a kernel launch fail with `status`.
 void fail_launch(cudaError_t status);
-/// Makes the communicators of this process report `status` from now on; ncclSuccess: none.
+/// Makes all communicators of this process report `status` from now on; ncclSuccess resets this.
 void fail_communicators(ncclResult_t status);
 
 }  // namespace fake

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The NCCL of fake_cuda.hpp.
+// Defines the fake NCCL of fake_cuda.hpp.
 
 #include <atomic>
 #include <chrono>
@@ -27,7 +27,7 @@ std::atomic<ncclResult_t> forced = ncclSuccess;
 
 enum class kind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce };
 
-struct part {  // what a member brings to a collective
+struct part {  // the arguments of one member of a collective
   kind what;
   std::size_t count;
   ncclDataType_t type;
@@ -90,15 +90,15 @@ void play(std::vector<part> const& all) {
       std::memcpy(all[j].to, results[j].data(), results[j].size());
 }
 
-/// What the members of a communicator share.
+/// The state that all members of a communicator share.
 struct shared_state {
   explicit shared_state(int ranks) : members(static_cast<std::size_t>(ranks)) {}
 
   std::size_t const members;
   std::mutex mutex;
   std::condition_variable come;
-  std::size_t arrived = 0;  // at its making
-  bool broken = false;      // somebody aborted, or members called different things
+  std::size_t arrived = 0;  // members that have created their communicator
+  bool broken = false;      // a member aborted, or the members' calls differ
   std::map<std::uint64_t, std::map<int, part>> meetings;
   std::map<std::uint64_t, std::size_t> left;
   std::map<std::pair<int, int>, std::deque<std::shared_ptr<post>>> posts;
@@ -184,11 +184,12 @@ std::map<std::string, std::shared_ptr<shared_state>> by_id;
 struct ncclComm {
   std::shared_ptr<shared_state> all;
   int rank;
-  // Collectives that the device has come to: a graph does its own again and again.
+  // The number of collectives that the device has executed. It is counted at execution, because a
+  // replayed graph executes its collectives again.
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;
-  std::shared_ptr<shared_state> parent = nullptr;  // while it is being split from it
+  std::shared_ptr<shared_state> parent = nullptr;  // while the split is pending
   int split = 0;
   std::atomic<bool> finalized = false;
 };
@@ -240,7 +241,7 @@ ncclResult_t ncclGetVersion(int* version) {
   return *version = fake::fake_machine().nccl, ncclSuccess;
 }
 ncclResult_t ncclGetUniqueId(ncclUniqueId* id) {
-  static std::atomic<int> number = 1 << 20;  // beyond those of fake_ranks.hpp
+  static std::atomic<int> number = 1 << 20;  // larger than the ids of fake_ranks.hpp
   int const mine = ++number;
   std::memset(id->internal, 0, sizeof id->internal);
   std::memcpy(id->internal, &mine, sizeof mine);
@@ -269,7 +270,7 @@ ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t* chil
   *child = new ncclComm{nullptr, -1};
   (*child)->parent = comm->all;
   (*child)->split = number;
-  (*child)->rank = comm->rank;  // until it is known
+  (*child)->rank = comm->rank;  // until the rank in the child is known
   ++communicators;
   std::lock_guard const lock(comm->all->mutex);
   comm->all->splits[number].members[comm->rank] = {color, key};

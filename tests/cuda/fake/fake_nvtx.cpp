@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A tool of NVTX that is linked into the program: it writes down which ranges begin and end.
+// A tool for NVTX that is linked into the test program: it records which ranges begin and end.
 
 #include <ashlar/config.hpp>
 
@@ -23,7 +23,7 @@ thread_local record here;
 #if ASHLAR_HAS_NVTX
 
 nvtxDomainHandle_t create_domain(char const* name) {
-  return reinterpret_cast<nvtxDomainHandle_t>(new std::string(name));  // as long as the program
+  return reinterpret_cast<nvtxDomainHandle_t>(new std::string(name));  // never deleted
 }
 
 int push(nvtxDomainHandle_t domain, nvtxEventAttributes_t const* event) {
@@ -52,7 +52,7 @@ int attach(NvtxGetExportTableFunc_t get_table) {
   return 1;
 }
 
-// NVTX asks for its tool at the first call.
+// NVTX attaches the tool at its first call.
 [[maybe_unused]] auto const attached = InitializeInjectionNvtx2_fnptr = &attach;
 
 #endif

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Threads that play the ranks of a program (fake_cuda.hpp).
+// Runs the ranks of a program as threads, on the fake CUDA and NCCL of fake_cuda.hpp.
 
 #include <cstdio>
 #include <cstdlib>
@@ -28,7 +28,7 @@ inline ashlar::nccl::unique_id new_id() {
   return id;
 }
 
-/// What nccl::environment makes. Collective over the ranks.
+/// Makes a world as nccl::environment does. Collective over the ranks.
 inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_id const& id,
                                       std::chrono::milliseconds deadline) {
   ashlar::nccl::world w;
@@ -40,7 +40,8 @@ inline ashlar::nccl::world make_world(int rank, int size, ashlar::nccl::unique_i
   return w;
 }
 
-/// Runs body(world) as every rank at once; what each threw, or nothing.
+/// Runs body(world) as all ranks at the same time. Returns the message of the exception that each
+/// rank threw, or an empty string.
 inline std::vector<std::string>
 run_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body,
           std::chrono::milliseconds deadline) {
@@ -59,7 +60,8 @@ run_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body,
   return said;
 }
 
-/// The same where none may throw, and all that CUDA and NCCL gave is given back.
+/// Runs body(world) as all ranks. Checks that no rank throws, and that all objects of CUDA and NCCL
+/// are released.
 inline void all_ranks(int size, std::function<void(ashlar::nccl::world const&)> const& body) {
   for (auto const& said : run_ranks(size, body, std::chrono::seconds(60))) CHECK(said == "");
   CHECK(live_blocks() == 0);

@@ -2,12 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The streams, events and graphs of fake_cuda.cpp, which alone includes this.
+// The streams, events and graphs of the fake CUDA runtime. Only fake_cuda.cpp includes this file.
 //
-//   a capture   is pieces of work with the pieces that each comes after; streams that an event makes follow
-//               a captured one are captured with it
-//   a launch    does the pieces one after the other, in any order that keeps what comes after what: what no
-//               event orders is done in a wrong order sooner or later
+//   capture   a list of pieces of work; each one knows which pieces it must come after. A stream
+//             that waits for an event of a captured stream joins the capture.
+//   launch    executes the pieces one by one, in a random order that respects these dependencies:
+//             if an event is missing, work is done in a wrong order sooner or later
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +29,7 @@ namespace fake {
 inline std::atomic<int> streams = 0, events = 0, graphs = 0, longest_pause = 0;
 inline std::atomic<int> work_given = 0, memory_calls = 0;
 
-/// One recording of an event.
+/// The point in a stream at which an event was recorded.
 struct point {
   std::mutex mutex;
   std::condition_variable come;
@@ -103,18 +103,19 @@ struct CUstream_st {
   std::mutex mutex;
   std::condition_variable come;
   std::deque<std::function<void()>> queue;
-  std::shared_ptr<fake::capture> captured;  // the program's thread's, as what follows
-  std::vector<std::size_t> after;           // pieces that the next one comes after
+  std::shared_ptr<fake::capture> captured;  // used by the program's thread only, like `after`
+  std::vector<std::size_t> after;           // the pieces that the next piece must come after
   std::thread thread;
 };
 
 struct CUevent_st {
   std::mutex mutex;
   std::shared_ptr<fake::point> last;
-  std::shared_ptr<fake::capture> captured;  // where it was recorded last
+  std::shared_ptr<fake::capture> captured;  // the capture of the last recording, if any
   std::vector<std::size_t> after;
 
-  /// Null if it was recorded in a capture, which then is none any more.
+  /// Sets `now` to the last recorded point. If the event was recorded in a capture, invalidates the
+  /// capture and returns false.
   bool ask(std::shared_ptr<fake::point>& now) {
     std::lock_guard const lock(mutex);
     now = last;
@@ -132,7 +133,7 @@ struct CUgraphExec_st {
 
 namespace fake {
 
-/// Everything, in one of the orders that are allowed.
+/// Executes all pieces in a random order that respects their dependencies.
 inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
   std::minstd_rand random(seed);
   std::vector<std::size_t> open(pieces.size()), ready;
@@ -152,7 +153,8 @@ inline void run_in_some_order(std::vector<piece> const& pieces, unsigned seed) {
   }
 }
 
-/// Whether the origin comes after everything.
+/// Returns whether the end of the origin stream comes after every piece. `last` are the pieces that
+/// the origin's next piece would have to come after.
 inline bool is_joined(capture const& c, std::vector<std::size_t> const& last) {
   std::vector<bool> followed(c.pieces.size());
   for (auto const& p : c.pieces)
@@ -184,7 +186,7 @@ cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, cudaStreamCaptureMode mode) {
   if (s->captured != nullptr) return cudaErrorIllegalState;
   if (mode == cudaStreamCaptureModeGlobal)
-    return cudaErrorInvalidValue;  // the watchdog asks events
+    return cudaErrorInvalidValue;  // the watchdog thread queries events, which this mode forbids
   s->captured = std::make_shared<fake::capture>();
   s->captured->origin = s;
   s->captured->streams.insert(s);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Graphs of a mesh's work, and the memory they and everybody else work in, where there is no GPU: steps that
-// are replayed leave the bits of steps that are made anew, with one call of the host each; what cannot be
-// captured is refused; a rank that does not replay ends the others.
+// Tests of CUDA graphs of a mesh, and of the memory that graphs and other work use, on the fake
+// CUDA (fake_cuda.hpp). Replayed steps give bitwise the same results as repeated steps, with one
+// host call each. Operations that cannot be captured are refused. A rank that does not replay stops
+// the other ranks.
 
 #include <atomic>
 
@@ -23,8 +24,8 @@ using namespace std::chrono_literals;
 using ashlar::parse_placement;
 using ashlar::shape;
 
-/// A program of steps with fixed inputs and a state: sums along each axis, an exchange, a gather beside
-/// the program.
+/// A program whose step reads an input and updates a state. A step sums and redistributes the
+/// state, and gathers the input asynchronously meanwhile.
 class program {
  public:
   explicit program(mesh const& m)
@@ -53,7 +54,7 @@ class program {
     ashlar::cuda::copy_elements(mesh_.processor(), static_cast<std::int32_t const*>(arrived.data()),
                                 arrived.local_elements(), whole_.data());
   }
-  /// What a step leaves.
+  /// Returns the results of a step.
   std::vector<std::int32_t> values() const {
     auto all = download(whole_);
     auto const state = download(state_);
@@ -95,7 +96,7 @@ TEST_CASE("replayed steps leave the bits of steps that are made anew") {
         for (int i = 1; i < steps; ++i) {
           replayed.set_input(i);
           graph.replay();
-          // Between replays others work, whose memory is their own.
+          // Between replays other work runs, which must use other memory.
           anew.step();
           if (replayed.values() != expected[static_cast<std::size_t>(i)])
             throw std::logic_error("step " + std::to_string(i));
@@ -119,7 +120,7 @@ TEST_CASE("one call of the host a replay, and none for memory in steps that have
     graph.replay();
     work = fake::calls_for_work();
     graph.replay();
-    // The graph, and the events around it.
+    // The graph, and the events before and after it.
     CHECK(fake::calls_for_work() - work <= 4);
     CHECK(of_a_step > 8);
     CHECK(fake::calls_for_memory() == memory);
@@ -152,7 +153,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
     says(refusal([&] { throw ashlar::error("program", "its own"); }), "its own");
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
     {
-      // It is under way for sure while the other rank has not begun it.
+      // The redistribution is certainly pending as long as the other rank has not started it.
       if (w.rank() == 1) asked.wait(false);
       auto moving = ashlar::redistribute_async(x, parse_placement("B,B"));
       if (w.rank() == 0) {
@@ -169,7 +170,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
     p.set_input(0);
     m.barrier();
   });
-  // What crosses the end of a capture has not run, and never will.
+  // A transfer that is started in a capture and not waited for in it has not run, and never will.
   fake::all_ranks(2, [&](world const& w) {
     mesh const m(w, mesh_of(2));
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
@@ -197,7 +198,7 @@ TEST_CASE("a rank that does not replay: the others hear which replay and end") {
         if (w.rank() == 1) std::this_thread::sleep_for(1200ms);
         for (int i = 0; i < 400; ++i) {
           graph.replay();
-          (void)p.values();  // comes back since the watchdog takes the communicators down
+          (void)p.values();  // returns because the watchdog aborts the communicators
         }
         if (w.rank() == 0) throw std::logic_error("nothing happened");
       },
@@ -218,7 +219,7 @@ TEST_CASE("memory: counts, blocks of a graph, and more than there is") {
   CHECK(b != nullptr);
   CHECK(memory.bytes_in_use() == 1024 + 512);
   memory.release(a, 1000);
-  CHECK(memory.allocate(1010) == a);  // of the same class
+  CHECK(memory.allocate(1010) == a);  // the same size class
   memory.release(a, 1010);
   CHECK(memory.peak_bytes() == 1024 + 512);
 
@@ -226,7 +227,7 @@ TEST_CASE("memory: counts, blocks of a graph, and more than there is") {
   CHECK(memory.allocate(1000) == a);
   void* const grown = memory.allocate(1000);
   memory.release(a, 1000);
-  memory.release(b, 0);  // of before: what is captured may have read it
+  memory.release(b, 0);  // allocated before the capture; captured work may have read it
   CHECK(memory.allocate(1000) == a);
   memory.end_private();
   memory.release(a, 1000);
@@ -246,7 +247,8 @@ TEST_CASE("memory: counts, blocks of a graph, and more than there is") {
   fake::machine little;
   little.memory = 1 << 20;
   fake::set_machine(little);
-  // More than is left, but not than there is when all that nobody has is given back.
+  // This is more than the free memory, but not more than there is after the cached blocks are
+  // returned to the driver.
   void* const half = memory.allocate(1 << 19);
   memory.release(half, 1 << 19);
   void* const most = memory.allocate(900 << 10);

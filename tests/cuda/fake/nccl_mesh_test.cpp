@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Meshes and tensors of ranks with a device each, on a CUDA and an NCCL that are fake on the host:
-// redistributions at once and beside the program, values of the host, the environment of one rank, what is
-// wrong.
+// Tests of meshes and tensors of GPU ranks on the fake CUDA and NCCL of fake_cuda.hpp:
+// redistributions in the foreground and in the background, collectives on host values, the
+// environment of a single rank, and invalid use.
 
 #include <support/message_of.hpp>
 #include <support/nccl_mesh_cases.hpp>
@@ -67,7 +67,7 @@ TEST_CASE("a machine that differs, and a mesh of another number of ranks") {
     CHECK(has(text, "gpu=4 has 4 ranks but the program runs on 2"));
 }
 
-/// Variables of the environment while it lives.
+/// Sets environment variables for the lifetime of the object.
 class variables {
  public:
   explicit variables(std::vector<std::pair<char const*, char const*>> const& set) : set_(set) {

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The transport on GPUs, whole, where there is none: threads play the ranks, on a CUDA and an NCCL that are
-// fake on the host (fake_cuda.hpp). Every kind of transfer leaves what the replay leaves; streams
-// are ordered; transfers that overlap never wait in a circle; a rank that does not come ends the others.
+// Tests of the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL
+// of fake_cuda.hpp. Every kind of transfer gives the same result as the simulation in
+// support/replay.hpp. Streams are ordered. Overlapping transfers never deadlock. A rank that does
+// not take part stops the other ranks.
 
 #include <atomic>
 #include <cstring>
@@ -29,7 +30,7 @@ using namespace ashlar::nccl;
 using namespace std::chrono_literals;
 using ashlar::collective;
 
-/// What a rank of a program has.
+/// The objects of one rank of a program.
 struct rank_of {
   int rank;
   ashlar::topology topology;
@@ -78,7 +79,7 @@ index as_index(ashlar::shape const& extents) {
   return list;
 }
 
-/// A plan, and what the ranks hold before and after each of its steps.
+/// A plan, and the shards of all ranks before and after each of its steps.
 struct expected_plan {
   ashlar::shape extents;
   ashlar::redistribution_plan plan;
@@ -155,7 +156,7 @@ TEST_CASE("plans run on streams that only events order") {
             array next = empty_like(me, after);
             me.transport->run({&what, ashlar::element_type::i32, x.data(), next.data(),
                                me.order.take_ticket(what.axes)});
-            x = std::move(next);  // given back while the transfer may still read it
+            x = std::move(next);  // releases the old x while the transfer may still read it
           }
           if (download(me, x) != e.shards.back()[r])
             throw std::logic_error("a plan to " + ashlar::to_string(e.plan.to));
@@ -169,7 +170,7 @@ TEST_CASE("transfers of two groups that overlap, asked after in any order") {
   ashlar::topology const t{{"node", 2}, {"gpu", 2}};
   fake::pause_up_to(300);
   all_ranks(t, sums::library, [&](rank_of& me) {
-    std::mt19937 random(static_cast<unsigned>(me.rank));  // another on each rank
+    std::mt19937 random(static_cast<unsigned>(me.rank));  // a different seed on each rank
     for (int round = 0; round < 12; ++round) {
       std::vector<ashlar::transfer> what;
       std::vector<std::uint64_t> tickets;
@@ -186,7 +187,7 @@ TEST_CASE("transfers of two groups that overlap, asked after in any order") {
         to.push_back(empty_like(me, mine));
         tickets.push_back(me.ticket(what[static_cast<std::size_t>(i)]));
       }
-      // Begun in an order of the rank's own: as plans do whose steps end at different times.
+      // Each rank starts them in a different order, as plans do whose steps end at different times.
       std::vector<std::size_t> order{0, 1, 2, 3, 4};
       std::shuffle(order.begin(), order.end(), random);
       std::vector<std::unique_ptr<ashlar::pending_operation>> pending(5);
@@ -266,20 +267,21 @@ TEST_CASE("a rank that does not come: the others hear which operation and end") 
         go();
         if (me.rank == 1) {
           std::this_thread::sleep_for(1200ms);
-          go();  // far too late
+          go();  // much too late
           me.compute.synchronize();
           me.transport->barrier();
           return;
         }
         go();
-        me.compute.synchronize();  // comes back since the watchdog takes the communicator down
+        me.compute.synchronize();  // returns because the watchdog aborts the communicator
         while (true) {
           me.transport->barrier();
           std::this_thread::sleep_for(5ms);
         }
       },
       400ms);
-  // Who sees it first says which; the others may hear from NCCL first that a rank has gone.
+  // The rank that notices first names the operation. The other one may first get an error of NCCL,
+  // because a rank has aborted.
   std::string const late =
       "#2 all-reduce along gpu, 12 elements of i32 to receive has not ended within";
   CHECK((has(said[0], late) || has(said[2], late)));
@@ -329,7 +331,7 @@ TEST_CASE("groups that are split: who is in them, and one communicator for the w
   CHECK(at(2, {0, 2}).is_whole);
   CHECK(at(2, {1, 0, 2}).is_whole);
   CHECK_FALSE(at(2, {2, 0}).is_whole);
-  CHECK(at(2, {2, 0}).key == 1);  // gpu outermost
+  CHECK(at(2, {2, 0}).key == 1);  // gpu is the outer axis
   CHECK_FALSE(at(2, {2}).is_whole);
   all_ranks(t, sums::library, [&](rank_of& me) {
     groups all(me.ranks, t);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A net with every layer that runs on a device, on GPU ranks where there is no GPU (fake_cuda.hpp): it
-// predicts, learns and sends as on the host, under plans of every sort.
+// A net with every layer that runs on a device, on fake GPU ranks (fake_cuda.hpp): predictions,
+// gradients, losses and communication are the same as on the host, under many kinds of plans.
 
 #include <doctest/doctest.h>
 #include <support/device_nets.hpp>

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Ranges of NVTX as a tool sees them: this program is its own tool, by NVTX's static injection.
+// Tests of NVTX ranges. The program is its own tool, which NVTX attaches by static injection
+// (fake_nvtx.cpp).
 
 #include <doctest/doctest.h>
 

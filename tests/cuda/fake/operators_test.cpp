@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The operators of tensors on a fake device (fake_cuda.hpp), on 1, 2 and 4 ranks.
+// Tests of the operators of tensors on a fake device (fake_cuda.hpp), on 1, 2 and 4 ranks.
 
 #include <doctest/doctest.h>
 #include <support/device_operators.hpp>
@@ -11,7 +11,7 @@
 namespace ashlar_test {
 namespace {
 
-/// Runs body(mesh) as every rank of a row of 1 and 2 ranks and of a square of 4.
+/// Runs body(mesh) as every rank, on meshes of shape 1, 2 and 2 x 2.
 template <class Body>
 void on_meshes(Body const& body) {
   for (ashlar::topology const& t :

@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a tool sees of the NVTX ranges of a thread (fake_nvtx.cpp): "step{forward{}backward{}}".
+// Gives access to the NVTX ranges that the tool in fake_nvtx.cpp records for a thread, as a text:
+// "step{forward{}backward{}}".
 
 #include <string>
 
 namespace fake {
 
-/// Of this thread, from the making of the object on.
+/// The ranges of this thread since the construction of the object.
 class recorded_ranges {
  public:
   recorded_ranges();
   std::string const& text() const;
-  int open() const;                   ///< begun and not ended
-  std::string const& domain() const;  ///< of the last one
+  int open() const;                   ///< ranges that have begun and not ended
+  std::string const& domain() const;  ///< the domain of the last range
 };
 
 }  // namespace fake

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tensors of GPU ranks where there is no GPU (fake_cuda.hpp): made, moved, cut, joined and brought back
-// as on the host. A loop of the host's over a shard would read garbage.
+// Tensors on fake GPU ranks (fake_cuda.hpp): they are created, redistributed, sliced, concatenated
+// and downloaded with the same results as on the host. Host code that accessed a shard without
+// waiting for the stream would read garbage.
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>
@@ -22,7 +23,7 @@ namespace {
 
 using ashlar::shape;
 
-/// Runs body(mesh) as every rank at once.
+/// Runs body(mesh) as all ranks at the same time.
 template <class Body>
 void on_mesh(ashlar::topology const& t, Body const& body) {
   fake::all_ranks(t.ranks(), [&](ashlar::nccl::world const& w) { body(ashlar::nccl::mesh(w, t)); });
@@ -36,7 +37,7 @@ std::vector<T> numbers(shape const& extents) {
   return values;
 }
 
-/// Every ordered pair of placements; how many went wrong.
+/// Redistributes between all ordered pairs of placements. Returns the number of wrong results.
 template <class T>
 int wrong_pairs(ashlar::nccl::mesh const& m, shape const& extents) {
   auto const values = numbers<T>(extents);

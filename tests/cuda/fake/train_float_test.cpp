@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training on GPU ranks in float: the host's losses (train_gpt_losses.hpp), and its ranges in a profile.
+// Training on GPU ranks in float: losses are the same as on the host (train_gpt_losses.hpp), and a
+// profile shows the expected ranges.
 
 #include "train_gpt_losses.hpp"
 
@@ -37,7 +38,7 @@ TEST_CASE("a step and its phases are ranges, and in them every pass of every lay
     CHECK(times("norm{}totals{}update{}}") == 2);
     CHECK(times("}backward{31.cross_entropy backward{}30.linear weight gradient{}"
                 "30.linear input gradient{}29.layer_norm backward{}") == 2 * micro_batches);
-    // Every element once in each pass, but that the loss goes forward in three parts.
+    // Every layer has one range in each pass, except the loss: its forward pass has three parts.
     CHECK(times(" forward{}") ==
           times(" backward{}") + times(" weight gradient{}") + 2 * 2 * micro_batches);
     CHECK(times("linear forward{}") == 2 * micro_batches * (4 * layers + 1));

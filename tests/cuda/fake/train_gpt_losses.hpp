@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What examples/train_gpt does, on the host and on GPU ranks where there is no GPU (fake_cuda.hpp): the losses
-// of 50 steps agree, on any mesh and layout. A layer that read a shard by a loop of the host's, or
-// gave work to the device in the wrong order, would be seen.
+// Trains as examples/train_gpt does, on the host and on fake GPU ranks (fake_cuda.hpp): the losses
+// of 50 steps agree, on any mesh and layout. The test would find a layer that accesses a shard by a
+// loop on the host, or that submits work to the device in the wrong order.
 
 #include <algorithm>
 #include <cmath>
@@ -34,7 +34,8 @@ inline auto gpt(double dropout) {
                    nn::layer_norm(features), nn::linear(features, 256));
 }
 
-/// The losses of the first steps on this file, as train_gpt makes them.
+/// Returns the losses of the first steps of training on the text of this file, as train_gpt
+/// computes them.
 template <class T, class Mesh>
 std::vector<double> losses(Mesh const& mesh, bool tensor_parallel, double dropout, int steps = 50) {
   example::byte_batches const data(example::load_text(mesh, __FILE__, {}), batch * micro_batches,
@@ -55,7 +56,8 @@ struct host_run {
   std::vector<double> plain, with_dropout;
 };
 
-/// On one rank of the host. MPI begins and ends here: nothing fake needs it.
+/// Returns the losses on one rank of the host. MPI is initialized and finalized here, because the
+/// fake ranks do not need it.
 inline host_run const& host_losses() {
   static host_run const done = [] {
     int argc = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Training steps as CUDA graphs, where there is no GPU (fake_cuda.hpp): the same bits as without, a few
-// calls of the host a step, and refusals.
+// Training steps as CUDA graphs, on fake GPU ranks (fake_cuda.hpp): results are bitwise the same as
+// without graphs, a step takes a few host calls, and a net with dropout is refused.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -25,10 +25,11 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-using value = ashlar::bfloat16;  // values in float, too
+using value = ashlar::bfloat16;  // the parameters are float
 constexpr std::int64_t vocabulary = 13, features = 8, sequence = 4;
 
-/// Computing is dear and moving cheap: the best plans are split.
+/// A machine on which computing is expensive and communication is cheap, so that the best plans
+/// split tensors.
 constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
 auto net_of(double p) {
@@ -47,8 +48,8 @@ train::batch_data<> batch(int step, std::int64_t rows) {
 }
 
 struct run_of_steps {
-  std::vector<double> numbers;  // losses and norms
-  int calls = 0;                // of the last step
+  std::vector<double> numbers;  // losses and gradient norms
+  int calls = 0;                // host calls of the last step that submit work
   int calls_for_memory = 0;
 };
 
@@ -68,7 +69,7 @@ run_of_steps steps(ashlar::nccl::mesh const& m, Plan const& plan, bool graph, in
     result.numbers.push_back(report.gradient_norm);
     result.calls = fake::calls_for_work() - work;
     result.calls_for_memory = fake::calls_for_memory() - memory;
-    if (i == 3) {  // others work between replays
+    if (i == 3) {  // other work between replays
       std::vector<std::int32_t> const ids(
           static_cast<std::size_t>(model.input_extents().elements()), 1);
       (void)model.predict(ids);
@@ -104,7 +105,8 @@ TEST_CASE("a replayed step is a few calls of the host, and none for memory") {
     auto const anew = steps(m, plan, false, 6), replayed = steps(m, plan, true, 6);
     CHECK(anew.calls_for_memory == 0);
     CHECK(replayed.calls_for_memory == 0);
-    // The data of three micro-batches, the graph, the sums, and an update for each parameter.
+    // The calls copy the data of three micro-batches, launch the graph, compute the norms and
+    // update each parameter.
     MESSAGE("calls of a step: " << anew.calls << ", replayed: " << replayed.calls);
     CHECK(replayed.calls < 45);
     CHECK(anew.calls > 3 * replayed.calls);

@@ -3,20 +3,22 @@
 
 #pragma once
 
-// Device memory for a program that does the same again and again: blocks that were given back are handed
-// out again by their size class (support/size_class.hpp), by the host alone. A training step that has run
-// once calls CUDA for memory no more.
+// A cache of device memory for a program that repeats the same steps. Released blocks are reused by
+// size class (support/size_class.hpp), with bookkeeping on the host only. A training step that has
+// run once makes no more CUDA calls for memory.
 //
-//   order      one stream's. A block is there for what the stream is given after `allocate`, and free for
-//              what it is given after `release`. Who uses it on another stream makes this one wait for
-//              that use, or the other's end is seen by the host, before the release
-//   growth     from the pool; where there is no more, all blocks that nobody has go back to the driver, and
-//              then it is tried once more
-//   graphs     what is allocated, or released, between begin_private and end_private is that graph's until
-//              free_private: its replays read and write there, so nobody else may. Blocks that nobody has
-//              are taken first; growth is by a stream of its own, so that no allocation is captured
+//   order      Blocks follow the order of one stream: work submitted to it after `allocate` may use
+//              the block, and the block is free for work submitted after `release`. If a block is
+//              used on another stream, then before the release either this stream is made to wait
+//              for that use, or the host has seen it end.
+//   growth     New blocks come from the pool. If the pool has no memory left, all free blocks are
+//              returned to the driver and the allocation is tried once more.
+//   graphs     Blocks allocated or released between begin_private and end_private belong to the
+//              graph that is captured meanwhile, until free_private: its replays read and write
+//              them, so other work must not use them. Free blocks are taken first. New ones are
+//              allocated on a separate stream, so that the allocation is not captured.
 //
-// One thread uses it. The pool and the stream outlive it.
+// Not thread-safe. The pool and the stream must outlive the arena.
 
 #include <cstddef>
 #include <cstdlib>
@@ -43,8 +45,9 @@ class arena {
     release_all(free_);
   }
 
-  /// At least so many bytes, aligned to 256, whose contents are whatever they were. Never null, so that a
-  /// shard of no elements is a block, too. Throws ashlar::error where there is no memory: it names name().
+  /// Returns a block of at least `bytes` bytes, aligned to 256 and not initialized. It is never
+  /// null: a shard without elements gets a block, too. Throws ashlar::out_of_memory, which names
+  /// name(), if there is not enough memory.
   template <class Name>
   void* allocate(std::size_t bytes, Name const& name) {
     std::size_t const size = size_class(bytes);
@@ -60,28 +63,30 @@ class arena {
     return allocate(bytes, [] { return std::string(); });
   }
 
-  /// Takes back a block of allocate(bytes), for the same `bytes`.
+  /// Takes back a block that was returned by allocate(bytes), with the same `bytes`.
   void release(void* block, std::size_t bytes) {
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
-    // What a captured kernel read before the release, every replay reads.
+    // Captured kernels may use this block, and every replay uses it again: it belongs to the graph.
     if (is_recording_) owner_.try_emplace(block, last_private_);
     auto const owner = owner_.empty() ? owner_.end() : owner_.find(block);
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);
   }
 
-  /// What follows is for a graph that is being captured; its number. Expects: none is.
+  /// Reserves the blocks of the following calls for a graph that is being captured, and returns the
+  /// number of this graph. Expects that no other capture is under way.
   int begin_private() {
     is_recording_ = true;
     private_[++last_private_];
     return last_private_;
   }
-  /// What follows is for everybody.
+  /// Ends begin_private: the blocks of later calls belong to no graph.
   void end_private() {
     is_recording_ = false;
     if (growth_) growth_->synchronize();
   }
-  /// The graph is no more, and this stream is past its last replay: its blocks are for everybody.
+  /// Makes the blocks of a graph free for all uses. Expects that the graph is destroyed and that
+  /// the stream has passed its last replay.
   void free_private(int number) {
     auto const own = private_.find(number);
     for (auto& [size, blocks] : own->second.free)
@@ -93,10 +98,10 @@ class arena {
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
   void reset_peak() { peak_ = in_use_; }
-  /// Held from the pool: in use, free, or a graph's.
+  /// Returns the bytes held from the pool: in use, free, or reserved for graphs.
   std::size_t bytes_held() const { return held_; }
 
-  /// Gives all blocks that nobody has back to the driver. Waits for the stream.
+  /// Returns all free blocks to the driver. Waits for the stream.
   void trim() {
     release_all(free_);
     check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
@@ -129,7 +134,7 @@ class arena {
     return block;
   }
 
-  /// Null where there is no more memory.
+  /// Returns null if there is not enough memory.
   void* from_pool(std::size_t size) {
     if (!is_recording_) return pool_.try_allocate(static_cast<std::int64_t>(size), stream_);
     capture_mode const relaxed(cudaStreamCaptureModeRelaxed);
@@ -143,7 +148,7 @@ class arena {
                      std::to_string(in_use_) + " are in use by this mesh (at most " +
                          std::to_string(peak_) + ") and " + std::to_string(bytes_of_graphs()) +
                          " kept for its graphs");
-    std::abort();  // it has thrown
+    std::abort();  // check_allocation has thrown
   }
 
   std::size_t bytes_of_graphs() const {
@@ -164,8 +169,8 @@ class arena {
   pool& pool_;
   cudaStream_t stream_;
   free_blocks free_;
-  std::unordered_map<int, private_blocks> private_;  // by the graph's number
-  std::unordered_map<void*, int> owner_;             // of blocks that are a graph's
+  std::unordered_map<int, private_blocks> private_;  // by the number of the graph
+  std::unordered_map<void*, int> owner_;             // the graph that a block belongs to
   std::optional<stream> growth_;
   int last_private_ = 0;
   bool is_recording_ = false;

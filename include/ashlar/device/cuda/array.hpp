@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Elements in device memory, from a pool and in the order of a stream: allocated before what the
-// stream is given next, released after what it was given. Its elements are not initialized. The pool
-// and the stream outlive it.
+// An array in device memory, allocated from a pool in the order of a stream: work that is submitted
+// to the stream between construction and destruction may use the array, even if it executes later.
+// The elements are not initialized. The pool and the stream must outlive the array.
 
 #include <cstdint>
 #include <string>
@@ -44,10 +44,11 @@ class array {
   T const* data() const { return data_; }
   std::int64_t size() const { return count_; }
 
-  /// Copies all elements from the host, in the order of the stream. The host's array stays as it is
-  /// until the stream has come there: at once if it is not pinned.
+  /// Copies all elements from the host, in the order of the stream. Pinned host memory must not
+  /// change until the stream has executed the copy. Other host memory may be reused when this
+  /// returns.
   void copy_from(T const* host) { move(data_, host, cudaMemcpyHostToDevice); }
-  /// Copies all elements to the host; they are there when the stream was synchronized.
+  /// Copies all elements to the host. They are valid there after the stream is synchronized.
   void copy_to(T* host) const { move(host, data_, cudaMemcpyDeviceToHost); }
 
  private:

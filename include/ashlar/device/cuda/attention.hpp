@@ -4,8 +4,9 @@
 #pragma once
 
 // Multi-head attention on a stream, without storing the scores (kernel/attention.hpp,
-// kernel/attention_backward.hpp; arrays: device/attention_extents.hpp). T is float or bfloat16 with head_dim
-// up to 256, or double up to 128; log_sum_exp is accumulation_t<T>. Throws ashlar::error beyond.
+// kernel/attention_backward.hpp; array shapes: device/attention_extents.hpp). T is float or
+// bfloat16 with head_dim up to 256, or double with head_dim up to 128. Throws ashlar::error for a
+// larger head_dim. log_sum_exp is of type accumulation_t<T>.
 
 #include <cstdint>
 #include <optional>
@@ -17,14 +18,14 @@
 
 namespace ashlar::cuda {
 
-/// out and log_sum_exp from qkv. Without a scale, 1 / sqrt(head_dim).
+/// Computes out and log_sum_exp from qkv. The default scale is 1 / sqrt(head_dim).
 template <class T>
 void attention_forward(cudaStream_t stream, T const* qkv, device::attention_extents const& e,
                        T* out, accumulation_t<T>* log_sum_exp,
                        std::optional<double> scale = std::nullopt);
 
-/// dqkv from dout and what the forward pass read and wrote. Workspace:
-/// attention_backward_workspace(e).
+/// Computes dqkv from dout and the inputs and outputs of the forward pass. The workspace has
+/// attention_backward_workspace(e) elements.
 template <class T>
 void attention_backward(cudaStream_t stream, T const* dout, T const* qkv, T const* out,
                         accumulation_t<T> const* log_sum_exp, device::attention_extents const& e,

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Failures of cuBLASLt as ashlar::error: the call, cuBLAS's text and what was asked for.
+// Reports failures of cuBLASLt as ashlar::error, with the name of the call, cuBLAS's text and the
+// product that was requested.
 
 #include <string>
 
@@ -13,7 +14,7 @@
 
 namespace ashlar::cuda {
 
-/// Throws ashlar::error unless the call succeeded.
+/// Throws ashlar::error if the call failed. `what` describes the requested product.
 inline void check_blas(cublasStatus_t status, char const* call, std::string const& what = {}) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   std::string text = std::string(cublasLtGetStatusName(status)) + " (" +

@@ -3,14 +3,16 @@
 
 #pragma once
 
-// Writing down what a stream is given instead of doing it: the making of a graph (graph.hpp).
+// Support for capturing: recording the work submitted to a stream, instead of executing it, to make
+// a graph (graph.hpp).
 //
-//   while a stream is captured   it and those that an event makes follow it run nothing
-//   may not be                   waiting for the device, asking after events, values of the host (their
-//                                place would be read again by every replay), memory in the stream's order
-//   other threads                go on as ever: the capture is this thread's
+//   during a capture   neither the captured stream, nor a stream that waits for one of its events,
+//                      executes anything
+//   forbidden          waiting for the device, querying events, copying host values (every replay
+//                      would read them again from the same address), stream-ordered allocation
+//   other threads      are not affected: only the thread that captures is restricted
 //
-// What may not be is refused with a sentence before CUDA sees it, where ashlar itself would call it.
+// Where ashlar itself would make a forbidden call, it throws an error that explains the reason.
 
 #include <string>
 #include <utility>
@@ -27,14 +29,15 @@ inline bool is_capturing(cudaStream_t stream) {
   return status != cudaStreamCaptureStatusNone;
 }
 
-/// Throws ashlar::error if `operation` comes while the stream is captured; `why` it cannot.
+/// Throws ashlar::error if the stream is being captured. `operation` is the forbidden operation,
+/// `why` the reason.
 inline void refuse_if_capturing(cudaStream_t stream, char const* operation, char const* why) {
   if (is_capturing(stream))
     throw error(operation, std::string("a CUDA graph is being captured, and ") + why +
                                " Do it before or after the captured part.");
 }
 
-/// What this thread may call while it captures, as long as this lives.
+/// Sets which CUDA calls this thread may make during a capture, for the lifetime of the object.
 class capture_mode {
  public:
   explicit capture_mode(cudaStreamCaptureMode wanted) : mode_(wanted) {

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Sums over the rows of a rows x cols array on a stream: the gradient of a bias (kernel/columns.hpp).
+// Sums over the rows of a rows x cols array, on a stream: the gradient of a bias
+// (kernel/columns.hpp).
 
 #include <cstdint>
 
@@ -14,7 +15,8 @@
 
 namespace ashlar::cuda {
 
-/// sum[c] += sum_r x[r, c], in a fixed order. Workspace: column_sums_workspace(rows, cols, 1).
+/// Computes sum[c] += sum_r x[r, c], in a fixed order. The workspace has
+/// column_sums_workspace(rows, cols, 1) elements.
 template <class T>
 void add_column_sums(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols,
                      accumulation_t<T>* workspace, accumulation_t<T>* sum);

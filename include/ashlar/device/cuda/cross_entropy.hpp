@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Softmax cross-entropy with integer targets on a stream, whole and in pieces for a split vocabulary
-// (kernel/cross_entropy.hpp; row_max and row_exp_sum are in softmax.hpp). A target < 0 ignores its row.
-// Losses and sums are accumulation_t<T>; T is float, double or bfloat16.
+// Softmax cross-entropy with integer targets, on a stream: in one call for complete rows, and in
+// phases for a vocabulary that is split over ranks (kernel/cross_entropy.hpp; row_max and
+// row_exp_sum are in softmax.hpp). Rows with a target < 0 are ignored. Losses and sums are of type
+// accumulation_t<T>; T is float, double or bfloat16.
 
 #include <cstdint>
 #include <type_traits>
@@ -16,25 +17,26 @@
 
 namespace ashlar::cuda {
 
-/// loss[r] of whole rows and, unless null, gradient (which may be logits) times scale.
+/// Computes loss[r] of complete rows. Unless `gradient` is null, also stores the gradient times
+/// scale in it; it may be `logits`.
 template <class T>
 void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                    std::int64_t rows, std::int64_t cols,
                    std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
                    T* gradient);
 
-/// target_logit[r] = x[r, target - first_column], 0 where that column is not here.
+/// Computes target_logit[r] = x[r, target - first_column], or 0 if that column is not on this rank.
 template <class T>
 void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit);
 
-/// loss[r] = maximum + log(sum) - target_logit; 0 if ignored.
+/// Computes loss[r] = maximum + log(sum) - target_logit, or 0 if the row is ignored.
 template <class A>
 void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss);
 
-/// gradient of the local columns times scale; gradient may be logits.
+/// Computes the gradient of the local columns times scale; `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                             accumulation_t<T> const* maximum, accumulation_t<T> const* sum,

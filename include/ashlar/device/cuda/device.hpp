@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Which device a process works on. A process has one: rank by rank of a node, by
-// CUDA_VISIBLE_DEVICES or by `select`.
+// Selects and describes the device of a process. A process works on one device: each rank of a node
+// gets its own by CUDA_VISIBLE_DEVICES or by `select`.
 //
-//   count()    devices that this process may use; an error where there is no driver, one that is too
-//              old, another runtime than the program was built with, or no device
-//   select(i)  makes device i the one of this thread, in [0, count())
-//   describe() its name, memory, number and clocks as what is measured on it is reported with
+//   count()     the number of devices that this process may use. Throws if there is no driver, a
+//               driver that is too old, a runtime older than the program's headers, or no device.
+//   select(i)   makes device i, in [0, count()), the current device of this thread
+//   describe()  its name, memory, multiprocessors, compute capability, and the versions of driver
+//               and runtime, for reports of measurements
 
 #include <cstdint>
 #include <string>
@@ -20,7 +21,7 @@
 
 namespace ashlar::cuda {
 
-/// Devices that this process sees. Throws ashlar::error where there is none.
+/// Returns the number of devices that this process sees. Throws ashlar::error if there is none.
 inline int count() {
   if (auto const fault = version_fault(); !fault.empty()) throw error("cuda::count", fault);
   int devices = 0;
@@ -28,7 +29,8 @@ inline int count() {
   return devices;
 }
 
-/// Makes device i the one that this thread's later calls go to. Throws ashlar::error if there is no i.
+/// Makes `device` the current device of this thread. Throws ashlar::error if there is no such
+/// device.
 inline void select(int device) {
   int const devices = count();
   if (device < 0 || device >= devices) {
@@ -43,11 +45,11 @@ struct device_description {
   std::string name;
   std::int64_t memory = 0;  ///< bytes
   int multiprocessors = 0;
-  int compute_capability = 0;  ///< 90 is sm_90
+  int compute_capability = 0;  ///< 90 for sm_90
   int driver = 0, runtime = 0;
 };
 
-/// Of the selected device.
+/// Describes the selected device.
 inline device_description describe() {
   int device = 0;
   check(cudaGetDevice(&device), "cudaGetDevice");
@@ -63,7 +65,8 @@ inline device_description describe() {
   return d;
 }
 
-/// Multiprocessors of the selected device: what the grids of kernels are cut for.
+/// Returns the number of multiprocessors of the selected device, by which kernels choose their grid
+/// size.
 inline int multiprocessors() {
   int device = 0;
   int number = 0;

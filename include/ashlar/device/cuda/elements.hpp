@@ -3,7 +3,7 @@
 
 #pragma once
 
-// What device/host/elements.hpp has, for arrays in the memory of a device, on a stream.
+// The functions of device/host/elements.hpp for arrays in device memory, on a stream.
 
 #include <ashlar/device/cuda/capture.hpp>
 #include <ashlar/device/cuda/error.hpp>
@@ -23,15 +23,15 @@ inline void copy_bytes(cudaStream_t stream, void const* from, std::int64_t bytes
 
 }  // namespace detail
 
-/// target[i] = source[i], 0 <= i < n, out of the program's memory, which is read when this returns
-/// unless it is pinned.
+/// Copies target[i] = source[i] for 0 <= i < n from host memory. Unless `source` is pinned, it has
+/// been read when this returns.
 template <class T>
 void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   refuse_if_capturing(stream, "upload", "it would read the host's memory again at each replay.");
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
                      cudaMemcpyHostToDevice);
 }
-/// target[i] = source[i], 0 <= i < n, into the program's memory; waits for the stream.
+/// Copies target[i] = source[i] for 0 <= i < n to host memory. Waits for the stream.
 template <class T>
 void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   refuse_if_capturing(stream, "download", "values are there only when the device has run.");
@@ -39,7 +39,7 @@ void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
                      cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
 }
-/// target[i] = source[i], 0 <= i < n; the arrays do not overlap.
+/// Copies target[i] = source[i] for 0 <= i < n within device memory. The arrays must not overlap.
 template <class T>
 void copy_elements(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,

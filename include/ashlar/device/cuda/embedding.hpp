@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Rows of a table by integer ids on a stream (kernel/embedding.hpp): the table is a shard of `rows` rows
-// from first_row on; other ids give zero rows and no gradient. T is float, double or bfloat16; gradients of
-// tables are accumulation_t<T>, added to in the order of the tokens. At most 2^31 - 1 tokens.
+// Look-up of table rows by integer ids, on a stream (kernel/embedding.hpp). The table is a shard of
+// `rows` rows, starting at first_row; ids outside of it yield zero rows and no gradient. T is
+// float, double or bfloat16. Gradients of tables are of type accumulation_t<T> and are accumulated
+// in the order of the tokens. There are at most 2^31 - 1 tokens.
 
 #include <cstdint>
 
@@ -16,24 +17,25 @@
 
 namespace ashlar::cuda {
 
-/// y[t] = table[ids[t] - first_row], or 0.
+/// Computes y[t] = table[ids[t] - first_row], or 0 if the row is not in this shard.
 template <class T>
 void embedding_forward(cudaStream_t stream, T const* table, std::int64_t first_row,
                        std::int64_t rows, std::int64_t cols, std::int32_t const* ids,
                        std::int64_t tokens, T* y);
 
-/// dtable[ids[t] - first_row] += dy[t]. Workspace: embedding_backward_workspace(rows, tokens).
+/// Computes dtable[ids[t] - first_row] += dy[t]. The workspace has
+/// embedding_backward_workspace(rows, tokens) elements.
 template <class T>
 void embedding_backward(cudaStream_t stream, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
                         std::int64_t cols, std::int32_t* workspace, accumulation_t<T>* dtable);
 
-/// y[t] += positions[(first_token + t) % sequence].
+/// Computes y[t] += positions[(first_token + t) % sequence].
 template <class T>
 void add_positions(cudaStream_t stream, T const* positions, std::int64_t sequence,
                    std::int64_t cols, std::int64_t first_token, std::int64_t tokens, T* y);
 
-/// dpositions[(first_token + t) % sequence] += dy[t].
+/// Computes dpositions[(first_token + t) % sequence] += dy[t].
 template <class T>
 void add_positions_backward(cudaStream_t stream, T const* dy, std::int64_t sequence,
                             std::int64_t cols, std::int64_t first_token, std::int64_t tokens,

@@ -3,19 +3,23 @@
 
 #pragma once
 
-// Failures of the CUDA runtime as ashlar::error: the call, CUDA's own text and what to do about it.
+// Reports failures of the CUDA runtime as ashlar::error, with the name of the call, CUDA's own text
+// and advice:
 //
-//   no driver, or one older than the runtime    says both versions
-//   a runtime older than the program's headers  says both versions (version_fault, before any call)
-//   no device, or one that others have          names CUDA_VISIBLE_DEVICES, nvidia-smi
-//   kernels of no such device                   its number, for ASHLAR_CUDA_ARCHITECTURES
-//   out of memory                               what was asked, what is free, how much there is
-//   a bad address in a kernel                   compute-sanitizer
-//   a call that a graph cannot have             what a captured part may not do
-//   anything else                               CUDA's name and text of it
+//   no driver, or a driver older than the runtime    names both versions
+//   a runtime older than the program's headers       names both versions (version_fault, before any
+//                                                    call)
+//   no device, or one used exclusively by others     refers to CUDA_VISIBLE_DEVICES and nvidia-smi
+//   kernels not compiled for this device             names its architecture, for
+//                                                    ASHLAR_CUDA_ARCHITECTURES
+//   out of memory                                    says how much was requested, is free, and
+//                                                    exists
+//   a bad address in a kernel                        advises compute-sanitizer
+//   a call that cannot be captured in a graph        says what a captured part must not do
+//   any other failure                                gives CUDA's name and text
 //
-// A kernel reports its failures with a later call: `check_last` asks right after a launch, which finds
-// a bad launch, not a bad address.
+// CUDA reports the failure of a kernel at a later call. `check_last`, called right after a launch,
+// finds an invalid launch but not a bad address.
 
 #include <cstdint>
 #include <string>
@@ -26,14 +30,15 @@
 
 namespace ashlar::cuda {
 
-/// Of a driver or runtime, as CUDA numbers them: 13000 is "13.0", 0 is "none".
+/// Returns the text of a driver or runtime version as CUDA encodes it: 13000 is "13.0", 0 is
+/// "none".
 inline std::string version_text(int version) {
   if (version == 0) return "none";
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
 
-/// Empty, or why programs that were built with such a runtime's headers do not run with what is here: the
-/// runtime library that was loaded, and the driver.
+/// Returns the reason why a program built with the headers of version `built` cannot run with the
+/// loaded runtime library and the installed driver, or an empty string if it can.
 inline std::string version_fault(int built, int runtime, int driver) {
   if (driver == 0)
     return "There is no NVIDIA driver here: install one, or run on ashlar::mpi::environment.";
@@ -41,13 +46,13 @@ inline std::string version_fault(int built, int runtime, int driver) {
     return "The CUDA runtime that was loaded is " + version_text(runtime) +
            ", the program was built with " + version_text(built) +
            ": put the newer one first in LD_LIBRARY_PATH.";
-  if (driver / 1000 < runtime / 1000)  // within a major version an older driver serves
+  if (driver / 1000 < runtime / 1000)  // an older driver of the same major version works
     return "The driver knows CUDA up to " + version_text(driver) + ", the program was built with " +
            version_text(built) + ": update the driver.";
   return "";
 }
 
-/// version_fault of what is here.
+/// Returns version_fault for the versions found on this machine.
 inline std::string version_fault() {
   int driver = 0;
   int runtime = 0;
@@ -56,7 +61,7 @@ inline std::string version_fault() {
   return version_fault(CUDART_VERSION, runtime, driver);
 }
 
-/// "sm_90" of the selected device.
+/// Returns the architecture of the selected device, for example "sm_90".
 inline std::string architecture_text() {
   int device = 0;
   int major = 0;
@@ -69,7 +74,7 @@ inline std::string architecture_text() {
   return is_known ? "sm_" + std::to_string(10 * major + minor) : "of a number that is not known";
 }
 
-/// What a failed call means and what to do, without the name of the call.
+/// Returns the meaning of a failure and advice, without the name of the call.
 inline std::string explain(cudaError_t status) {
   std::string const name = std::string(cudaGetErrorName(status)) + " (" +
                            cudaGetErrorString(status) + ")";
@@ -109,22 +114,23 @@ inline std::string explain(cudaError_t status) {
   }
 }
 
-/// Throws ashlar::error unless the call succeeded; `call` is its name.
+/// Throws ashlar::error if the call failed; `call` is its name.
 inline void check(cudaError_t status, char const* call) {
   if (status == cudaSuccess) return;
   std::string const text = explain(status);
-  cudaGetLastError();  // not reported a second time
+  cudaGetLastError();  // clears the error, so that no later call reports it again
   throw error(call, text);
 }
 
-/// After the launch of a kernel.
+/// Throws ashlar::error if the launch of `kernel` failed. Call it right after the launch.
 inline void check_last(char const* kernel) {
   cudaError_t const status = cudaGetLastError();
   if (status != cudaSuccess) throw error(kernel, "the launch failed: " + explain(status));
 }
 
-/// As `check`, for an allocation of so many bytes of a device's memory. `what` it is for; `held`: a
-/// clause of what this process holds itself, perhaps empty. Throws ashlar::out_of_memory.
+/// Does the same as `check` for an allocation of `bytes` bytes of device memory, but throws
+/// ashlar::out_of_memory if there was not enough. `what` names the purpose of the memory. `held` is
+/// a clause about the memory that this process holds, or empty.
 inline void check_allocation(cudaError_t status, std::int64_t bytes, char const* call,
                              std::string const& what = {}, std::string const& held = {}) {
   if (status == cudaSuccess) return;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// A point in a stream that others can wait for: what orders the collectives' stream and that of the
-// kernels. Without `timed` it costs nothing but the order; two timed ones give milliseconds.
+// A point in a stream for which other streams or the host can wait. Events order the stream of the
+// collectives and the stream of the kernels. Two `timed` events measure the milliseconds between
+// them; other events are cheaper, because they record no time.
 
 #include <utility>
 
@@ -25,16 +26,16 @@ class event {
     std::swap(event_, other.event_);
     return *this;
   }
-  ~event() {  // a failure here has nobody to go to; the next call reports it
+  ~event() {  // an error cannot be thrown here; the next call reports it
     if (event_ != nullptr) cudaEventDestroy(event_);
   }
 
   cudaEvent_t get() const { return event_; }
 
-  /// Marks the point after all that the stream was given so far.
+  /// Marks the point after all work submitted to the stream so far.
   void record(cudaStream_t stream) { check(cudaEventRecord(event_, stream), "cudaEventRecord"); }
 
-  /// Whether the stream has come so far; true if it was never recorded.
+  /// Returns whether the stream has reached the point; true if the event was never recorded.
   bool is_reached() const {
     cudaError_t const status = cudaEventQuery(event_);
     if (status == cudaErrorNotReady) {
@@ -47,7 +48,7 @@ class event {
 
   void synchronize() const { check(cudaEventSynchronize(event_), "cudaEventSynchronize"); }
 
-  /// Milliseconds from `first` to this one, both timed and reached.
+  /// Returns the milliseconds from `first` to this event. Both must be timed and reached.
   float since(event const& first) const {
     float milliseconds = 0;
     check(cudaEventElapsedTime(&milliseconds, first.event_, event_), "cudaEventElapsedTime");

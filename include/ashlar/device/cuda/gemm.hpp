@@ -4,21 +4,24 @@
 #pragma once
 
 // Matrix products on a device by cuBLASLt, row-major, with the arguments and the meaning of
-// device/host/gemm.hpp; T is float, double or bfloat16 (multiplied and summed in float, rounded once).
+// device/host/gemm.hpp. T is float, double or bfloat16; bfloat16 is multiplied and summed in float
+// and rounded once.
 //
-//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C; C of A and B's type, or of bfloat16
-//                                matrices in float: gradients are added up so
+//   gemm, gemm_batched_strided   C = alpha op(A) op(B) + beta C. C has the type of A and B. If A
+//                                and B are bfloat16, C may be float: gradients are accumulated this
+//                                way.
 //   linear                       y = x w + bias
-//   linear_gelu                  y = gelu(x w + bias), and on request what gelu was taken of
+//   linear_gelu                  y = gelu(x w + bias), and on request the input of gelu
 //   gelu_gradient_product        dx = (dy w^T) gelu'(before)
 //
-//   k = 0                        C = beta C, and 0 where beta is 0
-//   epilogues                    fused by cuBLASLt where it can, else by the kernels of map.hpp; its gelu is
-//                                the same formula, with another tanh
-//   algorithm                    gemm_algorithms.hpp
+//   k = 0                        C = beta C, and 0 if beta is 0
+//   epilogues                    fused by cuBLASLt if it can, otherwise done by the kernels of
+//                                map.hpp. cuBLASLt's gelu is the same formula with a different tanh
+//   algorithm                    chosen by gemm_algorithms.hpp
 //
-// An object serves one stream at a time: its workspace is reused. It takes workspace and library at the first
-// product: a program without products does without. Nothing here waits for the device, but for the tuning.
+// An engine serves one stream at a time, because it reuses its workspace. It allocates the
+// workspace and initializes the library at the first product, so a program without products needs
+// neither. Nothing here waits for the device except tuning.
 
 #include <algorithm>
 #include <cstddef>
@@ -48,10 +51,10 @@ struct gemm_options {
   std::int64_t workspace = std::int64_t{32} << 20;  ///< bytes
 };
 
-/// What the environment asks for:
+/// Returns the options that environment variables select. An unset variable means off.
 ///
-///   ASHLAR_CUDA_TF32   on: float_products::tf32      off, unset: exact
-///   ASHLAR_CUDA_TUNE   on: tune                      off, unset: the first proposal
+///   ASHLAR_CUDA_TF32   on: float_products::tf32           off: float_products::exact
+///   ASHLAR_CUDA_TUNE   on: the fastest of 8 algorithms    off: cuBLASLt's first proposal
 inline gemm_options gemm_options_from_environment() {
   auto const is_on = [](char const* name) {
     char const* const text = std::getenv(name);
@@ -75,7 +78,7 @@ class gemm_engine {
   gemm_engine& operator=(gemm_engine const&) = delete;
   ~gemm_engine() { pool::release(workspace_, stream_); }
 
-  /// From now on.
+  /// Sets how later products multiply floats.
   void multiply_floats_as(float_products mode) { options_.float_mode = mode; }
 
   template <class T, class C>
@@ -87,7 +90,7 @@ class gemm_engine {
                          ldc, 0);
   }
 
-  /// gemm for each i in [0, batch) on a + i stride_a, b + i stride_b, c + i stride_c.
+  /// Computes a gemm for each i in [0, batch), on a + i stride_a, b + i stride_b, c + i stride_c.
   template <class T, class C>
   void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                             std::int64_t n, std::int64_t k,
@@ -111,7 +114,7 @@ class gemm_engine {
       throw error("gemm", "cuBLASLt has no algorithm for " + r.text());
   }
 
-  /// y[m, n] = x[m, k] w[k, n] + bias[n]; no bias if null.
+  /// Computes y[m, n] = x[m, k] w[k, n] + bias[n]. If `bias` is null, no bias is added.
   template <class T>
   void linear(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w, T const* bias,
               T* y) {
@@ -124,7 +127,8 @@ class gemm_engine {
     if (bias != nullptr) add_bias(stream_, bias, m, n, y);
   }
 
-  /// y[m, n] = gelu(x[m, k] w[k, n] + bias[n]); unless null, before = x w + bias.
+  /// Computes y[m, n] = gelu(x[m, k] w[k, n] + bias[n]). Unless `before` is null, also stores the
+  /// input of gelu in it.
   template <class T>
   void linear_gelu(std::int64_t m, std::int64_t n, std::int64_t k, T const* x, T const* w,
                    T const* bias, T* before, T* y) {
@@ -140,12 +144,12 @@ class gemm_engine {
     map(stream_, value_of<device::gelu>{}, static_cast<T const*>(sum), m * n, y);
   }
 
-  /// dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]).
+  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]).
   template <class T>
   void gelu_gradient_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* dy,
                              T const* w, T const* before, T* dx) {
     if (m == 0 || k == 0) return;
-    // The product's columns are dx's.
+    // The product has the columns of dx: k of them, which fused() takes as its n.
     if (n != 0 && k % 8 == 0 &&
         fused<T>(epilogue::dgelu, true, m, k, n, dy, n, w, n, dx, nullptr,
                  const_cast<T*>(before))) {
@@ -155,7 +159,7 @@ class gemm_engine {
     map(stream_, gradient_of<device::gelu>{}, before, static_cast<T const*>(dx), m * k, dx);
   }
 
-  /// Shapes for which an algorithm is kept.
+  /// Returns the number of shapes whose algorithm is cached.
   std::size_t kept() const { return algorithms_.size(); }
 
  private:
@@ -163,18 +167,19 @@ class gemm_engine {
   bool fused(epilogue out, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
              T const* a, std::int64_t lda, T const* b, std::int64_t ldb, T* c, T const* bias,
              T* aux) {
-    if constexpr (std::is_same_v<T, double>) return false;  // cuBLASLt has none for it
+    if constexpr (std::is_same_v<T, double>) return false;  // cuBLASLt has no epilogues for double
     gemm_request r = request_of<T>(options_.float_mode, false, transpose_b, m, n, k, lda, ldb, n);
     r.out = out;
     return run<T, T>(r, accumulation_t<T>(1), a, b, accumulation_t<T>(0), c, bias, aux);
   }
 
-  /// False if cuBLASLt has no algorithm for it.
+  /// Returns false if cuBLASLt has no algorithm for the product.
   template <class T, class C>
   bool run(gemm_request& r, accumulation_t<T> alpha, T const* a, T const* b, accumulation_t<T> beta,
            C* c, T const* bias, T* aux) {
     begin();
-    // A row of one may come with rows that lie closer than their length: cuBLASLt refuses these.
+    // A matrix with a single row may have a leading dimension smaller than its row length, which
+    // cuBLASLt refuses.
     r.lda = std::max(r.lda, r.transpose_a ? r.m : r.k);
     r.ldb = std::max(r.ldb, r.transpose_b ? r.k : r.n);
     r.ldc = std::max(r.ldc, r.n);
@@ -193,7 +198,7 @@ class gemm_engine {
     return true;
   }
 
-  /// Takes the library and the workspace, once.
+  /// Allocates the workspace and initializes the library at the first call.
   void begin() {
     if (handle_.get() != nullptr) return;
     if (workspace_ == nullptr)

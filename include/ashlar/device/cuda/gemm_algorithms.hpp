@@ -3,12 +3,14 @@
 
 #pragma once
 
-// Which algorithm of cuBLASLt makes a product, chosen on the first product of a shape and kept:
+// Chooses the cuBLASLt algorithm of a matrix product at the first product of each shape, and caches
+// it:
 //
 //   without tuning   cuBLASLt's first proposal
-//   tuning           the fastest of eight, if that product overwrites C and is not captured in a graph:
-//                    proposals are run to be measured. What is measured may differ from run to run and
-//                    from rank to rank, and then the last bits do
+//   with tuning      the fastest of up to eight proposals, measured by running them. This needs a
+//                    product that overwrites C and is not being captured in a graph; other products
+//                    use the first proposal. The choice, and with it the last bits of results, may
+//                    differ between runs and between ranks.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,7 +31,8 @@ class gemm_algorithms {
   gemm_algorithms(std::int64_t workspace, bool tune, cudaStream_t stream)
       : workspace_(workspace), tune_(tune), stream_(stream) {}
 
-  /// That of `r`, whose descriptors are `d`; null if there is none. launch(algorithm) does the product.
+  /// Returns the algorithm for `r`, whose descriptors are `d`, or null if there is none. Calling
+  /// launch(algorithm) runs the product.
   template <class Launch>
   cublasLtMatmulAlgo_t const* find(cublasLtHandle_t library, gemm_request const& r,
                                    gemm_descriptors const& d, Launch const& launch) {
@@ -38,7 +41,7 @@ class gemm_algorithms {
     return known->second.exists ? &known->second.algorithm : nullptr;
   }
 
-  /// Shapes for which one is kept.
+  /// Returns the number of shapes whose algorithm is cached.
   std::size_t size() const { return kept_.size(); }
 
  private:
@@ -72,7 +75,8 @@ class gemm_algorithms {
     return {true, found[best].algo};
   }
 
-  /// Of proposals that all overwrite C with the same product.
+  /// Returns the index of the fastest proposal. Expects that the product overwrites C, so that
+  /// running it several times does no harm.
   template <class Launch>
   int fastest(cublasLtMatmulHeuristicResult_t const* found, int count, Launch const& launch) const {
     event begin(true);

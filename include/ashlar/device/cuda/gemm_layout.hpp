@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A row-major product as the column-major one that cuBLASLt computes. A row-major array is the column-major
-// transpose of itself, so C = op(A) op(B) is asked for as C^T = op(B)^T op(A)^T:
+// Translates a row-major matrix product into the column-major one that cuBLASLt computes. A
+// row-major array, read as column-major, is its own transpose. So C = op(A) op(B) is computed as
+// C^T = op(B)^T op(A)^T:
 //
-//   cuBLASLt   is     column-major rows x columns        transposed
-//   A          our B  n x k, or k x n if transposed      if our B is
-//   B          our A  k x m, or m x k if transposed      if our A is
-//   C, D       our C  n x m                              never
+//   operand of cuBLASLt   our operand   column-major rows x columns      transposed
+//   A                     B             n x k, or k x n if transposed    if our B is transposed
+//   B                     A             k x m, or m x k if transposed    if our A is transposed
+//   C, D                  C             n x m                            never
 //
-// A bias of cuBLASLt is one number for each of its rows: of our columns.
+// cuBLASLt adds a bias to each row of its result, which is a column of ours.
 
 #include <cstdint>
 

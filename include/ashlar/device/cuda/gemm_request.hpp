@@ -3,17 +3,17 @@
 
 #pragma once
 
-// One product as cuBLASLt is asked for it, without pointers: what an algorithm is chosen for and kept under
-// (gemm.hpp), and its descriptors.
+// A description of one cuBLASLt product without its pointers, and the descriptors made from it. It
+// is the key under which the chosen algorithm is cached (gemm_algorithms.hpp).
 //
-//   epilogue     what the product does on its way out                    needs
-//   none         C = alpha op(A) op(B) + beta C
-//   bias         ... + bias of the column
-//   gelu_bias    gelu of that
-//   gelu_bias_aux   and what gelu was taken of, into aux                 n a multiple of 8
-//   dgelu        ... times gelu'(aux)                                    n a multiple of 8
+//   epilogue        the result                                           restriction
+//   none            C = alpha op(A) op(B) + beta C
+//   bias            C = op(A) op(B) + bias, one bias for each column
+//   gelu_bias       C = gelu(op(A) op(B) + bias)
+//   gelu_bias_aux   as gelu_bias; the input of gelu is stored in aux     n is a multiple of 8
+//   dgelu           C = op(A) op(B) gelu'(aux), element by element       n is a multiple of 8
 //
-//   alignment    the largest power of two up to 256 that all addresses are a multiple of
+//   alignment       the largest power of two, up to 256, that divides all addresses
 
 #include <compare>
 #include <cstddef>
@@ -33,12 +33,13 @@ namespace ashlar::cuda {
 
 enum class epilogue { none, bias, gelu_bias, gelu_bias_aux, dgelu };
 
-/// float products: all 24 bits of the factors, or 11 of them on tensor cores.
+/// How floats are multiplied: with all 24 bits of their significands, or with 11 bits on tensor
+/// cores.
 enum class float_products { exact, tf32 };
 
 struct gemm_request {
-  cudaDataType_t type;    ///< of a and b
-  cudaDataType_t result;  ///< of c
+  cudaDataType_t type;    ///< the type of A and B
+  cudaDataType_t result;  ///< the type of C
   cublasComputeType_t compute;
   cudaDataType_t scale_type;
   epilogue out = epilogue::none;
@@ -61,7 +62,8 @@ struct gemm_request {
   }
 };
 
-/// The types of a product of T: bfloat16 is summed in float, and left there or rounded to C.
+/// Returns a request with the types of a product of T. bfloat16 is summed in float; the result is
+/// rounded to bfloat16, or stays float if C is float.
 template <class T, class C = T>
 gemm_request request_of_types(float_products mode) {
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,
@@ -79,7 +81,7 @@ gemm_request request_of_types(float_products mode) {
   }
 }
 
-/// One product of T, with no epilogue.
+/// Returns the request of a single product of T without an epilogue.
 template <class T, class C = T>
 gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b, std::int64_t m,
                         std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
@@ -96,7 +98,7 @@ gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b,
   return r;
 }
 
-/// Owns one descriptor of cuBLASLt.
+/// Owns one cuBLASLt descriptor.
 template <class Handle, cublasStatus_t (*Destroy)(Handle)>
 class blas_descriptor {
  public:
@@ -123,7 +125,7 @@ struct gemm_descriptors {
   blas_operation operation;
   blas_matrix first, second, result;
 
-  /// bias and aux as the epilogue needs them.
+  /// Creates the descriptors. Sets bias and aux as far as the epilogue uses them.
   gemm_descriptors(gemm_request const& r, void const* bias, void* aux) {
     gemm_layout const layout(r.transpose_a, r.transpose_b, r.m, r.n, r.k, r.lda, r.ldb, r.ldc);
     check_blas(cublasLtMatmulDescCreate(operation.out(), r.compute, r.scale_type),

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Work of a stream, written down once and done again as a whole: one call of the host in place of one for
-// each kernel, copy and collective.
+// CUDA graphs: work of a stream is recorded once and replayed as a whole, so that the host makes
+// one call instead of one for each kernel, copy and collective.
 //
-//   capturing c(stream);      what the stream is given from here on is written down
+//   capturing c(stream);      from here on, work submitted to the stream is recorded, not executed
 //   …
 //   graph g = c.end();
-//   g.launch(stream);         does it, in the stream's order; as often as wanted
+//   g.launch(stream);         executes it in the order of the stream; may be repeated
 //
-// Addresses, extents and numbers are those of the capture; what is at the addresses is read at each launch.
-// The memory is whoever's captured it (arena.hpp keeps it for the graph).
+// A replay uses the addresses, extents and scalar arguments of the capture, and reads memory as it
+// is at the time of the replay. The graph does not own the memory: its user keeps it allocated
+// (arena.hpp does so for graphs of training steps).
 
 #include <utility>
 
@@ -24,7 +25,7 @@ namespace ashlar::cuda {
 
 class graph {
  public:
-  /// Of what was captured. Throws ashlar::error where the driver cannot make it.
+  /// Makes an executable graph from a captured one. Throws ashlar::error if the driver cannot.
   explicit graph(cudaGraph_t captured) {
     check(cudaGraphInstantiate(&ready_, captured, 0), "cudaGraphInstantiate");
   }
@@ -43,7 +44,7 @@ class graph {
   cudaGraphExec_t ready_ = nullptr;
 };
 
-/// A capture under way; dropping it forgets what was captured.
+/// A capture under way. Destroying it before end() discards the captured work.
 class capturing {
  public:
   explicit capturing(cudaStream_t stream) : stream_(stream) {
@@ -57,10 +58,12 @@ class capturing {
     cudaGraph_t dropped = nullptr;
     cudaStreamEndCapture(stream_, &dropped);
     if (dropped != nullptr) cudaGraphDestroy(dropped);
-    cudaGetLastError();  // of what made the capture invalid: reported where it was called
+    cudaGetLastError();  // clears an error of the capture, which the failed call has reported
   }
 
-  /// Throws ashlar::error if something could not be captured, or another stream was not joined again.
+  /// Ends the capture and returns the graph. Throws ashlar::error if an operation could not be
+  /// captured, or if the stream does not wait for the work of every other stream that joined the
+  /// capture.
   graph end() {
     cudaGraph_t captured = nullptr;
     check(cudaStreamEndCapture(std::exchange(stream_, nullptr), &captured), "cudaStreamEndCapture");

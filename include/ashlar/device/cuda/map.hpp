@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Element-wise kernels on a stream (what they do: kernel/map.hpp). T is float, double or bfloat16, f an
-// object of kernel/map_functors.hpp of accumulation_t<T>; of integers scaled, sum_of, difference_of,
-// product_of and relu's value. Nothing here waits for the device.
+// Element-wise kernels on a stream (kernel/map.hpp defines them). T is float, double or bfloat16,
+// and f is an object of kernel/map_functors.hpp that works in accumulation_t<T>. Integer arrays
+// have kernels for scaled, sum_of, difference_of, product_of and the value of relu. Nothing here
+// waits for the device.
 
 #include <cstdint>
 #include <type_traits>
@@ -17,29 +18,30 @@
 
 namespace ashlar::cuda {
 
-/// y[i] = f(x[i]), 0 <= i < n; y may be x.
+/// Computes y[i] = f(x[i]) for 0 <= i < n; y may be x.
 template <class F, class T>
 void map(cudaStream_t stream, F const& f, T const* x, std::int64_t n, T* y);
 
-/// y[i] = f(a[i], b[i]), 0 <= i < n; y may be a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n; y may be a or b.
 template <class F, class T>
 void map(cudaStream_t stream, F const& f, T const* a, T const* b, std::int64_t n, T* y);
 
-/// y[r, c] += bias[c] of rows x cols.
+/// Computes y[r, c] += bias[c] for an array of rows x cols.
 template <class T>
 void add_bias(cudaStream_t stream, T const* bias, std::int64_t rows, std::int64_t cols, T* y);
 
-/// dst[i] = src[i], rounded to nearest: between float, double and bfloat16, and between integers.
+/// Copies dst[i] = src[i], rounded to nearest: between float, double and bfloat16, or between
+/// integer types.
 template <class From, class To>
 void convert(cudaStream_t stream, From const* src, std::int64_t n, To* dst);
 
-/// dst[i] = src[i], exactly.
+/// Copies dst[i] = src[i], without rounding.
 void widen(cudaStream_t stream, bfloat16 const* src, std::int64_t n, float* dst);
 
-/// dst[i] = src[i], to nearest, ties to even.
+/// Copies dst[i] = src[i], rounded to nearest, ties to even.
 void narrow(cudaStream_t stream, float const* src, std::int64_t n, bfloat16* dst);
 
-/// y[i] = value.
+/// Sets y[i] = value.
 template <class T>
 void fill(cudaStream_t stream, std::type_identity_t<T> value, std::int64_t n, T* y);
 

@@ -3,16 +3,21 @@
 
 #pragma once
 
-// Named ranges of the program's time for Nsight Systems and other tools that read NVTX; in the domain "ashlar".
+// Named time ranges for Nsight Systems and other tools that read NVTX, in the domain "ashlar".
 //
-//   [[maybe_unused]] auto const scope = range(on, "12.linear forward");       until the end of the block
+//   [[maybe_unused]] auto const scope = range(on, "12.linear forward");
+//
+// The range lasts until the end of the block, in which `scope` is destroyed.
+//
+// The cost of a range:
 //
 //   a tool is attached            two calls, which copy the name
-//   none is                       two tests of a null pointer
-//   no nvtx3 in the toolkit       nothing
+//   no tool is attached           two tests of a null pointer
+//   the toolkit lacks nvtx3       nothing
 //
-// A range says when the host gave work to the device; the tool shows beside it when the device did it.
-// On the host's processor `range` is of an empty type (device/host/operations.hpp).
+// A range shows when the host submitted work. The tool shows beside it when the device executed the
+// work. On the host's processor `range` returns an object of an empty type
+// (device/host/operations.hpp).
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/cuda/processor.hpp>
@@ -39,7 +44,7 @@ struct named_range {
 
 #endif
 
-/// A range that ends with the object. Ranges of a thread nest.
+/// Starts a range that ends when the returned object is destroyed. Ranges of a thread nest.
 [[nodiscard]] inline named_range range(processor const&, char const* name) {
   return named_range(name);
 }

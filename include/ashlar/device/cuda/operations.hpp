@@ -3,23 +3,25 @@
 
 #pragma once
 
-// What operators, layers and optimizers ask of a processor, for a device: the functions for streams under
-// the names and arguments that serve every processor (device/host/operations.hpp has them for the host). They
-// are called without a namespace, and the first argument says whose they are. What needs no workspace takes
-// the processor as it takes a stream:
+// The operations of a CUDA device that operators, layers and optimizers call: the functions on
+// streams, with the names and arguments that every processor offers (device/host/operations.hpp has
+// the host's). They are called without a namespace: argument-dependent lookup on the first
+// argument, the processor, selects the overload. Functions without a workspace need no definition
+// here, because the processor converts to its stream:
 //
 //   softmax_forward row_max row_exp_sum cross_entropy_target_logit _loss _gradient
 //   layer_norm_forward   embedding_forward   add_positions _backward   dropout
 //
-// and these are here:
+// This file defines the others:
 //
 //   map gemm gemm_batched_strided linear_forward add_column_sums convert reduce_dim    any net
 //   layer_norm_backward   attention_forward _backward   embedding_backward              layers
 //   add_sum add_sum_of_squares adam_w_update sgd_update                                 steps
 //   range                                                                               profiles
 //
-// T is what values are stored as, A = accumulation_t<T> what gradients of parameters, sums and what is kept
-// of rows are. `memory` lends workspaces in the order of the stream. Nothing here waits for the device.
+// T is the type of stored values. A = accumulation_t<T> is the type of parameter gradients, sums
+// and values that exist once per row. `memory` provides workspaces in the order of the stream. No
+// function here waits for the device.
 
 #include <cstdint>
 #include <type_traits>
@@ -45,27 +47,28 @@
 
 namespace ashlar::cuda {
 
-/// y[i] = f(x[i]) for 0 <= i < n, f of accumulation_t<T>, rounded once; y may be x.
+/// Computes y[i] = f(x[i]) for 0 <= i < n, where f works in accumulation_t<T> and the result is
+/// rounded once; y may be x.
 template <class F, class T>
 void map(processor const& on, F const& f, T const* x, std::int64_t n, T* y) {
   static_assert(has_map_kernel<F>, ASHLAR_SAYS_MAP_ON_DEVICE);
   if constexpr (has_map_kernel<F>) map(on.stream, f, x, n, y);
 }
-/// y[i] = f(a[i], b[i]) for 0 <= i < n; y may be a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n; y may be a or b.
 template <class F, class T>
 void map(processor const& on, F const& f, T const* a, T const* b, std::int64_t n, T* y) {
   static_assert(has_map_kernel<F>, ASHLAR_SAYS_MAP_ON_DEVICE);
   if constexpr (has_map_kernel<F>) map(on.stream, f, a, b, n, y);
 }
 
-/// y[i] = x[i], rounded to nearest.
+/// Copies y[i] = x[i], rounded to nearest.
 template <class From, class To>
 void convert(processor const& on, From const* x, std::int64_t n, To* y) {
   if constexpr (std::is_same_v<From, To>) copy_elements(on, x, n, y);
   else convert(on.stream, x, n, y);
 }
 
-/// C = alpha op(A) op(B) + beta C; C is of T, or of accumulation_t<T> (gemm.hpp).
+/// Computes C = alpha op(A) op(B) + beta C. C has type T or accumulation_t<T> (gemm.hpp).
 template <class T, class C>
 void gemm(processor const& on, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -73,7 +76,8 @@ void gemm(processor const& on, bool transpose_a, bool transpose_b, std::int64_t 
           std::type_identity_t<accumulation_t<T>> beta, C* c, std::int64_t ldc) {
   on.products->gemm(transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
-/// The same for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
+/// Computes a gemm for each i in [0, batch), on a + i * stride_a, b + i * stride_b and
+/// c + i * stride_c.
 template <class T, class C>
 void gemm_batched_strided(processor const& on, bool transpose_a, bool transpose_b,
                           std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k,
@@ -85,13 +89,13 @@ void gemm_batched_strided(processor const& on, bool transpose_a, bool transpose_
                                     stride_a, b, ldb, stride_b, beta, c, ldc, stride_c);
 }
 
-/// y = x w + bias, x of m x k, w of k x n; bias may be null.
+/// Computes y = x w + bias, where x is m x k and w is k x n; bias may be null.
 template <class T>
 void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::int64_t k, T const* x,
                     T const* w, std::type_identity_t<T> const* bias, T* y) {
   on.products->linear(m, n, k, x, w, bias, y);
 }
-/// sum[c] += the sum of x[r, c] over r.
+/// Adds the sum of x[r, c] over r to sum[c].
 template <class Memory, class T>
 void add_column_sums(processor const& on, Memory& memory, T const* x, std::int64_t rows,
                      std::int64_t cols, accumulation_t<T>* sum) {
@@ -99,14 +103,14 @@ void add_column_sums(processor const& on, Memory& memory, T const* x, std::int64
   add_column_sums(on.stream, x, rows, cols, workspace.data(), sum);
 }
 
-/// y[o, i] = op over k of x[o, k, i], in accumulation_t<T>, rounded once.
+/// Computes y[o, i] = op over k of x[o, k, i], in accumulation_t<T>, rounded once.
 template <class Memory, class T>
 void reduce_dim(processor const& on, Memory&, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
   reduce_dim(on.stream, op, x, outer, extent, inner, y);
 }
 
-/// dx; dgamma and dbeta are added to.
+/// Computes dx, and adds to dgamma and dbeta.
 template <class Memory, class T>
 void layer_norm_backward(processor const& on, Memory& memory, T const* dy, T const* x,
                          accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
@@ -117,13 +121,13 @@ void layer_norm_backward(processor const& on, Memory& memory, T const* dy, T con
                       dbeta);
 }
 
-/// out and log_sum_exp from qkv (attention_extents.hpp).
+/// Computes out and log_sum_exp from qkv (shapes: attention_extents.hpp).
 template <class Memory, class T>
 void attention_forward(processor const& on, Memory&, T const* qkv,
                        device::attention_extents const& e, T* out, accumulation_t<T>* log_sum_exp) {
   attention_forward(on.stream, qkv, e, out, log_sum_exp);
 }
-/// dqkv from dout and what the forward pass read and wrote.
+/// Computes dqkv from dout and the inputs and outputs of the forward pass.
 template <class Memory, class T>
 void attention_backward(processor const& on, Memory& memory, T const* dout, T const* qkv,
                         T const* out, accumulation_t<T> const* log_sum_exp,
@@ -132,7 +136,7 @@ void attention_backward(processor const& on, Memory& memory, T const* dout, T co
   attention_backward(on.stream, dout, qkv, out, log_sum_exp, e, workspace.data(), dqkv);
 }
 
-/// dtable[ids[t] - first_row] += dy[t], in the order of the tokens.
+/// Computes dtable[ids[t] - first_row] += dy[t], in the order of the tokens.
 template <class Memory, class T>
 void embedding_backward(processor const& on, Memory& memory, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
@@ -141,13 +145,13 @@ void embedding_backward(processor const& on, Memory& memory, T const* dy, std::i
   embedding_backward(on.stream, dy, ids, tokens, first_row, rows, cols, workspace.data(), dtable);
 }
 
-/// *total += the sum of x, in double.
+/// Adds the sum of x to *total, in double.
 template <class Memory, class A>
 void add_sum(processor const& on, Memory& memory, A const* x, std::int64_t n, double* total) {
   buffer<double> const workspace(memory, sum_workspace);
   add_sum(on.stream, x, n, workspace.data(), total);
 }
-/// *total += the sum of the squares of x, in double.
+/// Adds the sum of the squares of x to *total, in double.
 template <class Memory, class T>
 void add_sum_of_squares(processor const& on, Memory& memory, T const* x, std::int64_t n,
                         double* total) {
@@ -155,7 +159,8 @@ void add_sum_of_squares(processor const& on, Memory& memory, T const* x, std::in
   add_sum_of_squares(on.stream, x, n, workspace.data(), total);
 }
 
-/// Updates weight, first and second moments; unless null, copy = weight rounded.
+/// Updates the weight and its first and second moments. Unless `copy` is null, also stores the
+/// rounded weight in it.
 template <class A, class T>
 void adam_w_update(processor const& on, device::adam_w_factors const& factors, A const* gradient,
                    std::int64_t n, A* first, A* second, A* weight, T* copy) {
@@ -166,7 +171,8 @@ void adam_w_update(processor const& on, device::adam_w_factors const& factors, A
     if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
   }
 }
-/// Updates weight and velocity; unless null, copy = weight rounded.
+/// Updates the weight and its velocity. Unless `copy` is null, also stores the rounded weight in
+/// it.
 template <class A, class T>
 void sgd_update(processor const& on, device::sgd_factors const& factors, A const* gradient,
                 std::int64_t n, A* velocity, A* weight, T* copy) {

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Elements in host memory that the device copies from and to by itself: a copy of it returns at once
-// and overlaps with kernels, while a copy of other memory is staged and waits. It is scarce and slow to
-// get: for staging, kept for long. Not in the order of a stream: whoever writes it waits for the copy.
+// An array in pinned host memory, which the device reads and writes directly: an asynchronous copy
+// from or to it returns at once and overlaps with kernels, while a copy of other memory is staged
+// and blocks the host. Pinned memory is scarce and slow to allocate, so it serves as a long-lived
+// staging buffer. The host must wait for pending copies before it changes the elements.
 
 #include <cstdint>
 #include <string>

@@ -3,14 +3,17 @@
 
 #pragma once
 
-// Device memory in the order of a stream: a block is there for what the stream is given after the
-// allocation, and is free again for what it is given after the release. Neither waits for the device.
+// A pool of device memory, allocated and released in the order of a stream: a block may be used by
+// work submitted after its allocation, and is free again for work submitted after its release.
+// Neither call waits for the device.
 //
-//   keep      bytes that the pool holds back from the driver when all is released; default: all, so
-//             that a training step allocates from the driver only once
-//   used      bytes given out; `reserved`: held; both with their peaks
+//   keep      the bytes that the pool keeps instead of returning them to the driver when blocks are
+//             released. The default is to keep everything, so that a training step allocates from
+//             the driver only the first time.
+//   used      the bytes in allocated blocks; `reserved` are all bytes that the pool holds. Both
+//             have high-water marks.
 //
-// An allocation that fails says what was asked, for what, and what is free.
+// The error of a failed allocation says how much was requested, for what, and how much is free.
 
 #include <cstdint>
 #include <limits>
@@ -29,7 +32,7 @@ struct pool_statistics {
 
 class pool {
  public:
-  /// On the selected device.
+  /// Creates a pool on the selected device.
   explicit pool(std::uint64_t keep = std::numeric_limits<std::uint64_t>::max()) {
     int device = 0;
     check(cudaGetDevice(&device), "cudaGetDevice");
@@ -55,7 +58,8 @@ class pool {
     if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
   }
 
-  /// So many bytes, aligned to 256; null for none. `what` is named when there are not as many.
+  /// Returns `bytes` bytes, aligned to 256, or null for 0 bytes. Throws ashlar::out_of_memory,
+  /// which names `what`, if there is not enough memory.
   void* allocate(std::int64_t bytes, cudaStream_t stream, std::string const& what = {}) {
     if (bytes == 0) return nullptr;
     void* memory = nullptr;
@@ -70,7 +74,7 @@ class pool {
     return memory;
   }
 
-  /// The same, but null where there is no more memory.
+  /// Returns `bytes` bytes, or null if there is not enough memory.
   void* try_allocate(std::int64_t bytes, cudaStream_t stream) {
     void* memory = nullptr;
     cudaError_t const status = cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes),
@@ -83,7 +87,7 @@ class pool {
     return memory;
   }
 
-  /// Gives back what `allocate` returned, after all that the stream was given.
+  /// Releases a block returned by `allocate` after all work submitted to the stream so far.
   static void release(void* memory, cudaStream_t stream) noexcept {
     if (memory != nullptr) cudaFreeAsync(memory, stream);
   }
@@ -94,8 +98,8 @@ class pool {
             attribute(cudaMemPoolAttrReservedMemHigh)};
   }
 
-  /// Hands what is held but not used to the driver, down to `keep` bytes. Waits for nothing: what a
-  /// stream has yet to release stays.
+  /// Returns unused memory to the driver until `keep` bytes are left. Does not wait: blocks whose
+  /// release a stream has not reached yet are not returned.
   void trim(std::int64_t keep = 0) {
     check(cudaMemPoolTrimTo(pool_, static_cast<std::size_t>(keep)), "cudaMemPoolTrimTo");
   }

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A device as a type: meshes and tensors say by it whose memory they are in (device/host/processor.hpp is
-// the host's). What works on them is given to its stream, in the order of the program; matrix products also
-// need the state that gemm_engine keeps (null where there are none).
+// The type by which meshes and tensors know that their memory is on a CUDA device
+// (device/host/processor.hpp is the host's). Operations on them are submitted to its stream in
+// program order. Matrix products also need the state in gemm_engine, which is null if the program
+// has no products.
 
 #include <cuda_runtime_api.h>
 
@@ -14,13 +15,13 @@ namespace ashlar::cuda {
 class gemm_engine;
 
 struct processor {
-  /// The program's own loops may not touch the memory.
+  /// Host code must not access the memory.
   static constexpr bool is_host = false;
 
   cudaStream_t stream = nullptr;
   gemm_engine* products = nullptr;
 
-  /// Where a kernel takes a stream, the processor serves.
+  /// Converts to the stream, so that a processor can be passed to functions that take a stream.
   operator cudaStream_t() const { return stream; }
 };
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Random elements of global indices [first, first + count) on a stream, with the values and the masks of
-// the host (kernel/random.hpp): functions of (seed, stream number, global index). T is float, double or
-// bfloat16. `stream` is a CUDA stream, `number` the one of the random words.
+// Random elements for the global indices [first, first + count), on a stream. Values and dropout
+// masks are functions of (seed, number, global index) and equal those of the host
+// (kernel/random.hpp). T is float, double or bfloat16. `stream` is a CUDA stream; `number` selects
+// the sequence of random numbers.
 
 #include <cstdint>
 #include <type_traits>
@@ -16,20 +17,20 @@
 
 namespace ashlar::cuda {
 
-/// out[i] = low + (high - low) uniform(seed, number, first + i).
+/// Computes out[i] = low + (high - low) uniform(seed, number, first + i).
 template <class T>
 void fill_uniform(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
                   std::type_identity_t<accumulation_t<T>> high, T* out);
 
-/// out[i] = mean + deviation normal(seed, number, first + i).
+/// Computes out[i] = mean + deviation normal(seed, number, first + i).
 template <class T>
 void fill_normal(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,
                  std::type_identity_t<accumulation_t<T>> deviation, T* out);
 
-/// y[i] = x[i] / (1 - p) where the index is kept, else 0; of dy, dx. y may be x. Throws
-/// std::invalid_argument for p outside [0, 1).
+/// Computes y[i] = x[i] / (1 - p) if element first + i is kept, else 0. Applied to dy it gives dx.
+/// y may be x. Throws std::invalid_argument for p outside [0, 1).
 template <class T>
 void dropout(cudaStream_t stream, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y);

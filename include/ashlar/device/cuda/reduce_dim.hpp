@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reductions over one dim on a stream (kernel/reduce_dim.hpp). T is what a tensor may hold: float, double,
-// bfloat16, std::int32_t or std::int64_t.
+// Reductions over one dim of an array, on a stream (kernel/reduce_dim.hpp). T is an element type of
+// tensors: float, double, bfloat16, std::int32_t or std::int64_t.
 
 #include <cstdint>
 
@@ -14,7 +14,8 @@
 
 namespace ashlar::cuda {
 
-/// y[o, i] = op over k of x[o, k, i] of an array [outer, extent, inner], in accumulation_t<T>, rounded once.
+/// Computes y[o, i] = op over k of x[o, k, i], in accumulation_t<T>, rounded once. x has shape
+/// [outer, extent, inner].
 template <class T>
 void reduce_dim(cudaStream_t stream, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y);

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A queue of device work, in order. Streams of this class do not wait for the default stream, nor it
-// for them; order between two is made by an event. `urgent` gives its kernels precedence where a
-// multiprocessor comes free: for collectives beside long products.
+// A queue of device work, executed in order. These streams do not synchronize with the default
+// stream. An event orders the work of two streams. The kernels of an `urgent` stream are scheduled
+// first when a multiprocessor becomes free; use it for collectives that run beside long matrix
+// products.
 
 #include <utility>
 
@@ -30,19 +31,19 @@ class stream {
     std::swap(stream_, other.stream_);
     return *this;
   }
-  ~stream() {  // what it was given is still done
+  ~stream() {  // work that was already submitted still runs
     if (stream_ != nullptr) cudaStreamDestroy(stream_);
   }
 
   cudaStream_t get() const { return stream_; }
   operator cudaStream_t() const { return stream_; }
 
-  /// Whatever comes next runs after the event; the host does not wait.
+  /// Makes all work submitted from now on run after the event. The host does not wait.
   void wait(event const& reached) {
     check(cudaStreamWaitEvent(stream_, reached.get(), 0), "cudaStreamWaitEvent");
   }
 
-  /// The host waits until all is done. Throws what a kernel or copy failed with.
+  /// Makes the host wait for all submitted work. Throws the error of a kernel or copy that failed.
   void synchronize() const { check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
  private:

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Copies and reductions of strided N-dimensional blocks on a stream (kernel/strided_copy.hpp,
-// kernel/reduce_strided.hpp), with the meaning and the bits of device/host/strided_copy.hpp and
-// device/host/reduce_strided.hpp. Strides are in elements; the rank is at most 8.
+// Copies and reductions of strided N-dimensional blocks, on a stream (kernel/strided_copy.hpp,
+// kernel/reduce_strided.hpp). Arguments and bits of the results are the same as in
+// device/host/strided_copy.hpp and device/host/reduce_strided.hpp. Strides are in elements; the
+// rank is at most 8.
 
 #include <cstdint>
 #include <span>
@@ -16,8 +17,8 @@
 
 namespace ashlar::cuda {
 
-/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents; elements of 1, 2, 4 or 8
-/// bytes, aligned to their size. The arrays do not overlap.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents. An
+/// element has 1, 2, 4 or 8 bytes (`size`) and is aligned to its size. The arrays must not overlap.
 void copy_strided_bytes(cudaStream_t stream, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,
                         std::int64_t const* src_strides, void* dst,
@@ -29,10 +30,10 @@ void copy_strided(cudaStream_t stream, int rank, std::int64_t const* extents, T 
   copy_strided_bytes(stream, sizeof(T), rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every index i of the extents, rounded to T
-/// once. T is what a tensor may hold: float, double, bfloat16, std::int32_t or std::int64_t. dst may be
-/// one of the sources, if its strides are theirs. Throws std::invalid_argument for no source, or more
-/// than most_sources.
+/// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every multi-index i below the
+/// extents, rounded to T once. T is an element type of tensors: float, double, bfloat16,
+/// std::int32_t or std::int64_t. dst may be one of the sources if both have the same strides.
+/// Throws std::invalid_argument for no source, or for more than most_sources.
 template <class T>
 void reduce_strided(cudaStream_t stream, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Sums of an array and of its squares on a stream, in double and in a fixed order (kernel/sum.hpp), into
-// device memory. T is float, double or bfloat16; workspace: sum_workspace elements.
+// Sums of an array and of its squares, on a stream: computed in double and in a fixed order
+// (kernel/sum.hpp), and stored in device memory. T is float, double or bfloat16. The workspace has
+// sum_workspace elements.
 
 #include <cstdint>
 
@@ -14,17 +15,17 @@
 
 namespace ashlar::cuda {
 
-/// *sum = the sum of x[i]^2, 0 <= i < n.
+/// Computes *sum = the sum of x[i]^2 for 0 <= i < n.
 template <class T>
 void sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
                     double* sum);
 
-/// *total += the sum of x[i]^2.
+/// Adds the sum of x[i]^2 to *total.
 template <class T>
 void add_sum_of_squares(cudaStream_t stream, T const* x, std::int64_t n, double* workspace,
                         double* total);
 
-/// *total += the sum of x[i].
+/// Adds the sum of x[i] to *total.
 template <class T>
 void add_sum(cudaStream_t stream, T const* x, std::int64_t n, double* workspace, double* total);
 

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Parameter updates on a stream, one pass over the arrays (kernel/update.hpp, formula/update.hpp).
+// Parameter updates on a stream, in one pass over the arrays (kernel/update.hpp,
+// formula/update.hpp). Element types:
 //
 //   gradient    weight, moments, velocity    copy
 //   float       float                        bfloat16 or null
@@ -19,12 +20,13 @@
 
 namespace ashlar::cuda {
 
-/// Updates weight, first and second moments; unless null, copy[i] = weight[i] rounded.
+/// Updates the weight and its first and second moments. Unless `copy` is null, copy[i] = weight[i],
+/// rounded.
 template <class G, class W>
 void adam_w_update(cudaStream_t stream, device::adam_w_factors const& factors, G const* gradient,
                    std::int64_t count, W* first, W* second, W* weight, bfloat16* copy = nullptr);
 
-/// Updates weight and velocity; unless null, copy[i] = weight[i] rounded.
+/// Updates the weight and its velocity. Unless `copy` is null, copy[i] = weight[i], rounded.
 template <class G, class W>
 void sgd_update(cudaStream_t stream, device::sgd_factors const& factors, G const* gradient,
                 std::int64_t count, W* velocity, W* weight, bfloat16* copy = nullptr);

@@ -3,21 +3,21 @@
 
 #pragma once
 
-// Multi-head attention forward on a device, with the arrays and the meaning of device/host/attention.hpp. The
-// scores of a whole sequence are never stored (Dao, Fu, Ermon, Rudra, Re: FlashAttention, 2022): a block takes
-// a tile of query rows of one head and goes over the tiles of keys, with for each row the maximum m and the
-// sum l so far:
+// Kernels for multi-head attention forward, with the arrays and the meaning of
+// device/host/attention.hpp. The scores of a whole sequence are never stored (Dao, Fu, Ermon,
+// Rudra, Re: FlashAttention, 2022): a block processes a tile of query rows of one head, and loops
+// over the tiles of keys. For each row it updates the maximum m and the sum l of the keys so far:
 //
 //   S = scale Q K^T, masked by -inf          m' = max(m, max S)
 //   P = e^(S - m')                           l' = l e^(m - m') + sum P,  O' = O e^(m - m') + P V
 //   at the end                               out = O / l,  log_sum_exp = m + log l
 //
-// Causal blocks stop at their own tile of keys: tiles of rows and of keys are equal, so every row sees at
-// least one key of each tile, and m is finite. Tiles: attention_tile.hpp.
+// With a causal mask, a block stops after the tile of keys at the same positions as its rows. Tiles
+// of rows and of keys have the same size, so every row sees at least one key of each tile, and m is
+// finite. attention_tile.hpp lists the tile sizes.
 //
-//   bfloat16, head_dim a multiple of 8 up to 128, scale > 0, aligned arrays   tensor cores:
-//                                                                             attention_matrix_forward.hpp
-//   otherwise                                                                 here
+// Tensor cores (attention_matrix_forward.hpp) are used for bfloat16 with head_dim a multiple of 8
+// up to 128, scale > 0 and aligned arrays. This file has the kernel for all other cases.
 
 #include <cmath>
 #include <cstdint>
@@ -50,7 +50,8 @@ struct attention_forward_block {
   T* out;
   A* log_sum_exp;
 
-  /// Of one thread: its rows' sums, and of each tile of keys its scores.
+  /// The variables of one thread: output sums, scores for the current tile of keys, and the maximum
+  /// m, the sum l (`total`) and the factor e^(m - m') (`keep`) of each of its rows.
   struct state {
     A sums[per][Dim / side];
     A scores[per][per];
@@ -71,7 +72,7 @@ struct attention_forward_block {
     std::int64_t const d = e.head_dim;
     std::int64_t const panel = tile * pitch_of(d);
     A* const q = reinterpret_cast<A*>(block.shared());
-    A* const kv = q + panel;  // keys, then the values of the same tokens
+    A* const kv = q + panel;  // the keys of a tile, later the values of the same tokens
     A* const weights = kv + panel;
     A* const maxima = weights + tile * weight_pitch;  // [tile][side]
     A* const totals = maxima + tile * side;           // [tile][side]
@@ -79,7 +80,8 @@ struct attention_forward_block {
     std::int64_t const number = (e.sequence + tile - 1) / tile;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // The longest first: those that start last should not be the ones that take longest.
+    // With a causal mask, late rows see the most keys. Their blocks start first, so that no long
+    // block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * tile;
     std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
     auto const q_rows = rows_of_qkv(e, qkv, pair, 0);
@@ -128,7 +130,7 @@ struct attention_forward_block {
   }
 
  private:
-  /// This thread's scores, and the largest of each of its rows.
+  /// Computes this thread's scores, and the largest score of this thread in each of its rows.
   ASHLAR_HD void score(int t, state& s, A const* q, A const* k, std::int64_t first,
                        std::int64_t key, A* maxima) const {
     dot_tiles(q, k, t / side * per, t % side, e.head_dim, s.scores);
@@ -145,7 +147,8 @@ struct attention_forward_block {
     }
   }
 
-  /// The exponentials of the scores into shared memory, and their sums; what was summed is scaled.
+  /// Stores the exponentials of the scores in shared memory, computes their sums, and rescales the
+  /// output sums of earlier tiles to the new maximum.
   ASHLAR_HD void weigh(int t, state& s, A const* maxima, A* weights, A* totals) const {
     for (int a = 0; a < per; ++a) {
       std::int64_t const row = t / side * per + a;
@@ -168,11 +171,12 @@ struct attention_forward_block {
   }
 };
 
-/// Calls run.operator()<Dim>() with the least bound of head_dim; throws ashlar::error where there is none.
+/// Calls run.operator()<Dim>() with the smallest supported Dim that is at least head_dim. Throws
+/// ashlar::error if head_dim is too large.
 template <class T, class Run>
 void with_head_dim(device::attention_extents const& e, Run const& run) {
   using A = accumulation_t<T>;
-  // What tensor cores have for bfloat16 is not compiled here once more.
+  // bfloat16 mostly runs on tensor cores. Only the largest Dim is compiled for its remaining cases.
   if constexpr (std::is_same_v<T, A>) {
     if (e.head_dim <= 64) return run.template operator()<64>();
     if (e.head_dim <= 128) return run.template operator()<128>();
@@ -188,7 +192,7 @@ void with_head_dim(device::attention_extents const& e, Run const& run) {
 
 }  // namespace detail
 
-/// out and log_sum_exp from qkv. Without a scale, 1 / sqrt(head_dim).
+/// Computes out and log_sum_exp from qkv. The default scale is 1 / sqrt(head_dim).
 template <launcher Launcher, class T>
 void attention_forward(Launcher const& launch, T const* qkv, device::attention_extents const& e,
                        T* out, accumulation_t<T>* log_sum_exp,

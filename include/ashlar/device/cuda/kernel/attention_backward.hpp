@@ -3,19 +3,21 @@
 
 #pragma once
 
-// Multi-head attention backward on a device, with the arrays and the meaning of
-// device/host/attention_backward.hpp. Probabilities are made again, tile by tile, from the saved log-sum-exp:
+// Kernels for multi-head attention backward, with the arrays and the meaning of
+// device/host/attention_backward.hpp. Probabilities are recomputed, tile by tile, from the saved
+// log-sum-exp:
 //
 //   P  = e^(scale Q K^T - log_sum_exp), 0 where masked       dV = P^T dO
 //   dS = P (dO V^T - dot(dO, O))                             dQ = scale dS K,  dK = scale dS^T Q
 //
-//   launch 1   dot(dO, O) of each row, into the workspace
-//   launch 2   a block for a tile of keys goes over the rows that see it: dK, dV
-//   launch 3   a block for a tile of rows goes over the keys that they see: dQ
+//   launch 1   computes dot(dO, O) of each row into the workspace
+//   launch 2   one block for each tile of keys, which loops over the rows that see it: dK, dV
+//   launch 3   one block for each tile of rows, which loops over the keys that they see: dQ
 //
-// P and dS are made twice, and in exchange nothing is added up by several blocks: no atomics, the same bits
-// every time. dqkv is overwritten. Tiles: attention_matrix_backward.hpp on tensor cores (attention.hpp says
-// when), else attention_backward_blocks.hpp.
+// P and dS are computed twice. In return no two blocks add to the same element, so there are no
+// atomics, and results are bitwise reproducible. dqkv is overwritten. The kernels on tensor cores
+// are in attention_matrix_backward.hpp (attention.hpp says when they are used), the others in
+// attention_backward_blocks.hpp.
 
 #include <cstdint>
 #include <optional>
@@ -31,14 +33,14 @@
 
 namespace ashlar::cuda {
 
-/// Elements (accumulation_t<T>) of workspace that attention_backward needs.
+/// Returns the number of workspace elements (accumulation_t<T>) that attention_backward needs.
 constexpr std::int64_t attention_backward_workspace(device::attention_extents const& e) {
   return e.batch * e.heads * e.sequence;
 }
 
 namespace detail {
 
-/// Width elements at a time.
+/// Computes dot(dO, O) of each row, reading Width elements at a time.
 template <class T, int Width>
 struct attention_dots {
   device::attention_extents e;
@@ -73,7 +75,7 @@ void launch_attention_dots(Launcher const& launch, T const* dout, T const* out,
 
 }  // namespace detail
 
-/// dqkv from dout and what the forward pass read and wrote.
+/// Computes dqkv from dout and the inputs and outputs of the forward pass.
 template <launcher Launcher, class T>
 void attention_backward(Launcher const& launch, T const* dout, T const* qkv, T const* out,
                         accumulation_t<T> const* log_sum_exp, device::attention_extents const& e,

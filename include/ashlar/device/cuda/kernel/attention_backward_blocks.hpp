@@ -3,11 +3,12 @@
 
 #pragma once
 
-// The two blocks of attention_backward.hpp in plain multiplications, for the types and head_dims that have
-// no tensor cores: tiles of q, dO, k and v in shared memory, P and dS of them beside, sums in registers.
+// The two kernels of attention_backward.hpp with plain multiplications, for types and head_dims
+// that cannot use tensor cores. Tiles of q, dO, k and v are in shared memory, and so are the tiles
+// of P and dS computed from them. Sums are in registers.
 //
-//   attention_keys_block   a tile of keys, over the rows that see it: dK, dV
-//   attention_rows_block   a tile of rows, over the keys that they see: dQ
+//   attention_keys_block   a tile of keys loops over the rows that see it: dK, dV
+//   attention_rows_block   a tile of rows loops over the keys that they see: dQ
 
 #include <cstdint>
 
@@ -17,7 +18,8 @@
 
 namespace ashlar::cuda::detail {
 
-/// What both backward blocks are: tiles of q, dO, k and v in shared memory, and P and dS of them.
+/// The base of both kernels: tiles of q, dO, k and v in shared memory, and P and dS computed from
+/// them.
 template <class T, int Dim>
 struct attention_backward_tiles {
   static constexpr int launch_threads = side * side;
@@ -70,7 +72,7 @@ struct attention_backward_tiles {
                     s.v);
   }
 
-  /// P and dS of rows [first, ...) and keys [key, ...).
+  /// Computes P and dS of the tile of rows from `first` on and the tile of keys from `key` on.
   ASHLAR_HD void weigh(int t, std::int64_t pair, std::int64_t first, std::int64_t key,
                        shared_tiles const& s) const {
     A scores[per][per];

@@ -3,19 +3,22 @@
 
 #pragma once
 
-// What the attention kernels on tensor cores share (Dao: FlashAttention-2, 2023): 4 warps, each with Tiles
-// strips of 16 rows of a tile of its block, against tiles of other rows that all warps read. Elements are
-// bfloat16 and sums float.
+// Functions that the attention kernels on tensor cores share (Dao: FlashAttention-2, 2023). A block
+// has 4 warps and a tile of its own rows, of which each warp processes Tiles strips of 16 rows. The
+// block loops over tiles of other rows, which all warps read. Elements are bfloat16 and sums are
+// float.
 //
-//   copy_rows      rows of a head into shared memory, asynchronously, 16 bytes at a time; zeros beyond them
-//   multiply_rows  sums  = own rows times other rows, over head_dim       S = Q K^T, dP = dO V^T, ...
-//   add_weighted   sums += weights times other rows, over these rows      O += P V, dQ += dS K, ...
-//   round_sums     sums as the weights of the next product, in registers (warp_matrix.hpp)
-//   write_rows     sums to global memory, through shared memory so that 16 bytes are written at once
+//   copy_rows      copies rows of a head to shared memory, asynchronously, 16 bytes at a time; rows
+//                  beyond the end are set to zero
+//   multiply_rows  sums  = own rows times other rows, over head_dim     S = Q K^T, dP = dO V^T, ...
+//   add_weighted   sums += weights times other rows, over these rows    O += P V, dQ += dS K, ...
+//   round_sums     rounds sums to the weights of the next product, in registers (warp_matrix.hpp)
+//   write_rows     writes sums to global memory, through shared memory so that a write has 16 bytes
 //
-//   Dim            head_dim rounded up: 64 or 128; columns beyond head_dim are zeros
-//   a row          Dim + 8 elements of shared memory: the 8 rows of a matrix lie in 8 times 4 other banks
-//   most_sums      registers of a thread: sums and scores stay below 200 of its 255
+//   Dim            head_dim rounded up to 64 or 128; columns beyond head_dim are zero
+//   pitch          Dim + 8 elements in shared memory, so that the 8 rows of a matrix are in
+//                  different banks
+//   registers      sums and scores take fewer than 200 of the 255 registers of a thread
 
 #include <cstdint>
 
@@ -28,7 +31,8 @@
 
 namespace ashlar::cuda {
 
-/// Whether attention of these extents runs on tensor cores: rows of whole 16 bytes, of at most 128 elements.
+/// Returns whether attention runs on tensor cores for these extents and arrays: a row must consist
+/// of whole packs of 16 bytes and have at most 128 elements.
 template <class... T>
 bool attention_on_matrices(device::attention_extents const& e, float scale, T const*... arrays) {
   return e.head_dim > 0 && e.head_dim <= 128 && e.head_dim % 8 == 0 && scale > 0 &&
@@ -45,11 +49,11 @@ inline constexpr float log2_e = 1.4426950408889634f;
 template <int Dim>
 inline constexpr int matrix_pitch = Dim + 8;
 
-/// Rows of a block whose threads have `Tiles` strips each.
+/// The number of rows of a block whose warps have `Tiles` strips each.
 template <int Tiles>
 inline constexpr int matrix_rows = matrix_threads / warp * 16 * Tiles;
 
-/// Of a thread: its values of Tiles x Columns / 8 results c of products.
+/// One thread's values of Tiles x Columns / 8 results c of tensor core products.
 template <int Tiles, int Columns>
 struct matrix_sums {
   float at[Tiles][Columns / 8][4];
@@ -61,7 +65,8 @@ struct matrix_sums {
       }
     }
   }
-  /// f(i, half, row, column, value) for each; row and column within the block's tile.
+  /// Calls f(i, half, row, column, value) for each value. Row and column are positions in the
+  /// block's tile.
   template <class F>
   ASHLAR_HD void for_each(int t, F const& f) {
     ASHLAR_UNROLL for (int i = 0; i < Tiles; ++i) {
@@ -75,7 +80,7 @@ struct matrix_sums {
   }
 };
 
-/// The same, rounded: operands a of the next product, over Columns.
+/// The same values rounded to bfloat16: operands a of the next product.
 template <int Tiles, int Columns>
 struct matrix_weights {
   std::uint32_t at[Tiles][Columns / 16][4];
@@ -94,7 +99,8 @@ ASHLAR_HD void round_sums(matrix_sums<Tiles, Columns> const& sums,
   }
 }
 
-/// This thread's share of rows [first, first + Rows) of a head into shared memory; zeros beyond the extents.
+/// Starts this thread's part of copying rows [first, first + Rows) of a head to shared memory.
+/// Elements beyond the extents are set to zero.
 template <int Rows, int Dim, class Block>
 ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> from,
                          std::int64_t first, device::attention_extents const& e, bfloat16* to) {
@@ -114,7 +120,7 @@ ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> fr
   }
 }
 
-/// sums(t) = the warp's own rows times other rows, over Dim.
+/// Computes sums(t) = the warp's own rows times other rows, over Dim.
 template <int Dim, int Tiles, int Columns, class Block, class Sums>
 ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 const* other,
                              Sums const& sums) {
@@ -149,7 +155,7 @@ ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 c
   }
 }
 
-/// sums(t) += weights(t) times other rows, over these `Rows` rows.
+/// Computes sums(t) += weights(t) times `Rows` other rows, over these rows.
 template <int Dim, int Tiles, int Rows, class Block, class Weights, class Sums>
 ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16 const* other,
                             Sums const& sums) {
@@ -176,8 +182,8 @@ ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16
   }
 }
 
-/// sums(t), each times factor(t, i, half), to rows [first, ...) of a head, by way of a tile of shared memory
-/// that nobody reads any more.
+/// Writes sums(t), each multiplied by factor(t, i, half), to the rows of a head from `first` on.
+/// They pass through `tile`, shared memory that is no longer read.
 template <int Dim, int Tiles, class Block, class Sums, class Factor>
 ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64_t first,
                           device::attention_extents const& e, bfloat16* tile, Sums const& sums,
@@ -210,7 +216,7 @@ ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64
   });
 }
 
-/// Calls run.operator()<Dim>(): the least of 64, 128 that holds head_dim.
+/// Calls run.operator()<Dim>() with the smaller of 64 and 128 that is at least head_dim.
 template <class Run>
 void with_matrix_dim(device::attention_extents const& e, Run const& run) {
   if (e.head_dim <= 64) return run.template operator()<64>();

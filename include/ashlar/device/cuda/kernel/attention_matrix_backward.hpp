@@ -6,12 +6,15 @@
 // Attention backward of bfloat16 on tensor cores, with the formulas and the launches of
 // attention_backward.hpp:
 //
-//   attention_matrix_keys   a block has keys and their values, and goes over the query rows that see them:
-//                           P^T and dS^T (rows are keys), dV += P^T dO, dK += dS^T Q
-//   attention_matrix_rows   a block has query rows and goes over the keys that they see: dQ += dS K
+//   attention_matrix_keys   a block has keys and their values, and loops over the query rows that
+//                           see them. It computes P^T and dS^T (rows are keys), dV += P^T dO and
+//                           dK += dS^T Q.
+//   attention_matrix_rows   a block has query rows and loops over the keys that they see. It
+//                           computes P, dS and dQ += dS K.
 //
-// P and dS are made twice (7 products instead of 5), and in exchange no block adds to what another one
-// writes. The next tile is copied into a second buffer while one is worked on: one barrier a tile.
+// P and dS are computed twice (7 products instead of 5). In return no two blocks add to the same
+// element. The next tile is copied into a second buffer while the current one is processed, with
+// one barrier per tile.
 //
 //   Dim   rows of a block: keys' / queries'   rows of a tile   shared memory
 //   64    128 / 128                           32 / 64          55 KiB / 73 KiB
@@ -24,7 +27,8 @@
 
 namespace ashlar::cuda::detail {
 
-/// Strips: of a warp; Others: rows of a tile that the block goes over.
+/// The base of both kernels. Strips is the number of strips of a warp, Others the number of rows in
+/// a tile that the block loops over.
 template <int Dim, int Strips, int Others>
 struct attention_matrix_backward {
   static constexpr int launch_threads = matrix_threads;
@@ -45,7 +49,8 @@ struct attention_matrix_backward {
   using scores = matrix_sums<strips, others>;
   using weights = matrix_weights<strips, others>;
 
-  /// Two arrays of the block's own rows; two buffers of two arrays of other rows, and of numbers of theirs.
+  /// The shared memory: two arrays of the block's own rows, and two buffers. Each buffer has two
+  /// arrays of other rows, and two numbers for each of these rows.
   struct shared_tiles {
     bfloat16* at;
 

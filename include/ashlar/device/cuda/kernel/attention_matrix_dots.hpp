@@ -3,8 +3,9 @@
 
 #pragma once
 
-// dot(dO, O) of each row of each head, for attention backward of bfloat16 (attention_matrix_backward.hpp): four
-// neighbouring threads take a row, 64 neighbouring bytes of it at a time, a block 32 rows.
+// Computes dot(dO, O) of each row of each head, for attention backward of bfloat16
+// (attention_matrix_backward.hpp). Four neighbouring threads process a row, in steps of 64
+// contiguous bytes, and a block processes 32 rows.
 
 #include <cstdint>
 

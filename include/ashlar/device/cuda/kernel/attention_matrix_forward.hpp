@@ -4,14 +4,16 @@
 #pragma once
 
 // Attention forward of bfloat16 on tensor cores, with the arrays, the meaning and the recurrence of
-// attention.hpp: a block has 128 query rows of one head, a warp 32 of them, whose maxima and sums four
-// threads know. Nothing passes between warps but the tiles of 64 keys and of their values:
+// attention.hpp. A block has 128 query rows of one head and a warp has 32 of them. Four
+// neighbouring threads share a row and hold its maximum and sum. Warps exchange no data. They share
+// tiles of 64 keys and of the values of the same tokens, with three barriers per tile j:
 //
-//   values j are copied while S = Q K^T is computed, keys j + 1 while P V is
-//   three barriers a tile: keys j are there; nobody reads them any more; values j are there
+//   values j are copied while S = Q K^T is computed, and keys j + 1 while P V is computed
+//   barriers: keys j have arrived; keys j are no longer read; values j have arrived
 //
-// Causal blocks stop at the last key that a row of theirs sees; tiles that all rows see whole are not masked.
-// Rows beyond the sequence see all of it, so that every maximum is finite from the first tile on.
+// With a causal mask, a block stops after the last key that one of its rows sees. Tiles that all
+// its rows see completely are not masked. Rows beyond the sequence see the whole sequence, so that
+// every maximum is finite from the first tile on.
 
 #include <cmath>
 #include <cstdint>
@@ -36,7 +38,8 @@ struct attention_matrix_forward {
   bfloat16* out;
   float* log_sum_exp;
 
-  /// Of one thread; [strip][half]: its rows g and g + 8 of each strip.
+  /// The variables of one thread. Indices [strip][half] refer to its rows g and g + 8 of each
+  /// strip.
   struct state {
     matrix_sums<strips, Dim> sums;
     matrix_sums<strips, keys> scores;
@@ -59,7 +62,8 @@ struct attention_matrix_forward {
     std::int64_t const number = (e.sequence + rows - 1) / rows;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // The longest first: those that start last should not be the ones that take longest.
+    // With a causal mask, late rows see the most keys. Their blocks start first, so that no long
+    // block starts last.
     std::int64_t const first = (number - 1 - place.remainder) * rows;
     std::int64_t const end = e.keys(first + rows < e.sequence ? first + rows : e.sequence);
     auto const k_rows = rows_of_qkv(e, qkv, pair, 1);
@@ -117,7 +121,8 @@ struct attention_matrix_forward {
     }
   }
 
-  /// Masks this thread's scores; the largest of each row so far, of its columns.
+  /// Masks this thread's scores, and computes for each row the maximum of this thread's columns and
+  /// the maximum so far.
   ASHLAR_HD void find_peaks(int t, state& s, std::int64_t first, std::int64_t key) const {
     bool const is_masked = key + keys > e.sequence || (e.causal && key + keys > first + 1);
     if (is_masked) {
@@ -133,7 +138,8 @@ struct attention_matrix_forward {
     });
   }
 
-  /// Weights of the scores and their sums; what was summed is scaled.
+  /// Computes the weights from the scores, adds them up, and rescales the output sums of earlier
+  /// tiles to the new maximum.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s) const {
     float const factor = scale * log2_e;
@@ -153,7 +159,8 @@ struct attention_matrix_forward {
     round_sums<Block>(s.scores, s.weights);
   }
 
-  /// total becomes what the sums are multiplied by.
+  /// Writes log_sum_exp, and replaces `total` by its reciprocal, by which the output sums are
+  /// multiplied.
   ASHLAR_HD void finish(int t, state& s, std::int64_t pair, std::int64_t first) const {
     for_each_row([&](int i, int half) {
       std::int64_t const row = first + (t / warp * strips + i) * 16 +

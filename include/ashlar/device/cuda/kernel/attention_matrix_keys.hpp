@@ -3,12 +3,14 @@
 
 #pragma once
 
-// dK and dV on tensor cores (attention_matrix_backward.hpp): a block has keys and their values, and goes over
-// the query rows that see them, with the transposes of the scores: their rows are keys, their columns
-// queries.
+// Computes dK and dV on tensor cores (attention_matrix_backward.hpp). A block has keys and their
+// values, and loops over the query rows that see them. It computes the transposes of the scores:
+// their rows are keys, their columns are queries.
 //
 //   P^T = e^(scale K Q^T - log_sum_exp of the column)       dV += P^T dO
-//   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q, scaled at the end
+//   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q
+//
+// dK is multiplied by scale at the end.
 
 #include <cstdint>
 
@@ -91,7 +93,8 @@ struct attention_matrix_keys : attention_matrix_backward<Dim, Dim == 64 ? 2 : 1,
   }
 
  private:
-  /// Queries beyond the sequence are zeros, and so is what they add.
+  /// Computes P^T and dS^T. Rows of Q and dO beyond the sequence are zero, so they contribute
+  /// nothing.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s, std::int64_t key, std::int64_t first,
                        float const* numbers) const {

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// dQ on tensor cores (attention_matrix_backward.hpp): a block has query rows and goes over the keys that they
-// see.
+// Computes dQ on tensor cores (attention_matrix_backward.hpp). A block has query rows and loops
+// over the keys that they see.
 //
-//   P = e^(scale Q K^T - log_sum_exp)       dS = P (dO V^T - dot)       dQ += dS K, scaled at the end
+//   P = e^(scale Q K^T - log_sum_exp)       dS = P (dO V^T - dot)
+//   dQ += dS K, multiplied by scale at the end
 
 #include <cstdint>
 
@@ -86,7 +87,7 @@ struct attention_matrix_rows
   }
 
  private:
-  /// dS; zero at keys that a row does not see.
+  /// Computes dS, which is zero for keys that a row does not see.
   template <class Block>
   ASHLAR_HD void weigh(int t, state& s, std::int64_t first, std::int64_t key) const {
     float const factor = this->scale * log2_e;

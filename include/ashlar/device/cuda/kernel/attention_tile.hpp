@@ -3,13 +3,15 @@
 
 #pragma once
 
-// What the attention kernels share: 256 threads as 16 x 16 on tiles of rows of one head in shared memory,
-// in accumulation_t<T>, and products of such tiles in registers. Plain multiplications and additions, for
-// float, double and what bfloat16 has no tensor cores for (attention.hpp).
+// Functions that the attention kernels without tensor cores share: 256 threads, arranged as
+// 16 x 16, work on tiles of rows of one head. The tiles are in shared memory, in accumulation_t<T>.
+// Products of tiles are in registers. The functions use plain multiplications and additions, for
+// float, double and the cases of bfloat16 that cannot use tensor cores (attention.hpp).
 //
-//   thread t      owns rows (t / 16) per_thread + a, a < per_thread, and columns t % 16 + 16 c
-//   pitch         an odd number of elements between rows: 16 rows lie in 16 banks
-//   head_dim      at most Dim, the registers' bound
+//   thread t      computes rows (t / 16) per + a, for a < per, and columns t % 16 + 16 c
+//   pitch         the distance between rows in elements; it is odd, so that equal columns of 16
+//                 rows are in different banks
+//   head_dim      at most Dim, which determines the number of registers
 //
 //   Dim   tile of float   of double       shared memory of the backward pass
 //   64    64              32              100 KiB / 83 KiB
@@ -30,17 +32,18 @@ inline constexpr int attention_tile = sizeof(A) == 4 && Dim == 64 ? 64 : 32;
 
 inline constexpr int side = 16;
 
-/// Odd, so that equal columns of neighbouring rows are in different banks.
+/// Returns an odd pitch, so that equal columns of neighbouring rows are in different banks.
 ASHLAR_HD constexpr std::int64_t pitch_of(std::int64_t columns) { return columns | 1; }
 
-/// One head's rows in global memory, `stride` elements apart.
+/// The rows of one head in global memory, `stride` elements apart.
 template <class T>
 struct head_rows {
   T* data;
   std::int64_t stride;
 };
 
-/// Which of q, k, v: 0, 1, 2.
+/// Returns the rows of q, k or v for `which` = 0, 1 or 2. `pair` is the number of the pair (sample,
+/// head).
 template <class T>
 ASHLAR_HD head_rows<T> rows_of_qkv(device::attention_extents const& e, T* qkv, std::int64_t pair,
                                    int which) {
@@ -57,7 +60,8 @@ ASHLAR_HD head_rows<T> rows_of_out(device::attention_extents const& e, T* out, s
   return {out + place.quotient * e.sequence * step + place.remainder * e.head_dim, step};
 }
 
-/// This thread's share of rows [first, first + Tile) into shared memory; zero from `rows` on.
+/// Loads this thread's share of rows [first, first + Tile) into shared memory. Rows from `rows` on
+/// are set to zero.
 template <int Tile, class T, class A>
 ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64_t first,
                          std::int64_t rows, std::int64_t d, A* to) {
@@ -70,7 +74,8 @@ ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64
   }
 }
 
-/// result[a][b] = the dot product of left's row r0 + a and right's row c0 + side b, both of d columns.
+/// Computes result[a][b] = the dot product of row r0 + a of `left` and row c0 + side b of `right`,
+/// both with d columns.
 template <int Per, class A>
 ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::int64_t c0,
                          std::int64_t d, A (&result)[Per][Per]) {
@@ -87,7 +92,8 @@ ASHLAR_HD void dot_tiles(A const* left, A const* right, std::int64_t r0, std::in
   }
 }
 
-/// sums[a][c] += weights' row r0 + a (or, Transposed, column r0 + a) times the tile's column c0 + side c.
+/// Computes sums[a][c] += row r0 + a of `weights` (if Transposed, column r0 + a) times column
+/// c0 + side c of `tile`.
 template <int Tile, bool Transposed, int Per, int Columns, class A>
 ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std::int64_t c0,
                            std::int64_t d, A (&sums)[Per][Columns]) {
@@ -105,7 +111,8 @@ ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std
   }
 }
 
-/// Rows r0 + a of [first, rows), times a factor of each, to global memory.
+/// Writes the values of rows first + r0 + a, up to row `rows`, to global memory, each multiplied by
+/// the factor of its row.
 template <int Per, int Columns, class T, class A>
 ASHLAR_HD void write_rows(head_rows<T> to, std::int64_t first, std::int64_t rows, std::int64_t r0,
                           std::int64_t c0, std::int64_t d, A const (&values)[Per][Columns],

@@ -3,15 +3,19 @@
 
 #pragma once
 
-// Sums over the rows of a rows x cols array, added to what is there: gradients of what every row shares
-// (biases, gamma and beta). Two passes and no atomics, so that the bits are the same every time:
+// Sums over the rows of a rows x cols array, added to the output: gradients of values that all rows
+// share (biases, gamma and beta). There are two passes and no atomics, so that results are bitwise
+// reproducible:
 //
-//   1  row r belongs to chunk r / chunk_rows; a thread adds up its columns of a chunk, in order
-//   2  out[c] += the chunks' sums: of 16 threads each adds every 16th chunk, in order, then the 16 sums
+//   pass 1   Row r belongs to chunk r / chunk_rows. Each thread adds up its columns of a chunk, in
+//            order.
+//   pass 2   The sums of the chunks are added to out[c]. For each column 16 threads each add every
+//            16th chunk, in order. Then one thread adds the 16 sums, in order.
 //
-//   term.get<Width>(row, c, values)   values[o][k]: what output o gets from column c + k of the row
+//   term.get<Width>(row, c, values)   sets values[o][k] to the term of column c + k of the row in
+//                                     output o
 //
-// The number of chunks depends on the extents only.
+// The number of chunks depends only on the extents of the array.
 
 #include <cstdint>
 
@@ -22,7 +26,8 @@
 
 namespace ashlar::cuda {
 
-/// Chunks of the first pass: about 2^18 sums at a time, each of 16 rows or more.
+/// Returns the number of chunks of the first pass: at most one for 16 rows, and at most about 2^18
+/// sums per output in all chunks together.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
   std::int64_t const wanted = cols == 0 ? 1 : 262144 / cols;
   std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
@@ -55,7 +60,8 @@ struct chunk_sums {
   }
 };
 
-/// A block takes 32 columns of all outputs, laid side by side.
+/// The second pass. The columns of all outputs are numbered consecutively, and a block processes 32
+/// of them.
 template <class A, int Outputs>
 struct chunk_fold {
   static constexpr int lanes = 16;
@@ -90,12 +96,12 @@ struct chunk_fold {
 
 }  // namespace detail
 
-/// Elements of workspace for so many outputs.
+/// Returns the number of workspace elements for `outputs` outputs.
 constexpr std::int64_t column_sums_workspace(std::int64_t rows, std::int64_t cols, int outputs) {
   return outputs * column_chunks(rows, cols) * cols;
 }
 
-/// out[o][c] += the sum over the rows of term's output o.
+/// Adds to out[o][c] the sum over all rows of the terms of output o.
 template <class T, class Launcher, class Term, class A, int Outputs>
 void launch_column_sums(Launcher const& launch, char const* name, Term const& term,
                         std::int64_t rows, std::int64_t cols, bool packable, A* workspace,
@@ -132,7 +138,8 @@ struct column_value {
 
 }  // namespace detail
 
-/// sum[c] += sum over r of x[r, c]; workspace: column_sums_workspace(rows, cols, 1).
+/// Adds to sum[c] the sum over r of x[r, c]. The workspace has column_sums_workspace(rows, cols, 1)
+/// elements.
 template <launcher Launcher, class T>
 void add_column_sums(Launcher const& launch, T const* x, std::int64_t rows, std::int64_t cols,
                      accumulation_t<T>* workspace, accumulation_t<T>* sum) {

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Softmax cross-entropy on a device, with the pieces and the meaning of device/host/cross_entropy.hpp: the
-// local columns are [first_column, first_column + cols) of the vocabulary, a target < 0 ignores its row.
+// Kernels for softmax cross-entropy, with the phases and the meaning of
+// device/host/cross_entropy.hpp. The local columns are [first_column, first_column + cols) of the
+// vocabulary. A row with a target < 0 is ignored.
 //
-//   row_max, row_exp_sum (softmax.hpp)
-//   cross_entropy_target_logit   x[r, target], 0 if not local     reduce by sum
+//   row_max, row_exp_sum         in softmax.hpp
+//   cross_entropy_target_logit   x[r, target], or 0 if not local     all-reduce by sum
 //   cross_entropy_loss           loss[r]
 //   cross_entropy_gradient       may overwrite the logits
-//   cross_entropy                whole rows, one launch
+//   cross_entropy                all of this in one launch, for complete rows
 //
-// Losses are accumulation_t<T>.
+// Losses are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -71,7 +72,8 @@ struct cross_entropy_op {
   static constexpr bool any_row = true;
   static constexpr int kept = 1;
   using A = accumulation_t<T>;
-  /// The target's logit is gathered too: `apply` may overwrite it before another thread reads it.
+  /// `gather` also reads the logit of the target, because `apply` may overwrite it before another
+  /// thread could read it.
   struct partial {
     exp_sum<A> exponentials;
     A target_logit;

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The launcher of a device: loops as strides of a grid, blocks as blocks.
+// The launcher that runs kernels on a device.
 //
-//   for_each   256 threads a block, at most 16384 blocks, each thread every so many indices
-//   blocks     at most 2^31 - 1 of them; more than 48 KiB of shared memory is asked for first
-//   fold       shuffles within a warp (v[l] with v[l + 16], + 8, ... + 1), then the warps' results
-//              left to right, by every thread
-//   mma, load_matrices   mma.sync.m16n8k16 and ldmatrix; copy_async: cp.async. All of sm_80 and later
+//   for_each   a grid-stride loop with 256 threads per block and at most 16384 blocks
+//   blocks     at most 2^31 - 1 thread blocks; more than 48 KiB of shared memory is enabled
+//              explicitly
+//   fold       shuffles within a warp (v[l] with v[l + 16], + 8, ... + 1); then every thread
+//              combines the results of the warps from left to right
+//   mma, load_matrices   mma.sync.m16n8k16 and ldmatrix; copy_async is cp.async. All need sm_80.
 //
-// Only nvcc reads it. Without __CUDA_ARCH__ the bodies are empty: they are only called on the device.
+// Only nvcc compiles this file. Without __CUDA_ARCH__, in nvcc's pass for the host, the bodies are
+// empty, because they are only called on the device.
 
 #include <cstddef>
 #include <cstdint>
@@ -147,7 +149,7 @@ class device_block {
 #ifdef __CUDA_ARCH__
     auto const target = static_cast<unsigned>(__cvta_generic_to_shared(to));
     auto const source = __cvta_generic_to_global(from);
-    int const bytes = valid ? Bytes : 0;  // the rest is written as zeros
+    int const bytes = valid ? Bytes : 0;  // the remaining bytes are set to zero
     if constexpr (Bytes == 16) {
       asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
                    :

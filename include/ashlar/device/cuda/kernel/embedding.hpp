@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Rows of a table by integer ids on a device, with the meaning of device/host/embedding.hpp: the table is a
-// shard of `rows` rows from first_row on; an id of another shard gives a zero row and no gradient.
+// Kernels that look up table rows by integer ids, with the meaning of device/host/embedding.hpp.
+// The table is a shard of `rows` rows, starting at first_row. An id of another shard yields a zero
+// row and no gradient.
 //
-//   embedding_forward, add_positions     a thread takes a pack of a token's columns
-//   add_positions_backward               a thread for a pack of a position's columns
-//   embedding_backward                   embedding_backward.hpp
+//   embedding_forward, add_positions     one thread for each pack of columns of a token
+//   add_positions_backward               one thread for each pack of columns of a position
+//   embedding_backward                   in embedding_backward.hpp
 //
-// No atomics: tokens are added in rising order, as the host does, so that the bits are the same every
-// time. Gradients of tables are accumulation_t<T>.
+// There are no atomics: gradients are accumulated in the order of the tokens, as on the host, so
+// that results are bitwise reproducible. Gradients of tables are of type accumulation_t<T>.
 
 #include <cstdint>
 
@@ -45,7 +46,7 @@ struct embedding_each {
   }
 };
 
-/// target[0 .. Width) += the packs that it is called with.
+/// Adds packs to target[0 .. Width). The sums are in registers until finish() stores them.
 template <int Width, class T>
 struct addition {
   using A = accumulation_t<T>;

@@ -3,13 +3,15 @@
 
 #pragma once
 
-// The gradient of a table whose rows were read by ids (embedding.hpp), on a device:
+// Kernels for the gradient of a table whose rows were looked up by ids (embedding.hpp):
 //
-//   1  the tokens in the order of their rows (token_sort.hpp)
-//   2  a thread for a pack of a token's columns; where the token is the first one of its row, it adds all of
-//      that row's tokens, in rising order, as the host does: the same bits every time, no atomics
+//   1  The tokens are sorted by their rows (token_sort.hpp).
+//   2  One thread is launched for each pack of columns of a sorted token. If the token is the first
+//      one of its row, the thread adds the gradients of all tokens of that row, in the order of the
+//      tokens, as the host does. So results are bitwise reproducible, without atomics.
 //
-// Rows that no token has are not touched; ids of another shard come last and add nothing.
+// Rows without tokens are not accessed. Tokens with ids of another shard are sorted last and add
+// nothing.
 
 #include <cstdint>
 
@@ -25,7 +27,7 @@ namespace detail {
 
 template <int Width, class T>
 struct embedding_backward_each {
-  static constexpr int ahead = 4;  // gradients that a thread reads before it adds them
+  static constexpr int ahead = 4;  // gradients that a thread loads before it adds them
   T const* dy;
   sorted_tokens sorted;
   std::int64_t tokens, rows, cols;
@@ -52,7 +54,7 @@ struct embedding_backward_each {
 
 }  // namespace detail
 
-/// Elements (std::int32_t) of workspace that embedding_backward needs.
+/// Returns the number of workspace elements (std::int32_t) that embedding_backward needs.
 constexpr std::int64_t embedding_backward_workspace(std::int64_t rows, std::int64_t tokens) {
   return detail::token_sort_workspace(rows, tokens);
 }

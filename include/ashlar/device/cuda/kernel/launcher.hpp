@@ -3,31 +3,49 @@
 
 #pragma once
 
-// What a kernel is written against, so that one text runs on a device and, in the tests, on the host:
+// The interface by which kernels are written, so that the same code runs on a device and, in the
+// tests, on the host:
 //
-//   launch.for_each(name, f, n)    f(i) for 0 <= i < n, in any order, none knowing of another
+//   launch.for_each(name, f, n)    calls f(i) for 0 <= i < n, in any order
 //   launch.blocks(name, body, blocks, threads, shared_bytes)
-//                                  body(block) for each block; of a block one can have
-//     block.index(), count()         which block of how many
-//     block.threads()                a multiple of 32
-//     block.shared()                 shared_bytes, aligned to 16
-//     block.each(f)                  f(t) for each thread t, then a barrier: what one thread wrote to
-//                                    shared memory, or to its block's part of an array, the others see
-//     block.each_alone(f)            the same without a barrier, for what no other thread reads or writes
-//     per_thread<V> v(block)         v[t]: a variable of each thread
-//     block.fold(v, scratch, combine)   all v[t], folded in one order; the same value in every thread
-//   of a warp's matrices (warp_matrix.hpp), called outside of `each` for all threads, get(t) thread t's:
-//     block.mma(get)                    c += a b, get(t) an mma_operands
-//     block.load_matrices<Transposed>(get)   four 8 x 8 matrices of shared memory, get(t) a matrix_load
-//     block.fold_quads(get, combine)    the float get(t) of four neighbours, folded; each has the result
-//   copies of 4 or 16 bytes that go on while the threads compute, in groups:
-//     block.copy_async<Bytes>(to, from, valid)   in `each`: into shared memory; zeros if not valid
-//     block.commit_copies()             what each thread has asked for since the last one is a group
-//     block.wait_copies<Groups>()       until at most so many groups are on their way, then a barrier
-//   and  Block::exp2(x), Block::pack_bfloat16(low, high), the device's own instructions
+//                                  calls body(block) for each thread block
 //
-// A body has the same control flow in every thread outside of `each`. Shared memory is written and read
-// in different `each`. The launchers are kernel/device.cuh and tests/support/emulated_device.hpp.
+// A thread block has these members:
+//
+//   block.index(), count()         the number of this block, and the number of blocks
+//   block.threads()                the number of threads, a multiple of 32
+//   block.shared()                 shared_bytes bytes of shared memory, aligned to 16
+//   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads
+//                                  then see each other's writes to shared memory and to global
+//                                  memory that only this block uses
+//   block.each_alone(f)            the same without a barrier, for data of a single thread
+//   per_thread<V> v(block)         a variable of each thread; thread t uses v[t]
+//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order, for every thread;
+//                                  `scratch` is shared memory for one V per warp
+//
+// Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
+// get(t) returns the operands of thread t:
+//
+//   block.mma(get)                           c += a b; get(t) returns mma_operands
+//   block.load_matrices<Transposed>(get)     loads four 8 x 8 matrices from shared memory; get(t)
+//                                            returns a matrix_load
+//   block.fold_quads(get, f)                 combines the floats get(t) of four neighbouring
+//                                            threads by f, for each of the four
+//
+// Asynchronous copies of 4 or 16 bytes proceed in groups while the threads compute:
+//
+//   block.copy_async<Bytes>(to, from, valid)   in `each`: copies to shared memory; if not valid,
+//                                              writes zeros
+//   block.commit_copies()                      makes a group of each thread's copies since the last
+//                                              call
+//   block.wait_copies<Groups>()                waits until at most `Groups` groups are pending,
+//                                              followed by a barrier
+//
+// Block::exp2(x) and Block::pack_bfloat16(low, high) are instructions of the device.
+//
+// Outside of `each`, all threads must follow the same control flow. A write to shared memory and a
+// read of it by another thread must be in different calls of `each`. The launchers are
+// kernel/device.cuh and tests/support/emulated_device.hpp.
 
 #include <concepts>
 #include <cstdint>
@@ -36,21 +54,23 @@
 
 namespace ashlar::cuda {
 
-/// Threads that execute together; the unit of `fold`.
+/// The number of threads in a warp, which execute together.
 inline constexpr int warp = 32;
 
-/// Has the two ways of launching. A stream is none: the functions for streams are declared in
-/// device/cuda/*.hpp and defined by the file that nvcc compiles.
+/// A type that launches kernels by for_each and blocks. A stream is not a launcher: the functions
+/// that take a stream are declared in device/cuda/*.hpp and defined in the file that nvcc compiles.
 template <class L>
 concept launcher = requires { typename L::is_launcher; };
 
-/// Whole warps for so many units of work of a block, at most 256 threads.
+/// Returns the number of threads for a block with `units` units of work: a multiple of the warp
+/// size, at most 256.
 constexpr int threads_for(std::int64_t units) {
   if (units >= 256) return 256;
   return units <= warp ? warp : static_cast<int>((units + warp - 1) / warp * warp);
 }
 
-/// Quotient and remainder of what is not negative; a device divides 32 bits much faster than 64.
+/// The quotient and the remainder of two non-negative numbers. It divides in 32 bits if both fit,
+/// because a device does that much faster than in 64 bits.
 struct division {
   std::int64_t quotient;
   std::int64_t remainder;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Layer norm forward on a device: the pieces and the whole of device/host/layer_norm.hpp, with the same
-// formulas (formula/layer_norm.hpp). Sums, means and deviations are accumulation_t<T>.
+// Kernels for layer norm forward: in one launch and in phases, as in device/host/layer_norm.hpp and
+// with the same formulas (formula/layer_norm.hpp). Sums, means and deviations are of type
+// accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -105,7 +106,7 @@ struct layer_norm_op : layer_norm_gather<T> {
   }
 };
 
-/// With moments that are known: nothing to gather.
+/// layer_norm_op with known mean and rstd: nothing is gathered.
 template <class T>
 struct layer_norm_apply_op {
   using A = accumulation_t<T>;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Layer norm backward on a device: the pieces and the whole of device/host/layer_norm_backward.hpp, with
-// the same formulas. dgamma and dbeta are accumulation_t<T> and added to, in a fixed order (columns.hpp);
-// dx may be dy.
+// Kernels for layer norm backward: in one launch and in phases, as in
+// device/host/layer_norm_backward.hpp and with the same formulas. dgamma and dbeta are of type
+// accumulation_t<T> and are accumulated in a fixed order (columns.hpp). dx may be dy.
 
 #include <cstdint>
 
@@ -31,7 +31,7 @@ struct layer_norm_backward_gather {
   static ASHLAR_HD partial combine(partial const& a, partial const& b) {
     return partial::combine(a, b);
   }
-  /// Sums of g and of g (x - mean).
+  /// Returns the sums of g = dy gamma and of g (x - mean) over this thread's columns.
   template <int Width, class Share>
   ASHLAR_HD partial gather(std::int64_t row, Share const& share) const {
     partial sums{A(0), A(0)};
@@ -96,7 +96,7 @@ struct layer_norm_backward_op : layer_norm_backward_gather<T> {
   }
 };
 
-/// With sums that are known: nothing to gather.
+/// layer_norm_backward_op with known sums: nothing is gathered.
 template <class T>
 struct layer_norm_backward_apply_op {
   using A = accumulation_t<T>;
@@ -157,7 +157,8 @@ void layer_norm_backward_apply(Launcher const& launch, T const* dy, T const* x,
                  is_packable(dy, x, gamma, dx));
 }
 
-/// Elements of workspace that layer_norm_backward(_parameters) needs.
+/// Returns the number of workspace elements that layer_norm_backward and
+/// layer_norm_backward_parameters need.
 constexpr std::int64_t layer_norm_backward_workspace(std::int64_t rows, std::int64_t cols) {
   return column_sums_workspace(rows, cols, 2);
 }
@@ -182,7 +183,7 @@ void layer_norm_backward(Launcher const& launch, T const* dy, T const* x,
                          accumulation_t<T>* dbeta) {
   using A = accumulation_t<T>;
   if (cols == 0) return;
-  // First what reads dy only: dx may be dy.
+  // The parameter gradients come first, because the second kernel overwrites dy if dx is dy.
   layer_norm_backward_parameters(launch, dy, x, mean, rstd, rows, cols, workspace, dgamma, dbeta);
   detail::layer_norm_backward_op<T> const op{
       {dy, x, mean, rstd, gamma, cols}, A(1) / static_cast<A>(cols), dx};

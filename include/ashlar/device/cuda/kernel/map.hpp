@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Element-wise kernels: f in accumulation_t<T>, its result rounded to T once.
+// Element-wise kernels. f works in accumulation_t<T>, and its result is rounded to T once.
 //
 //   map(launch, f, x, n, y)       y[i] = f(x[i])          y may be x
 //   map(launch, f, a, b, n, y)    y[i] = f(a[i], b[i])    y may be a or b
@@ -12,7 +12,7 @@
 //   widen, narrow                 bfloat16 to float, and back
 //   fill                          y[i] = value
 //
-// The function objects that exist on a device are said in map_functors.hpp.
+// map_functors.hpp lists the function objects that can be used on a device.
 
 #include <cstdint>
 #include <type_traits>

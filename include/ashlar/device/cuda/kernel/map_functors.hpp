@@ -3,9 +3,10 @@
 
 #pragma once
 
-// What element-wise kernels exist on a device, for elements of every type: nvcc compiles no others. The objects
-// are those of device/functor.hpp. Another one of the library is an object there, a line here and one in
-// launch/map.cuh; a program's own is ASHLAR_CUDA_MAP in a file of its own for nvcc (launch/map.cuh).
+// Lists the function objects for which `map` has kernels on a device, for every element type: nvcc
+// compiles these and no others. The objects are defined in device/functor.hpp. To add one to the
+// library, define it there and add a line here and one in launch/map.cuh. A program adds kernels
+// for its own objects as shown in launch/map_function.cuh.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/functor.hpp>
@@ -20,7 +21,7 @@ using device::scaled_sum;
 using device::sum_of;
 using device::value_of;
 
-/// Whether `map` with an F has kernels.
+/// Whether `map` has kernels for the function object F.
 template <class F>
 inline constexpr bool has_map_kernel = false;
 template <>

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Elements that one thread reads or writes at once: 16 bytes, the widest access of a device, where
-// addresses allow, else one by one.
+// Groups of elements that one thread reads or writes at once: 16 bytes, the widest access of a
+// device, if the addresses are aligned, otherwise single elements.
 //
-//   pack<T, W>         W elements; loads and stores of up to 16 bytes are one instruction
+//   pack<T, W>         W elements; a load or store of up to 16 bytes is one instruction
 //   widest<T>          16 / sizeof(T)
-//   is_packable(p...)  whether all these arrays begin at 16 bytes
-//   with_width         how one kernel serves both
-//   run(i), packed     a loop over n elements as whole packs and then the rest one by one
+//   is_packable(p...)  whether all these addresses are multiples of 16
+//   with_width         calls a function template for packs or for single elements
+//   packed             a loop over n elements: whole packs first, then the rest one by one
 //
-// Plain C++: the host runs the same code in the tests.
+// This is plain C++: the tests run the same code on the host.
 
 #include <cstdint>
 
@@ -45,7 +45,7 @@ bool is_packable(T const*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % pack_bytes == 0) && ...);
 }
 
-/// f.operator()<Width>(), Width = widest<T> where `packable`, else 1.
+/// Calls f.operator()<Width>(), where Width is widest<T> if `packable`, else 1.
 template <class T, class F>
 void with_width(bool packable, F const& f) {
   if (packable) {
@@ -55,8 +55,8 @@ void with_width(bool packable, F const& f) {
   }
 }
 
-/// The index space of a loop over n elements: index i < packs is `Op::run<Width>` of a whole pack,
-/// the others are `Op::run<1>` of one element.
+/// The index space of a loop over n elements: an index i < packs calls Op::run<Width> for a whole
+/// pack, and every other index calls Op::run<1> for one element.
 template <int Width, class Op>
 struct packed {
   Op op;
@@ -76,7 +76,7 @@ struct packed {
   }
 };
 
-/// Launches op over n elements, in packs where `packable`.
+/// Launches op over n elements, in packs if `packable`.
 template <class T, class Launcher, class Op>
 void launch_packed(Launcher const& launch, char const* name, Op const& op, std::int64_t n,
                    bool packable) {

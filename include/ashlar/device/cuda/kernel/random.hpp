@@ -3,14 +3,17 @@
 
 #pragma once
 
-// Random elements for a run of global indices [first, first + count) on a device: the same functions of
-// (seed, stream, global index) as the host's, so the same values, whatever the mesh.
+// Kernels that make random elements for a range of global indices [first, first + count). Values
+// are the same functions of (seed, stream, global index) as on the host, so they do not depend on
+// the mesh.
 //
-//   fill_uniform, fill_normal   device/host/random.hpp
-//   dropout                     device/host/dropout.hpp; forward, and with dy for x backward; y may be x
+//   fill_uniform, fill_normal   as device/host/random.hpp
+//   dropout                     as device/host/dropout.hpp; applied to dy it is the backward pass;
+//                               y may be x
 //
-// A thread makes one Philox block: the four indices 4b .. 4b + 3, of which the run may have fewer; dropout of
-// bfloat16 two, so that it reads and writes 16 bytes at a time.
+// A thread makes one Philox block, which serves the four indices 4b .. 4b + 3; at both ends of the
+// range some of them may not be needed. In dropout of bfloat16 a thread makes two blocks, so that
+// it reads and writes 16 bytes at a time.
 
 #include <cstdint>
 
@@ -26,7 +29,8 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// A run in groups of `Blocks` Philox blocks; the i-th has the run's elements offset(i) + k, 0 <= k < size.
+/// A range of indices in groups of `Blocks` Philox blocks. Group i serves the elements
+/// offset(i) + k of the range, for 0 <= k < size.
 template <int Blocks>
 struct word_groups {
   static constexpr int size = 4 * Blocks;
@@ -42,12 +46,13 @@ struct word_groups {
   ASHLAR_HD bool has_all(std::int64_t element) const {
     return element >= 0 && element + size <= count;
   }
-  /// Of the elements from offset(i) + 4 block on.
+  /// Returns the random words for the elements from offset(i) + 4 block on.
   ASHLAR_HD device::philox_block words(std::int64_t i, int block = 0) const {
     return device::random_block(seed, stream,
                                 static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
-  /// Whether the elements of a whole group lie at a multiple of their size.
+  /// Whether the elements of every whole group are aligned to the size of the group, or to 16 bytes
+  /// if it is larger.
   template <class T>
   bool is_packable(T const* run) const {
     return reinterpret_cast<std::uintptr_t>(run - first % size) %
@@ -167,7 +172,7 @@ void fill_normal(Launcher const& launch, std::uint64_t seed, std::uint64_t strea
                       detail::normal_each<T>{{seed, stream, first, count}, mean, deviation, out});
 }
 
-/// Throws std::invalid_argument for p outside [0, 1).
+/// Computes y = dropout of x with probability p. Throws std::invalid_argument for p outside [0, 1).
 template <launcher Launcher, class T>
 void dropout(Launcher const& launch, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t stream, std::int64_t first, T* y) {

@@ -3,14 +3,16 @@
 
 #pragma once
 
-// A reduction over one dim of an array [outer, extent, inner] on a device: y[o, i] is that of x[o, k, i] over
-// all k, in accumulation_t<T>, rounded once; the identity of none.
+// A reduction over one dim of an array [outer, extent, inner]: y[o, i] = op over all k of
+// x[o, k, i], computed in accumulation_t<T> and rounded once. If extent is 0, the result is the
+// identity of op.
 //
-//   inner >= 32 or extent < 64   a thread for each result, k rising: the bits of the host
-//   otherwise                    a block for each result, a fold of its threads' sums; the order depends on
-//                                the extents only
+//   inner >= 32 or extent < 64   one thread for each result, in the order of k: bitwise equal to
+//                                the host
+//   otherwise                    one block for each result, which folds the sums of its threads in
+//                                an order that depends only on the extents
 //
-// Maxima and minima are those of the host: NaN if there is one.
+// As on the host, a maximum or minimum is NaN if an operand is NaN.
 
 #include <cstdint>
 
@@ -90,7 +92,7 @@ void launch_reduce_dim(Launcher const& launch, T const* x, std::int64_t outer, s
 
 }  // namespace detail
 
-/// y[o, i] = op over k of x[o, k, i].
+/// Computes y[o, i] = op over k of x[o, k, i].
 template <launcher Launcher, class T>
 void reduce_dim(Launcher const& launch, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {

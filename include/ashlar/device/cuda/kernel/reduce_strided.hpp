@@ -3,14 +3,14 @@
 
 #pragma once
 
-// The reduction of n arrays of one shape into another on a device, with the meaning and the bits of
-// device/host/reduce_strided.hpp: left to right in accumulation_t<T>, rounded to T once. Whoever calls gives
-// the sources in the order of comm/transfer.hpp.
+// The reduction of n arrays of one shape into another array, with the meaning and bitwise the
+// results of device/host/reduce_strided.hpp: from left to right in accumulation_t<T>, rounded to T
+// once. The caller passes the sources in the canonical order (comm/transfer.hpp).
 //
-//   contiguous rows whose strides allow   packs of 16 bytes
-//   otherwise                             element by element
+//   contiguous, aligned rows   in packs of 16 bytes
+//   otherwise                  element by element
 //
-// At most most_sources of them: their addresses travel with the launch.
+// There are at most most_sources sources, because their addresses are kernel arguments.
 
 #include <cstdint>
 #include <span>
@@ -67,8 +67,9 @@ void launch_reduce(Launcher const& launch, device::host::strided_loop const& loo
 
 }  // namespace detail
 
-/// dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every index i of the extents. dst may be one
-/// of the sources, if its strides are theirs. Throws std::invalid_argument for none or too many.
+/// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) for every multi-index i below the
+/// extents. dst may be one of the sources if both have the same strides. Throws
+/// std::invalid_argument for no source, or for more than most_sources.
 template <launcher Launcher, class T>
 void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

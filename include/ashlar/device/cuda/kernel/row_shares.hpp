@@ -3,12 +3,14 @@
 
 #pragma once
 
-// The columns of a row that one thread has, as an op of rows.hpp sees them:
+// The columns of a row that one thread processes, as an op of rows.hpp sees them:
 //
-//   column_share              every so many packs, read from memory whenever they are needed
-//   kept_share                the same, at most kept_packs of them, read once and kept in registers
-//   edge_share, body_share    of a row that does not begin at a pack: an element outside of the whole packs,
-//                             and every so many of these
+//   column_share              every n-th pack of the row, for n threads; read from memory at each
+//                             use
+//   kept_share                the same packs, at most kept_packs of them, read once and kept in
+//                             registers
+//   edge_share, body_share    for a row that begins in the middle of a pack: at most one element
+//                             outside of the whole packs, and every n-th whole pack
 
 #include <cstdint>
 
@@ -17,10 +19,10 @@
 
 namespace ashlar::cuda {
 
-/// Packs of a row that one thread keeps.
+/// The number of packs of a row that one thread can keep in registers.
 inline constexpr int kept_packs = 4;
 
-/// The columns of one thread, read from memory whenever they are needed.
+/// The packs of one thread, read from memory at each use.
 template <int Width>
 struct column_share {
   std::int64_t cols;
@@ -42,7 +44,8 @@ struct column_share {
   }
 };
 
-/// A row that begins anywhere: [head, head + body) are whole packs of an aligned array.
+/// Divides a row that may begin in the middle of a pack: columns [head, head + body) are whole
+/// packs of an aligned array.
 template <int Width>
 struct row_cut {
   std::int64_t cols, head, body;
@@ -54,7 +57,8 @@ struct row_cut {
   }
 };
 
-/// Of one thread: at most one element outside of the body, which is less than two packs.
+/// The element of one thread outside of the whole packs, if it has one. There are fewer than two
+/// packs of such elements, which is less than the number of threads.
 template <int Width>
 struct edge_share : column_share<1> {
   row_cut<Width> cut;
@@ -79,7 +83,7 @@ struct body_share : column_share<Width> {
     column_share<Width>{cut.body, this->thread,
                         this->threads}([&](std::int64_t c, int k) { f(cut.head + c, k); });
   }
-  /// What is written once for a row is written with the edges.
+  /// Returns false: edge_share writes the values that exist once per row.
   ASHLAR_HD bool is_first() const { return false; }
 };
 
@@ -88,7 +92,7 @@ struct kept_columns {
   pack<T, Width> at[Slots][kept_packs];
 };
 
-/// The columns of one thread, at most kept_packs packs, in its registers.
+/// The packs of one thread, at most kept_packs, kept in its registers.
 template <class T, int Width, int Slots>
 struct kept_share {
   std::int64_t cols;

@@ -3,28 +3,40 @@
 
 #pragma once
 
-// Kernels on the rows of a rows x cols array: a block takes a row, each thread gathers what it needs of
-// its columns, the block folds that, and each thread applies the result to its columns.
+// Kernels on the rows of a rows x cols array. A block processes a row: each thread gathers a
+// partial result from its columns, the block folds these partial results, and each thread applies
+// the total to its columns. An operation `op` defines:
 //
-//   op.gather<Width>(row, columns)          -> Op::partial, of this thread's columns
-//   Op::combine(a, b)                       -> Op::partial
-//   op.apply<Width>(row, columns, total)    on the same columns; may overwrite what gather read
-//   op.apply<Width>(row, columns)           of an op without partial: nothing is gathered or folded
+//   op.gather<Width>(row, columns)          returns an Op::partial of this thread's columns
+//   Op::combine(a, b)                       combines two Op::partial
+//   op.apply<Width>(row, columns, total)    processes the same columns; may overwrite gather's
+//                                           input
+//   op.apply<Width>(row, columns)           for an op without partial: nothing is gathered or
+//                                           folded
 //
-//   columns(f)                    f(c, k) for the first column c of each pack of this thread, its k-th
-//   columns.keep<Slot>(array)     in gather: this row of an array, which `apply` reads too
-//   columns.read<Slot>(array, c, k)   a pack of it
+// It accesses the columns of a thread through the argument `columns`:
 //
-//   rows of an op with Op::kept arrays       threads    each element is read from memory
-//   up to 1024 packs, aligned                32 .. 256  once: threads keep up to 4 packs in registers
-//   longer, or not aligned                   .. 1024    twice, the second time from the cache: long rows take
-//                                                       many threads, so that few of them are on their way
+//   columns(f)                    calls f(c, k) for each pack of this thread: c is its first
+//                                 column, k its number among the thread's packs
+//   columns.keep<Slot>(array)     in gather: announces that `apply` will read this row of an array
+//                                 again
+//   columns.read<Slot>(array, c, k)
+//                                 returns the pack at column c of that row
 //
-// Rows of any length, of which most begin between two packs, are still read in packs where Op::any_row says
-// that op has no array that all rows share: the elements before the first and after the last whole pack are a
-// share of their own, one to a thread, for gather<1> and apply<1>. Of other ops element by element.
+// If an op has Op::kept arrays, the reads depend on the row:
 //
-// The fold's order depends on the number of columns and on whether they are read in packs.
+//   row                         threads     each element is read from memory
+//   up to 1024 packs, aligned   32 .. 256   once: each thread keeps up to 4 packs in registers
+//   longer, or not aligned      .. 1024     twice, the second time from the cache: a long row gets
+//                                           many threads, so that few rows share the cache
+//
+// If the length of a row is not a multiple of a pack, most rows begin in the middle of a pack. An
+// op declares Op::any_row if no array of it is shared by all rows. Its rows are then still read in
+// packs: the elements before the first and after the last whole pack are a separate share, one
+// element to a thread, for gather<1> and apply<1>. The rows of other ops are read element by
+// element.
+//
+// The order of the fold depends on the number of columns and on whether they are read in packs.
 
 #include <cstdint>
 
@@ -35,11 +47,11 @@
 
 namespace ashlar::cuda {
 
-/// Whether an op needs something of the whole row first.
+/// Whether an op gathers a partial result of the whole row first.
 template <class Op>
 concept folds_rows = requires { typename Op::partial; };
 
-/// Whether `apply` reads again what `gather` has read.
+/// Whether `apply` reads again the elements that `gather` has read.
 template <class Op>
 concept keeps_rows = requires { Op::kept; };
 
@@ -143,7 +155,8 @@ struct row_kernel {
   }
 };
 
-/// Launches op on all rows; T are the elements, `packable` whether the arrays begin at whole packs.
+/// Launches op on all rows. T is the element type; `packable` says whether the arrays are aligned
+/// to packs.
 template <class T, class Launcher, class Op>
 void launch_rows(Launcher const& launch, char const* name, Op const& op, std::int64_t rows,
                  std::int64_t cols, bool packable) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The softmax of rows on a device, whole and as pieces for rows split over ranks, as device/host/softmax.hpp
-// but for one thing: a device computes an exponential again rather than write and read it.
+// Kernels for the softmax of rows: in one launch for complete rows, and in phases for rows that are
+// split over ranks. They match device/host/softmax.hpp, except that a device recomputes an
+// exponential instead of storing and reloading it.
 //
-//   row_max               maximum[r] = max_c x[r, c]                        reduce by max
-//   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           reduce by sum
+//   row_max               maximum[r] = max_c x[r, c]                        all-reduce by max
+//   row_exp_sum           sum[r] = sum_c e^(x[r, c] - maximum[r])           all-reduce by sum
 //   softmax_apply         y = e^(x - maximum) / sum
 //
-// The whole forward folds (maximum, sum) pairs in one pass: (m, s) and (m', s') are
-// (M, s e^(m - M) + s' e^(m' - M)), M = max(m, m'). y may be x. Backward: softmax_backward.hpp.
+// softmax_forward folds pairs (maximum, sum) in one pass: (m, s) and (m', s') combine to
+// (M, s e^(m - M) + s' e^(m' - M)), where M = max(m, m'). y may be x. For the backward pass see
+// softmax_backward.hpp.
 
 #include <cstdint>
 #include <limits>
@@ -23,7 +25,8 @@
 
 namespace ashlar::cuda {
 
-/// Maximum of some values, and the sum of e^(value - maximum). No values: -inf, 0.
+/// The maximum of a set of values, and the sum of e^(value - maximum). For no values they are -inf
+/// and 0.
 template <class A>
 struct exp_sum {
   A maximum;
@@ -33,7 +36,7 @@ struct exp_sum {
     A const peak = a.maximum < b.maximum ? b.maximum : a.maximum;
     return {peak, a.relative_to(peak) + b.relative_to(peak)};
   }
-  /// Nothing stays nothing: -inf - -inf would be NaN.
+  /// Returns the sum relative to another maximum. An empty sum stays 0: -inf - -inf would be NaN.
   ASHLAR_HD A relative_to(A peak) const {
     return sum == A(0) ? A(0) : sum * device::math::exp(maximum - peak);
   }
@@ -41,7 +44,7 @@ struct exp_sum {
 
 namespace detail {
 
-/// The largest of this thread's columns.
+/// Returns the maximum of this thread's columns.
 template <class T, int Width, class Share>
 ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -56,7 +59,8 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Maximum and sum of this thread's columns, in one pass; keeps the row in slot 0.
+/// Returns the maximum and the sum of this thread's columns, computed in one pass. Keeps the row in
+/// slot 0.
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -69,7 +73,7 @@ ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& sh
       auto const v = static_cast<A>(value);
       peak = peak < v ? v : peak;
     }
-    // Nothing but -inf so far: their exponentials are 0, not e^(-inf - -inf).
+    // If all values so far are -inf, their exponentials are 0, not e^(-inf - -inf), which is NaN.
     A const shift = peak == -std::numeric_limits<A>::infinity() ? A(0) : peak;
     A sum = all.relative_to(shift);
     for (T const value : values.at) sum += device::math::exp(static_cast<A>(value) - shift);
@@ -154,7 +158,7 @@ struct softmax_op {
   }
 };
 
-/// With maximum and sum known: nothing to gather.
+/// softmax_op with known maximum and sum: nothing is gathered.
 template <class T>
 struct softmax_apply_op {
   static constexpr bool any_row = true;

@@ -3,11 +3,12 @@
 
 #pragma once
 
-// The gradient of a softmax of rows on a device, whole and in pieces for rows split over ranks:
+// Kernels for the gradient of a softmax of rows: in one launch for complete rows, and in phases for
+// rows that are split over ranks.
 //
-//   row_dot                  dot[r] = sum_c a[r, c] b[r, c]          reduce by sum
-//   softmax_backward_apply   dx = y (dy - dot), dot of (dy, y)
-//   softmax_backward         both, of whole rows
+//   row_dot                  dot[r] = sum_c a[r, c] b[r, c]          all-reduce by sum
+//   softmax_backward_apply   dx = y (dy - dot), where dot is row_dot of dy and y
+//   softmax_backward         both in one launch, for complete rows
 //
 // dx may be dy.
 
@@ -51,7 +52,7 @@ struct row_dot_op {
 };
 
 template <class T>
-struct softmax_backward_op : row_dot_op<T> {  // of (dy, y)
+struct softmax_backward_op : row_dot_op<T> {  // computes the dot of dy (a) and y (b)
   static constexpr int kept = 2;
   using A = accumulation_t<T>;
   T* dx;

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// The index space of strided kernels: the canonical loop of device/host/strided_loop.hpp, whose innermost
-// dim is counted in units of several elements where that is right for every row.
+// The index space of kernels on strided blocks: the canonical loop of device/host/strided_loop.hpp.
+// If alignment permits, the innermost dim is counted in units of several elements.
 //
-//   space.units()            how many
-//   space.offsets(i, s, d)   where unit i is read and written, in units
-//   widest_unit(...)         the most bytes, 16, 8, 4, 2 or 1, that divide the rows, the strides of all
-//                            other dims and both addresses; the element's size if a row is not contiguous
+//   space.units()            the number of units
+//   space.offsets(i, s, d)   computes where unit i is read and written, in units
+//   widest_unit(...)         the largest number of bytes among 16, 8, 4, 2 and 1 that divides the
+//                            row length, the strides of all other dims and both addresses; the
+//                            element size if rows are not contiguous
 
 #include <cstddef>
 #include <cstdint>
@@ -27,7 +28,8 @@ struct strided_space {
   std::int64_t dst_stride[device::host::max_strided_rank]{};
 
   strided_space() = default;
-  /// `per_unit` elements to a unit; 1 unless the innermost dim is contiguous on both sides.
+  /// Creates a space with `per_unit` elements in a unit. `per_unit` must be 1 unless the innermost
+  /// dim is contiguous in both arrays.
   strided_space(device::host::strided_loop const& loop, std::int64_t per_unit) : rank(loop.rank) {
     for (int d = 0; d < rank; ++d) {
       auto const& dim = loop.dim[static_cast<std::size_t>(d)];
@@ -66,7 +68,8 @@ inline bool has_contiguous_rows(device::host::strided_loop const& loop) {
   return inner.src_stride == 1 && inner.dst_stride == 1;
 }
 
-/// Bytes of a unit for elements of `size` bytes; `addresses`: all of them or-ed.
+/// Returns the number of bytes in a unit for elements of `size` bytes. `addresses` is the bitwise
+/// or of all addresses.
 inline std::int64_t widest_unit(device::host::strided_loop const& loop, std::int64_t size,
                                 std::uintptr_t addresses) {
   if (!has_contiguous_rows(loop)) return size;

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Copies between strided N-dimensional blocks on a device: packing, unpacking, slices, transpositions and
+// Copies between strided N-dimensional blocks: packing, unpacking, slices, transpositions and
 // broadcasts, with the meaning of device/host/strided_copy.hpp.
 //
-//   both contiguous along the last dim       units of up to 16 bytes (strided.hpp)
-//   destination contiguous, the source       tiles of 32 x 32 by way of shared memory, so that both
-//   contiguous along another dim             sides are read and written in runs
-//   otherwise                                element by element
+//   both arrays contiguous along the last dim           units of up to 16 bytes (strided.hpp)
+//   destination contiguous along the last dim, source   tiles of 32 x 32 in shared memory, so that
+//   contiguous along another dim                        both arrays are accessed contiguously
+//   otherwise                                           element by element
 //
-// Elements are of 1, 2, 4 or 8 bytes, aligned to their size, and are moved as bits. The arrays do not overlap.
+// Elements have 1, 2, 4 or 8 bytes, are aligned to their size, and are moved as raw bits. The
+// arrays must not overlap.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,7 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// Bytes that are moved at once, whatever they mean.
+/// Names a type of `Bytes` bytes by which raw bits are copied.
 template <int Bytes>
 struct unit;
 template <>
@@ -69,15 +70,16 @@ struct copy_units {
 
 inline constexpr int tile = 32;
 
-/// Planes of `src_run` x `dst_run`: the first is contiguous in the source, the second in the destination.
+/// Copies planes of src_run x dst_run elements in tiles of 32 x 32. The first dim of a plane is
+/// contiguous in the source, the second in the destination.
 template <int Bytes>
 struct copy_tiles {
   static constexpr int launch_threads = 256;
   using element = typename unit<Bytes>::type;
-  strided_space outer;            // all other dims, in elements
-  std::int64_t src_run, dst_run;  // extents
-  std::int64_t src_stride;        // of the destination's run, in the source
-  std::int64_t dst_stride;        // of the source's run, in the destination
+  strided_space outer;            // the dims outside of the plane, in elements
+  std::int64_t src_run, dst_run;  // extents of the plane
+  std::int64_t src_stride;        // of the plane's second dim, in the source
+  std::int64_t dst_stride;        // of the plane's first dim, in the destination
   std::int64_t src_tiles, dst_tiles;
   void const* src;
   void* dst;
@@ -90,8 +92,8 @@ struct copy_tiles {
     std::int64_t from = 0;
     std::int64_t to = 0;
     outer.offsets(along.quotient, from, to);
-    std::int64_t const p0 = along.remainder * tile;   // along the source's run
-    std::int64_t const q0 = across.remainder * tile;  // along the destination's run
+    std::int64_t const p0 = along.remainder * tile;   // position along the first dim
+    std::int64_t const q0 = across.remainder * tile;  // position along the second dim
     auto const* const source = static_cast<element const*>(src) + from;
     auto* const target = static_cast<element*>(dst) + to;
     int const step = block.threads() / tile;
@@ -119,7 +121,8 @@ void launch_units(Launcher const& launch, device::host::strided_loop const& loop
   launch.for_each("copy_strided", copy, copy.space.units());
 }
 
-/// The dim along which the source is contiguous where the destination's last dim is another; -1 if none.
+/// Returns the dim along which the source is contiguous, if the destination is contiguous along the
+/// last dim and the source is not. Returns -1 if there is no such dim.
 inline int source_run(device::host::strided_loop const& loop) {
   if (loop.rank < 2) return -1;
   auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];
@@ -155,7 +158,8 @@ void launch_tiles(Launcher const& launch, device::host::strided_loop const& loop
 
 }  // namespace detail
 
-/// dst[i . dst_strides] = src[i . src_strides] for every index i of the extents; elements of `size` bytes.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every multi-index i below the extents. An
+/// element has `size` bytes.
 template <launcher Launcher>
 void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
                         std::int64_t const* extents, void const* src,

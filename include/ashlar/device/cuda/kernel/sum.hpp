@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The sum of an array or of its squares, in double, on a device: losses and gradients' norms. Two passes and
-// no atomics: each block sums up its part, one block sums up the parts. The order depends on the number of
-// elements and on their alignment.
+// The sum of an array or of its squares, in double: for losses and norms of gradients. There are
+// two passes and no atomics: each block sums one part of the array, then one block adds up the
+// parts. The order depends on the number of elements and on their alignment.
 
 #include <cstdint>
 
@@ -16,17 +16,19 @@
 
 namespace ashlar::cuda {
 
-/// Elements (double) of workspace that a sum needs: the most parts.
+/// The number of workspace elements (double) that a sum needs, which is the maximum number of
+/// parts.
 inline constexpr std::int64_t sum_workspace = 1024;
 
 namespace detail {
 
-/// Elements that one block of 256 threads sums up: the least that keeps the parts few enough.
+/// Returns the number of elements that one block of 256 threads sums: at least 8192, and enough
+/// that there are at most sum_workspace parts.
 constexpr std::int64_t sum_part(std::int64_t n) {
   std::int64_t const least = 256 * 32;
   std::int64_t const even = (n + sum_workspace - 1) / sum_workspace;
   std::int64_t const part = even < least ? least : even;
-  return (part + 15) / 16 * 16;  // whole packs
+  return (part + 15) / 16 * 16;  // a multiple of a pack
 }
 
 template <class T, int Width, bool Squares>
@@ -44,7 +46,8 @@ struct sum_terms {
   }
 };
 
-/// out[block] = the sum of its part's terms, or that added; the last elements of the array one by one.
+/// Sums the terms of a part and stores the sum in out[block], or adds it if `adds`. `terms` reads
+/// packs; `rest` reads the last elements of the part one by one.
 template <int Width, class Terms, class Rest>
 struct part_sums {
   static constexpr int launch_threads = 256;
@@ -94,21 +97,21 @@ void launch_sum(Launcher const& launch, char const* name, T const* x, std::int64
 
 }  // namespace detail
 
-/// *sum = the sum of x[i]^2, 0 <= i < n, on the device; 0 for none.
+/// Computes *sum = the sum of x[i]^2 for 0 <= i < n, or 0 if n is 0. `sum` is in device memory.
 template <launcher Launcher, class T>
 void sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
                     double* sum) {
   detail::launch_sum<true>(launch, "sum_of_squares", x, n, workspace, sum, false);
 }
 
-/// *total += the sum of x[i]^2.
+/// Adds the sum of x[i]^2 to *total.
 template <launcher Launcher, class T>
 void add_sum_of_squares(Launcher const& launch, T const* x, std::int64_t n, double* workspace,
                         double* total) {
   detail::launch_sum<true>(launch, "add_sum_of_squares", x, n, workspace, total, true);
 }
 
-/// *total += the sum of x[i].
+/// Adds the sum of x[i] to *total.
 template <launcher Launcher, class T>
 void add_sum(Launcher const& launch, T const* x, std::int64_t n, double* workspace, double* total) {
   detail::launch_sum<false>(launch, "add_sum", x, n, workspace, total, true);

@@ -3,16 +3,19 @@
 
 #pragma once
 
-// Tokens in the order of their rows of a table, and of one row in rising order: a stable radix sort, 8 bits
-// a pass, as few passes as `rows` needs. No atomics: thread d of a block counts and places digit d alone,
-// reading all digits of the block's chunk in order.
+// Sorts tokens by their rows of a table, and tokens of the same row by their number. It is a stable
+// radix sort with 8 bits per pass and as few passes as `rows` needs. There are no atomics: thread d
+// of a block alone counts and places the tokens with digit d, reading all digits of the block's
+// chunk in order.
 //
-//   key of a token    ids[token] - first_row, or `rows` where that is none of the table: those come last
-//   count             counts[chunk][digit], a block for a chunk of 1024 tokens
-//   scan              one block: where the digit's tokens of each chunk begin
-//   place             keys and tokens to their places
+//   key of a token    ids[token] - first_row, or `rows` if that is not a row of the table, so that
+//                     such tokens come last
+//   count             computes counts[chunk][digit], with one block for each chunk of 1024 tokens
+//   scan              computes where the tokens of each digit and chunk begin, in one block
+//   place             moves keys and tokens to their places
 //
-// A block compares 256 x 1024 digits that a whole warp reads at once: some microseconds a pass.
+// A block compares 256 x 1024 digits, each of which a whole warp reads at once: some microseconds
+// per pass.
 
 #include <cstdint>
 
@@ -25,7 +28,7 @@ namespace ashlar::cuda::detail {
 inline constexpr int sort_digits = 256;
 inline constexpr int sort_chunk = 1024;
 
-/// Passes for keys 0 .. rows.
+/// Returns the number of passes for keys 0 .. rows.
 constexpr int sort_passes(std::int64_t rows) {
   int passes = 1;
   for (std::int64_t rest = rows / sort_digits; rest > 0; rest /= sort_digits) ++passes;
@@ -36,15 +39,16 @@ constexpr std::int64_t sort_chunks(std::int64_t tokens) {
   return (tokens + sort_chunk - 1) / sort_chunk;
 }
 
-/// Elements (std::int32_t) of workspace for the sorted keys and tokens and for what is between.
+/// Returns the number of workspace elements (std::int32_t) for the sorted keys and tokens and for
+/// intermediate results.
 constexpr std::int64_t token_sort_workspace(std::int64_t rows, std::int64_t tokens) {
   return (sort_passes(rows) == 1 ? 2 : 4) * tokens + sort_chunks(tokens) * sort_digits;
 }
 
-/// What a pass reads: the ids themselves at first, then keys and tokens.
+/// The input of a pass: the ids in the first pass, sorted keys and tokens in later ones.
 struct sort_source {
   std::int32_t const* keys;
-  std::int32_t const* tokens;  // null: token i is i, and keys are ids
+  std::int32_t const* tokens;  // if null, token i is i, and keys are ids
   std::int64_t first_row, rows, count;
 
   ASHLAR_HD std::int32_t key(std::int64_t i) const {
@@ -57,7 +61,8 @@ struct sort_source {
   }
 };
 
-/// The digits of a chunk in shared memory; -1 beyond the last token.
+/// The base of the kernels of one pass. They store the digits of a chunk in shared memory, and -1
+/// after the last token.
 struct sort_pass {
   static constexpr int launch_threads = sort_digits;
   sort_source from;
@@ -67,7 +72,7 @@ struct sort_pass {
   ASHLAR_HD std::int32_t digit(std::int32_t key) const {
     return static_cast<std::int32_t>(static_cast<std::uint32_t>(key) >> shift & (sort_digits - 1));
   }
-  /// f(i) for each i of the chunk whose digit is `wanted`, in order.
+  /// Calls f(i) for each i of the chunk whose digit is `wanted`, in order.
   template <class F>
   static ASHLAR_HD void for_each_of(std::int32_t wanted, std::int32_t const* digits, F const& f) {
     for (int i = 0; i < sort_chunk; i += 4) {
@@ -98,7 +103,7 @@ struct count_digits : sort_pass {
   }
 };
 
-/// counts[chunk][digit] becomes the first place of that digit's tokens of that chunk.
+/// Replaces counts[chunk][digit] by the place of the first token with this digit in this chunk.
 struct scan_digits {
   static constexpr int launch_threads = sort_digits;
   static constexpr std::int64_t shared_bytes = sort_digits * sizeof(std::int32_t);
@@ -161,7 +166,7 @@ struct sorted_tokens {
   std::int32_t const* tokens;
 };
 
-/// Sorts the tokens of these ids; what is returned is in the workspace.
+/// Sorts the tokens with these ids. The returned arrays are in the workspace.
 template <class Launcher>
 sorted_tokens sort_tokens(Launcher const& launch, char const* name, std::int32_t const* ids,
                           std::int64_t count, std::int64_t first_row, std::int64_t rows,

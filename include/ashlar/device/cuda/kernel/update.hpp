@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Parameter updates on a device, one pass over the arrays, by the rules of formula/update.hpp.
+// Kernels for parameter updates, in one pass over the arrays, by the rules of formula/update.hpp.
 //
-//   adam_w_update   gradient of G; first and second moments and the weight of W = float or double
-//   sgd_update      the same with one velocity
+//   adam_w_update   gradient of type G; moments and weight of type W, float or double
+//   sgd_update      gradient of type G; velocity and weight of type W
 //
-// With a `copy`, which is of bfloat16, the weight is its float master: the new weight is also rounded into
-// the copy, which is what the next forward pass reads. Without one, copy is null.
+// If `copy` is not null, the weight is a float master weight: the new weight is also rounded to
+// bfloat16 into `copy`, which the next forward pass reads.
 
 #include <cstdint>
 

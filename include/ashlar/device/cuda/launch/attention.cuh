@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The functions of attention.hpp for each type, on the device.
+// Defines the functions of attention.hpp, which launch kernels on a device, for every element type.
 
 #include <ashlar/device/cuda/attention.hpp>
 #include <ashlar/device/cuda/kernel/attention_backward.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The functions of columns.hpp for each type, on the device.
+// Defines the functions of columns.hpp, which launch kernels on a device, for every element type.
 
 #include <ashlar/device/cuda/columns.hpp>
 #include <ashlar/device/cuda/kernel/columns.hpp>

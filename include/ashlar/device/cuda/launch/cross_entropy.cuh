@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The functions of cross_entropy.hpp for each type, on the device.
+// Defines the functions of cross_entropy.hpp, which launch kernels on a device, for every element
+// type.
 
 #include <ashlar/device/cuda/cross_entropy.hpp>
 #include <ashlar/device/cuda/kernel/cross_entropy.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The functions of embedding.hpp for each type, on the device.
+// Defines the functions of embedding.hpp, which launch kernels on a device, for every element type.
 
 #include <ashlar/device/cuda/embedding.hpp>
 #include <ashlar/device/cuda/kernel/device.cuh>

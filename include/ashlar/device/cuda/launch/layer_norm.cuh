@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The functions of layer_norm.hpp for each type, on the device.
+// Defines the functions of layer_norm.hpp, which launch kernels on a device, for every element
+// type.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/layer_norm_backward.hpp>

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The element-wise kernels that exist: the functions of map.hpp for each type and function object.
+// Defines the functions of map.hpp, which launch kernels on a device, for every element type and
+// function object.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/map.hpp>

@@ -3,15 +3,19 @@
 
 #pragma once
 
-// What the function `map` of map.hpp is: whoever instantiates it for a function object makes its kernel. A
-// program's own object is
+// Defines the function `map` of map.hpp. Instantiating it for a function object makes a kernel for
+// that object. A program adds its own object as follows:
 //
-//   square.hpp   struct square { template <class A> ASHLAR_HD A operator()(A x) const { return x * x; } };
+//   square.hpp   struct square {
+//                  template <class A> ASHLAR_HD A operator()(A x) const { return x * x; }
+//                };
 //                template <> inline constexpr bool ashlar::cuda::has_map_kernel<square> = true;
-//   square.cu    template void ashlar::cuda::map(cudaStream_t, square const&, float const*, std::int64_t, float*);
+//   square.cu    template void ashlar::cuda::map(cudaStream_t, square const&, float const*,
+//                                                std::int64_t, float*);
 //
-// with this file included in square.cu, which nvcc compiles with the program's own CMake, and square.hpp
-// (kernel/map_functors.hpp declares has_map_kernel) wherever `map(x, square{})` is written.
+// square.hpp includes kernel/map_functors.hpp, which declares has_map_kernel. It is included
+// wherever `map(x, square{})` is written. square.cu includes square.hpp and this file, and the
+// program's own CMake compiles it with nvcc.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/map.hpp>

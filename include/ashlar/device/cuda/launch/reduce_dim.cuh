@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The function of reduce_dim.hpp for each type, on the device.
+// Defines the function of reduce_dim.hpp, which launches kernels on a device, for every element
+// type.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/reduce_dim.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The functions of strided.hpp for each type, on the device.
+// Defines the functions of strided.hpp, which launch kernels on a device, for every element type.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/reduce_strided.hpp>

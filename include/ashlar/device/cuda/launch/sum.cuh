@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The functions of sum.hpp for each type, on the device.
+// Defines the functions of sum.hpp, which launch kernels on a device, for every element type.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/sum.hpp>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The functions of update.hpp for each type, on the device.
+// Defines the functions of update.hpp, which launch kernels on a device, for every element type.
 
 #include <ashlar/device/cuda/kernel/device.cuh>
 #include <ashlar/device/cuda/kernel/update.hpp>

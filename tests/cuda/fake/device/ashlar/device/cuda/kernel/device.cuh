@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Stands where device/cuda/kernel/device.cuh is for nvcc: the launcher of a fake device. A kernel is what the
-// emulated device makes of its body, when its stream comes to it. Which kernels there are is still said by
-// device/cuda/launch, so what nvcc would not compile does not link here either.
+// The launcher of the fake device, which replaces device/cuda/kernel/device.cuh by its place in the
+// include path. When the stream comes to a kernel, the emulated device executes its body.
+// device/cuda/launch still instantiates the kernels, so a kernel that it lacks does not link here
+// either.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +16,7 @@
 
 namespace fake {
 void enqueue(cudaStream_t stream,
-             std::function<void()> work);  // fake_cuda.hpp, without NCCL's names
+             std::function<void()> work);  // as in fake_cuda.hpp, which includes NCCL
 }  // namespace fake
 
 namespace ashlar::cuda {
