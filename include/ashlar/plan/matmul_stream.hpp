@@ -27,12 +27,14 @@
 //   both divide the dim            [2] and [4]; [2,3] and [3,2]   chunks: least common multiple
 //
 // The transfers of one panel overlap with the GEMM of another, with two sets of operand panels. The
-// seconds, for the largest panel, are
+// seconds are
 //
 //   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
 //
-// Copies of slices are not priced, as packing is not. The bytes received are those of the whole
-// plan if panels split evenly; otherwise some ranks receive a few elements more.
+// whole: the operand that moves whole; in, out, gemm: the operand moves, result moves and GEMM of
+// the largest panel; result: the result if it moves whole. Copies of slices are not priced, as
+// packing is not. The bytes received are those of the whole plan if panels split evenly; otherwise
+// some ranks receive a few elements more.
 
 #include <ashlar/plan/matmul_memory.hpp>
 
