@@ -103,8 +103,7 @@ struct action {
   action_kind kind = action_kind::forward;
   search::step::phase phase = search::step::phase::forward;
   int element = 0;
-  int part =
-      0;  ///< part of a forward pass that statistics cut; of others the parameter or statistic
+  int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
   int move = -1;                ///< index into program::moves; -1: not a move
   double seconds = 0;           ///< of a computation, on the busiest rank

@@ -9,7 +9,7 @@
 //   one order     The transfers of a group of axes have the same order in all programs. A move
 //                 takes the tickets of all its steps where it begins (comm/operation_queue.hpp).
 //   no deadlock   All programs reach their ends, if every rank runs up to an end_move whose move
-//                 has not ended, and a transfer ends as soon as all ranks have begun it and both the
+//                 has not ended, and a transfer ends as soon as all ranks have begun it and the
 //                 previous step of its move and the previous transfer of its group have ended.
 //
 // The order in which transfers end does not matter: a transfer that ends never prevents another

@@ -10,8 +10,8 @@
 //   forward    A rank receives the coordinates of x that its outputs in y need and that it does not
 //              have: its halo. It comes from one or two neighbours, or from more if a shard is
 //              thinner than the halo.
-//   backward   A rank receives dx of its own coordinates from the ranks that had them in their halos,
-//              and adds it.
+//   backward   A rank receives dx of its own coordinates from the ranks that had them in their
+//              halos, and adds it.
 //
 // The traffic is counted on the actual balanced splits of x and y, so shards of unequal size,
 // strides, padding and borders of shards that are no multiple of the stride need no special cases.

@@ -5,8 +5,8 @@
 
 // The high-water mark of a program: the memory of the fullest rank over all actions.
 //
-//   for the whole step       values that outlast it, optimizer states and copies in the element type
-//                            (program::resident)
+//   for the whole step       values that outlast it, optimizer states, parameter copies in the
+//                            element type (program::resident)
 //   from making to release   every other value except statistics
 //   during a computation     workspace and received halos
 //   during a move            the larger of its two ends, with buffers (memory.hpp); afterwards both

@@ -64,8 +64,7 @@ struct layer_spec {
   label name;
   shape x, y;
   inplace_vector<parameter_spec, max_parameters> parameters;
-  inplace_vector<shape, max_statistics>
-      statistics;  ///< extents of the statistics that training_row::stat moves
+  inplace_vector<shape, max_statistics> statistics;  ///< their extents
   training_table rows;
   double forward_flops = 0;  ///< floating-point operations of GEMMs
   double backward_flops = 0;
