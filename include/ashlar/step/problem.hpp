@@ -65,11 +65,10 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once
   int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  bool stages_before = false, stages_after = false;  ///< whether stages send x, and dy
+  bool stages_before = false, stages_after = false;  ///< whether a stage sends x, and dy
   int optimizer_states = 2;                          ///< optimizer state values per parameter
   int segments = 0;
-  int recomputed =
-      0;  ///< number of recomputed segments, the first ones; a search with a memory limit may add more
+  int recomputed = 0;  ///< the first segments; a search below a memory limit may recompute more
 
   /// Adds an element. Equal layers are stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,

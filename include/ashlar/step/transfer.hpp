@@ -6,8 +6,8 @@
 // The load that a program's moves put on the links. A transfer is one step of a move, or of all
 // moves of a bucket, whose steps travel together:
 //
-//   messages   as many as the member with the most: the data of all members shares each message
-//   elements   the sum over the members: each keeps its own parts, hence its order of addends
+//   messages   those of the move with the most, since each message carries data of all moves
+//   elements   the sum over the moves: each tensor keeps its own parts, hence its order of addends
 //   link       the slowest tier among the axes: between nodes if the group spans nodes
 //
 // Slices and zero-pads stay inside the rank: they take no time and no link.
