@@ -7,8 +7,9 @@
 // operands and the result. Shards are counted exactly, and a step's buffers as packing.hpp says.
 //
 // In the formula, x' is the operand x at the placement that the local product needs (0 bytes if x
-// has it already). "moving x" is the most bytes of the shards before and after one of its steps and
-// of the step's buffer, without x itself. The four terms follow the order in which a plan runs:
+// has it already), and c' is the result of the local product. "moving x" is the most bytes of the
+// shards before and after one of its steps and of the step's buffer, without x itself; moving c
+// includes c'. The four terms follow the order in which a plan runs:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
 //

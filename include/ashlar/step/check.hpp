@@ -208,7 +208,7 @@ class program_check {
   program const& p_;
   std::vector<value_state> values_;
   std::vector<stage> moves_;
-  std::vector<int> begun_;  // per bucket
+  std::vector<int> begun_;  // per bucket: whether it has begun
   int last_begun_ = -1;     // the last move begun, if only releases came since
   std::vector<computed> done_;
   fault found_;

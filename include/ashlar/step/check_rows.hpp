@@ -7,7 +7,7 @@
 //
 //   a table without rows
 //   a split of a dim that the tensor does not have
-//   a gradient that is P(max) or P(min): gradients are sums, and sums of maxima do not commute
+//   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
 //   a number of uses or gradients other than the number of parameters, and likewise for statistics
 //
 // Whether the layer computes what a row claims only shows when it runs: nn::verify (nn/verify.hpp).

@@ -101,8 +101,8 @@ class early_synchronization_pass {
 }  // namespace step_detail
 
 /// Returns the program with gradients that are synchronized as soon as they are complete. A bucket
-/// begins once its sums on a rank have at least `bucket_bytes`; 0 puts each sum into a bucket of
-/// its own. `limit` is in bytes per rank, 0 for none.
+/// begins once its sums on a rank have at least `bucket_bytes`; 0 makes every move travel alone.
+/// `limit` is in bytes per rank, 0 for none.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_synchronization_pass(p, bucket_bytes).run(),

@@ -15,8 +15,8 @@
 //
 // The traffic is counted on the actual balanced splits of x and y, so shards of unequal size,
 // strides, padding and borders of shards that are no multiple of the stride need no special cases.
-// For equal shards and a window of k at stride 1 it is the textbooks' k - 1 coordinates, (k - 1) /
-// 2 from either side in the middle of the dim. If windows do not touch (stride > k), the
+// For equal shards and a window of k at stride 1 it is k - 1 coordinates as in textbooks: in the
+// middle of the dim half of them from either side. If windows do not touch (stride > k), the
 // coordinates between them are sent too. The price is that of the rank that receives most: α per
 // neighbour and β per byte, on the slowest of the axes that split the dim. If several axes split
 // it, this is an upper bound.

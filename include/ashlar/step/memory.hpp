@@ -33,8 +33,8 @@ inline namespace step {
 /// unless it reads the batch in the caller's memory. `least` is the smaller of all and input.
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// Returns whether element i may read the batch in the caller's memory: only beginnings of
-/// residuals precede it.
+/// Returns whether element i may read the batch in the caller's memory. It may if only beginnings
+/// of residuals precede it, and no pipeline stage.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;

@@ -33,7 +33,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Whether the two tensors that cross a boundary have to move.
+/// Describes which of the two tensors that cross a boundary have to move.
 struct crossing {
   bool activation = false, gradient = false;
 };

@@ -35,7 +35,7 @@ constexpr std::vector<action> unreleased(std::vector<action> actions) {
   return actions;
 }
 
-/// Returns the program without moves that never begin and values that are never made, and renumbers
+/// Returns the program without moves that never begin and values that no action uses, and renumbers
 /// the others.
 constexpr program compacted(program const& from) {
   std::vector<int> value_number(from.values.size(), -1), move_number(from.moves.size(), -1);

@@ -13,8 +13,8 @@
 //                once_a_step: one for all micro-batches; the gathered parameter stays in memory
 //
 // Gathered parameters that stay take memory. Below a memory limit only as many stay as fit,
-// beginning with the first elements. These stay in memory longest, but no computation can hide
-// their gathers.
+// beginning with the first elements. These stay in memory longest, but their gathers are the ones
+// that nothing else hides.
 
 #include <ashlar/step/pass.hpp>
 

@@ -40,8 +40,7 @@ struct program {
   std::vector<value> values;
   std::vector<program_move> moves;
   std::vector<redistribution_plan> paths;  ///< each distinct plan once
-  std::int64_t resident =
-      0;  ///< bytes held for the whole step by optimizer states and parameter copies
+  std::int64_t resident = 0;               ///< bytes of optimizer states and parameter copies
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
     return paths[static_cast<std::size_t>(m.path)];

@@ -5,7 +5,7 @@
 
 // Places the releases of a program. A value is released right after the last action that reads it,
 // adds to it or makes it. The source of a move is read until the move ends. Passes that reorder
-// actions call this function again.
+// actions call with_releases again.
 //
 // Values that outlast the step are never released. Neither are the gradients of parameters, which
 // stay readable until the next step begins.

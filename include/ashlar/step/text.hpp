@@ -69,7 +69,7 @@ inline std::string right_set(std::string const& text, std::size_t width) {
 }
 inline std::string time_or_dash(double s) { return s == 0 ? "-" : seconds_text(s); }
 
-/// Prints the lines of one action.
+/// Formats the lines of one action.
 template <int N>
 class action_text {
  public:

@@ -15,9 +15,9 @@
 //   end_move      waits until the last step has ended
 //
 // The processor idles only at an end_move and for halos, so seconds = work + exposed. While it
-// waits, some link is busy all the time: follow the chain of transfers that it waits for backwards.
-// The waiting time is charged as `exposed` to the moves of this chain, never more to a move than
-// its transfers take. Hence
+// waits, some link is busy all the time: the chain of transfers for which it waits has no gaps. The
+// waiting time is charged as `exposed` to the moves of this chain, never more to a move than its
+// transfers take. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //

@@ -105,8 +105,8 @@ class panel_tensor {
     });
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
-  /// Waits for panel `i` of an operand, whose move `panel` start() began, and returns the block
-  /// that the GEMM reads.
+  /// Returns the block of panel `i` of an operand that the GEMM reads. Waits for the panel's move,
+  /// which start() returned as `panel`, if there is one.
   block_type arrived(int i, std::optional<moving> panel) const {
     if (panel) return block_type(panel->wait());
     return dim_ < 0 ? block_type(x_) : part(i);
@@ -122,8 +122,8 @@ class panel_tensor {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
-  /// Waits for panel `i` of the result, whose move `panel` start_result() began, and copies it to
-  /// its slices.
+  /// Copies panel `i` of the result to its slices, after waiting for the panel's move, which
+  /// start_result() returned as `panel`. Does nothing without a move.
   void put(int i, std::optional<moving> panel) const {
     if (!panel) return;
     auto const arrived = panel->wait();

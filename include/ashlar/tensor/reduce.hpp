@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reductions and transposition. Reducing a split dimension is local and gives a partial result; `|
-// to<B, ...>` completes the reduction when the program needs it.
+// Reductions and transposition. Reducing a split dimension is local and gives a partial result.
+// When the program needs the complete result, it writes `| to<B, ...>`.
 //
 //   sum<d>(x), max<d>(x), min<d>(x)   over dim d, which the result lacks
 //   sum(x)                            over all dims: a tensor of rank 0
