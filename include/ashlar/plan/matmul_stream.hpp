@@ -196,7 +196,7 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
   std::int64_t before = 0, whole = 0;     // peak while a whole operand moves; its moved copy
   std::int64_t resident = 0, making = 0;  // operand panels in use; those in transit
-  std::int64_t result = 0, after = 0;     // during the panels; after them
+  std::int64_t result = 0, after = 0;     // result held during the panels; peak after them
   double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;
   auto const tensors = detail::tensors_of(plan, plan.panels.letter);
   for (int i = 0; i < 2; ++i) {

@@ -47,7 +47,7 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
-  auto const are_innermost = [&](int a, int b) {  // each of its own dim
+  auto const are_innermost = [&](int a, int b) {  // of two different dims
     auto const last = [&](int axis) {
       axis_list const owners = p.axes_of(p[axis].dim);
       return owners[owners.size() - 1] == axis;

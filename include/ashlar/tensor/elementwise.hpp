@@ -6,7 +6,7 @@
 // Element-wise operators. All are local. If the placements would need communication, typed operands
 // do not compile, and dynamic ones throw the same message.
 //
-//   map(x, f)      any function f         x is not partial; on a device f is a device/functor.hpp object
+//   map(x, f)      any function f         x is not partial; device: f is from device/functor.hpp
 //   gelu(x), relu(x)                      x is not partial
 //   a * x          scaling                x may be a partial sum, and then so is the result
 //   x + y, x - y   sum, difference        both operands have the same placement

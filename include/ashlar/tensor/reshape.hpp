@@ -83,8 +83,8 @@ auto reshaped(char const* operation, X const& x, shape const& extents,
                                                                                   p, x.shard());
 }
 
-/// These two functions check at compile time what the types of a reshape to Result reveal. For a
-/// dynamic x they return true, and the check is made at run time.
+/// These two functions check at compile time, as far as the types show, whether x can be reshaped
+/// to Result. For a dynamic x they return true, and the check is made at run time.
 template <class Result, distributed X>
 constexpr bool reshape_keeps_axes() {
   if constexpr (X::is_static) return static_value<X>.axes() == Result::axes;
@@ -98,9 +98,9 @@ constexpr bool reshape_keeps_partials() {
 
 }  // namespace detail
 
-/// Returns x with other extents, at a placement for which nothing moves. Communicates nothing; the
-/// result shares the shard of x. Throws ashlar::error if the numbers of elements differ or elements
-/// would have to move between ranks.
+/// Returns x with other extents, at a placement found by reshape_placement. Communicates nothing;
+/// the result shares the shard of x. Throws ashlar::error if the numbers of elements differ or
+/// elements would have to move between ranks.
 template <distributed X, int Rank>
   requires(Rank <= max_rank)
 auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
