@@ -68,7 +68,7 @@ struct basic_problem {
   bool stages_before = false, stages_after = false;  ///< whether a stage sends x, and dy
   int optimizer_states = 2;                          ///< optimizer state values per parameter
   int segments = 0;
-  int recomputed = 0;  ///< the first segments; a search below a memory limit may recompute more
+  int recomputed = 0;  ///< number of recomputed segments; a memory limit may make a search add more
 
   /// Adds an element. Equal layers are stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
