@@ -39,8 +39,8 @@ struct basic_plan {
   shape input;  ///< extents of one micro-batch: the x of the first element
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
-  int recomputed = 0;  ///< number of recomputed segments, from the first (problem.hpp)
-  double seconds = 0;  ///< predicted seconds of one step
+  int recomputed = 0;                ///< number of recomputed segments, the first (problem.hpp)
+  double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` in collectives
   std::int64_t memory = 0;           ///< predicted bytes per rank
   double gap = 0;                    ///< the optimum is at most this fraction faster; 0: optimal
