@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The plan of a matrix product between given placements: which signature on each mesh axis, hence
-// how the operands are redistributed before the local GEMM and the result after it.
+// The plan of a matrix product between given placements. It chooses a signature row for each mesh
+// axis, and hence how the operands are redistributed before the local GEMM and the result after it.
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
 //
-// Every assignment of signatures to axes is priced, with every shard order, each with its cheapest
-// redistributions: 1-D, 2-D, 2.5-D and 3-D algorithms are the same mechanism (AutoDDL section 4.2:
-// the axes with S(0), S(1) and P of c' are p0, p1 and p2). The cheapest that fits the memory wins;
-// where none fits, the cheapest that fits in panels (matmul_stream.hpp), 2, 4, 8, ... of any letter.
+// Every assignment of signature rows to axes is priced, with every shard order, each with its
+// cheapest redistributions. So 1-D, 2-D, 2.5-D and 3-D algorithms all come out of the same
+// mechanism (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The
+// cheapest plan that fits the memory wins. If none fits, the cheapest plan in panels that fits wins
+// (matmul_stream.hpp): any letter is streamed, in 2, 4, 8, ... panels.
 
 #include <string>
 
@@ -22,16 +23,17 @@
 
 namespace ashlar {
 
-/// What a plan of a product has to keep to.
+/// The constraints on the plan of a product.
 struct matmul_options {
   std::int64_t memory = 0;  ///< bytes per rank, operands and result included; 0: no limit
-  char stream = 0;  ///< the letter to stream whether it has to be or not; 0: where it has to
-  int panels = 2;   ///< of `stream`
+  char stream = 0;          ///< the letter to stream in any case; 0: stream only if necessary
+  int panels = 2;           ///< the number of panels of `stream`
 };
 
 namespace detail {
 
-/// `p` with `role` on `axis`; a split enters its dim's list of axes at `depth`.
+/// Returns `p` with `role` on `axis`. A split is inserted at `depth` into the order of the axes
+/// that split its dim.
 constexpr placement with_role(placement p, int axis, axis_placement role, int depth) {
   p.axis[axis] = role;
   if (!role.is_split()) return p;
@@ -41,8 +43,9 @@ constexpr placement with_role(placement p, int axis, axis_placement role, int de
   return p;
 }
 
-/// Calls visit(a, b, c) for all placements with which c = a · b is local: each row of the table on
-/// each axis from `axis` on, and each order of the axes that split one letter; canonical first.
+/// Calls visit(a, b, c) for all placements with which c = a · b is local: for each row of the table
+/// on each axis from `axis` on, and for each order of the axes that split one letter. Visits the
+/// canonical order first.
 template <class Visit>
 constexpr void for_each_local_product(signature_table const& table, placement const& a,
                                       placement const& b, placement const& c, int axis,
@@ -68,7 +71,7 @@ constexpr shape product_extents(shape const& a, shape const& b, bool transpose_a
   return c;
 }
 
-/// The local product of rank 0.
+/// Returns the extents of the local product of rank 0.
 constexpr gemm_extents local_product(shape const& a_extents, placement const& a,
                                      shape const& b_extents, placement const& b, bool transpose_a,
                                      bool transpose_b, topology const& t) {
@@ -101,11 +104,11 @@ struct matmul_choice {
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< peak of the plan with the least, of those that did not fit
+  std::int64_t least = 0;  ///< the least peak among the plans that do not fit
 
   constexpr bool found() const { return best < unreachable; }
 
-  /// Takes `p`, with its seconds and peak memory, if it fits and is the cheapest.
+  /// Keeps `p`, whose seconds and peak memory are filled in, if it fits and is the cheapest so far.
   constexpr void take(matmul_plan const& p, double weight) {
     if (wanted.memory > 0 && p.peak_bytes > wanted.memory) {
       if (least == 0 || p.peak_bytes < least) least = p.peak_bytes;
@@ -115,7 +118,7 @@ struct matmul_choice {
     }
   }
 
-  /// `p` in `count` panels of `letter`; false if it has no such panels.
+  /// Considers `p` in `count` panels of `letter`. Returns false if it has no such panels.
   constexpr bool take_streamed(matmul_plan p, char letter, int count) {
     p.panels = {letter, count, {}};
     if (!choose_chunks(p, mesh)) return false;
@@ -124,7 +127,8 @@ struct matmul_choice {
     return true;
   }
 
-  /// `p` in panels of the letter that is wanted, or of any, as few or many as are best.
+  /// Considers `p` in panels: of the letter and number that `wanted` gives, or else of every letter
+  /// in every number that is a power of two.
   constexpr void take_all_streamed(matmul_plan const& p) {
     if (wanted.stream != 0) {
       take_streamed(p, wanted.stream, wanted.panels);
@@ -139,9 +143,9 @@ struct matmul_choice {
 
 }  // namespace detail
 
-/// The cheapest plan of c = op(a) · op(b), matrices or (rank 3) batches of them, that `wanted`
-/// allows. Ties: the first row of the tables. Throws ashlar::error if no plan fits the memory, or
-/// if the letter asked for cannot be streamed.
+/// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or (rank 3)
+/// batches of them. Ties go to the first row of the tables. Throws ashlar::error if no plan fits
+/// the memory, or if the letter of `wanted` cannot be streamed.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,
@@ -211,7 +215,7 @@ constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
   return choice.plan;
 }
 
-/// The same within the machine's memory.
+/// Returns the cheapest plan within the machine's memory.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,

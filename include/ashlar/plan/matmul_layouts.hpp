@@ -3,18 +3,24 @@
 
 #pragma once
 
-// Where to keep the matrices of c = a · b so that the product costs least: each stored once, spread
-// over all ranks (every axis splits a dim; nothing is replicated or partial at rest).
+// Finds where to keep the matrices of c = a · b so that the product costs least. Each matrix is
+// stored once, distributed over all ranks: every axis splits a dim, and nothing is replicated or
+// partial.
 //
-//   1. each axis cuts one letter, m, n or k: a grid p1 x p2 x p3 with p1 · p2 · p3 ranks
-//   2. the product then wants  a' with n's axes B,  b' with m's axes B,  leaves c' with k's axes P
-//   3. each matrix is kept where the way to a' or b', or from c', is cheapest; ties: where it packs
-//      least (usually splits of dim 0), then in canonical order
+//   1. Each axis cuts one letter, m, n or k: a grid of p1 x p2 x p3 ranks.
+//   2. The product then needs a' with n's axes B and b' with m's axes B, and makes c' with k's
+//      axes P.
+//   3. Each matrix is kept at the placement with the cheapest redistribution to a' or b', or from
+//      c'. Ties go to the least packing (usually splits of dim 0), then to canonical order.
 //
-// A rank receives at least, and with even splits exactly, this many elements (a' without what is
-// there already, and so on): mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3).
-// Grids are tried in the order of that bound in seconds, until it exceeds what was found. Axes of one
-// extent and tier are interchangeable: of them only the order m, n, k is tried.
+// A rank receives at least, and with even splits exactly, this many elements. The terms are a' less
+// the part of it that the rank already holds, and likewise for b' and c':
+//
+//   mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3)
+//
+// Grids are tried in the order of this bound in seconds, until it exceeds the best plan found. Axes
+// of equal extent and tier are interchangeable, so only their assignment in the order m, n, k is
+// tried.
 
 #include <ashlar/plan/matmul.hpp>
 
@@ -22,16 +28,17 @@ namespace ashlar {
 
 struct matmul_layouts {
   placement a, b, c;
-  matmul_report plan;  ///< of the product between these
+  matmul_report plan;  ///< the plan of the product between these placements
 };
 
 namespace detail {
 
-/// Which letter each axis cuts: the digits of `code` in base 3, the first axis' first.
+/// The letter that each axis cuts, as digits of `code` in base 3, with the first axis as the most
+/// significant digit.
 struct product_grid {
-  placement a, b, c;  ///< of the local product
+  placement a, b, c;  ///< placements a', b', c' of the local product
   double sizes[3] = {1, 1, 1};
-  bool is_ordered = true;  ///< m before n before k among interchangeable axes
+  bool is_ordered = true;  ///< whether interchangeable axes have letters in the order m, n, k
 
   constexpr product_grid(topology const& t, int code)
       : a(placement::all_broadcast(t.axes())), b(a), c(a) {
@@ -54,7 +61,7 @@ struct product_grid {
     }
   }
 
-  /// Elements that a rank receives, in the mean.
+  /// Returns the elements that a rank receives, on average.
   constexpr double volume(double m, double n, double k) const {
     double const p1 = sizes[0], p2 = sizes[1], p3 = sizes[2];
     return m * k / (p1 * p3) * (1 - 1 / p2) + k * n / (p2 * p3) * (1 - 1 / p1) +
@@ -68,7 +75,8 @@ constexpr bool is_stored_once(placement const& p) {
   return true;
 }
 
-/// The state that `ways` connect most cheaply with their end, of those that keep a matrix once.
+/// Returns the state that keeps a matrix once and has the cheapest path to or from the end of
+/// `ways`.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;
@@ -91,9 +99,9 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
 
 }  // namespace detail
 
-/// The best placements of an m x k and a k x n matrix and of their product, and the plan between
-/// them. `memory`: bytes per rank, 0: no limit; where no grid fits, the best one's plan streams.
-/// Throws ashlar::error if that does not fit either.
+/// Returns the best placements of an m x k and a k x n matrix and of their product, and the plan
+/// between them. `memory` is the limit in bytes per rank, 0 for none. If no grid fits, the plan of
+/// the best grid runs in panels. Throws ashlar::error if that does not fit either.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size, machine const& on,
                                              std::int64_t memory) {
@@ -145,7 +153,7 @@ constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std
   return best;
 }
 
-/// The same within the machine's memory.
+/// Returns the best placements within the machine's memory.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size,
                                              machine const& on) {

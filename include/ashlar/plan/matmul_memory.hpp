@@ -3,11 +3,13 @@
 
 #pragma once
 
-// The memory of a matrix product's plan: the most bytes that a rank holds at once, from the
-// operands as given to the result. Shards are counted exactly, a step's buffers as packing.hpp says.
+// The memory of a matrix product's plan: the most bytes that a rank holds at once, including the
+// operands and the result. Shards are counted exactly, and a step's buffers as packing.hpp says.
 //
-// In the order in which a plan runs, x' being where the local product wants x (0 bytes if x lies
-// so), "moving" the shards before and after a step and its buffer, without x as given:
+// In the formula, x' is the operand x at the placement that the local product needs (0 bytes if x
+// has it already), and c' is the result of the local product. "moving x" is the most bytes of the
+// shards before and after one of its steps and of the step's buffer, without x itself; moving c
+// includes c'. The four terms follow the order in which a plan runs:
 //
 //   a + b + max{ moving a;  a' + moving b;  a' + b' + c';  moving c, from c' }
 //
@@ -23,8 +25,8 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
   return max_local_elements(plan.extents, t, p) * plan.element_size;
 }
 
-/// The most bytes of the steps' shards and buffers; the first shard counts if it is `owned`, that
-/// is, not the caller's.
+/// Returns the most bytes of the shards and buffers of any step. The first shard counts only if
+/// `owned`, that is, if it does not belong to the caller.
 constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;
@@ -38,12 +40,12 @@ constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology co
   return most;
 }
 
-/// Bytes of what the steps make; 0 if there are none.
+/// Returns the bytes of the tensor that the steps make, 0 if there are no steps.
 constexpr std::int64_t made_bytes(redistribution_plan const& plan, topology const& t) {
   return plan.steps.empty() ? 0 : bytes_of(plan, t, plan.to);
 }
 
-/// The formula above, of a plan that does not stream.
+/// Returns the value of the formula above for a plan that does not stream.
 constexpr std::int64_t whole_peak_bytes(matmul_plan const& plan, topology const& t) {
   std::int64_t const a = made_bytes(plan.a, t), b = made_bytes(plan.b, t);
   std::int64_t most = 0;

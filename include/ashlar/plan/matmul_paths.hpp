@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The cheapest ways between one end of a product (an operand as given, or the result as wanted) and
-// every placement that a local product may ask for, all found at once:
+// The cheapest paths between one end of a product (an operand as given, or the result as wanted)
+// and every placement that a local product may need, all found at once:
 //
-//   from_end   one Dijkstra from the end          to_end   one against the edges
+//   from_end   one Dijkstra search from the end
+//   to_end     one Dijkstra search from the end against the direction of the edges
 //
-// Local products know no reduction but the sum. An end that is partial with another one is left or
-// reached through the placements that are not partial, in its own graph; the two graphs are
-// searched as one, so that the way through the best of those placements is found.
+// Local products know no reduction but the sum. If the end is partial with another reduction, it
+// has a graph of its own, which shares with the first graph the placements without P. The search
+// covers both graphs and finds the best of these placements to pass through.
 
 #include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/redistribution.hpp>
@@ -21,17 +22,18 @@ enum class path_direction { from_end, to_end };
 
 class matmul_paths {
  public:
-  /// `sums`: the graph of the tensor's rank. Expects an end that `check` accepts.
+  /// `sums` is the graph of the tensor's rank. Expects an end that `check` accepts.
   constexpr matmul_paths(placement_graph const& sums, shape const& extents, int element_size,
                          placement const& end, path_direction direction, machine const& m)
       : sums_(sums), machine_(m), extents_(extents), element_size_(element_size), end_(end),
         backward_(direction == path_direction::to_end),
         ways_(find_ways(sums.price(extents, element_size, m))) {}
 
-  /// Seconds, with tie breaks, between the end and state `i` of the graph.
+  /// Returns the seconds, with tie breaks, between the end and state `i` of the graph.
   constexpr double weight(int i) const { return ways_.weight[static_cast<std::size_t>(i)]; }
 
-  /// The plan from the end to state `i`, or from there to the end.
+  /// Returns the plan from the end to state `i`, or from state `i` to the end, depending on the
+  /// direction.
   constexpr redistribution_plan plan(int i) const {
     inplace_vector<redistribution_step, 4 * max_axes> met;  // from state i towards the end
     int at = collect(met, sums_, ways_, i);
@@ -67,7 +69,8 @@ class matmul_paths {
     return ways;
   }
 
-  /// Appends the steps from state `i` on towards the end; returns the state where they stop.
+  /// Appends the steps of the path from state `i` towards the end. Returns the state at which they
+  /// stop.
   constexpr int collect(inplace_vector<redistribution_step, 4 * max_axes>& met,
                         placement_graph const& graph, placement_graph::paths const& ways,
                         int i) const {
@@ -85,7 +88,7 @@ class matmul_paths {
   int element_size_;
   placement end_;
   bool backward_;
-  std::vector<placement_graph> own_;  // of an end with another reduction than the sum; else none
+  std::vector<placement_graph> own_;  // the graph of an end with another reduction; else none
   placement_graph::paths own_ways_;
   placement_graph::paths ways_;
 };

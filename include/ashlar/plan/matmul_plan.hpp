@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The plan of a matrix product as data. Letters name what an axis or a panel cuts:
+// The plan of a matrix product as data. Letters name the dims that an axis or a panel cuts:
 //
 //   m   rows of a and c          n   columns of b and c
 //   k   the contracted dim       b   the batch (rank 3 only)
 //
-// Unless it streams (plan/matmul_stream.hpp), a plan runs so, and each line ends before the next:
-// a's steps; b's steps; the local GEMM; a' and b' are given back; c's steps.
+// Unless it streams (plan/matmul_stream.hpp), a plan runs the following phases one after another:
+// the steps of a; the steps of b; the local GEMM; a' and b' are freed; the steps of c.
 
 #include <string_view>
 
@@ -18,7 +18,7 @@
 
 namespace ashlar {
 
-/// The letters of the operands' dims and of the result's, in order.
+/// The letters of the operands' and the result's dims, in order.
 struct product_letters {
   std::string_view a, b, c;
 
@@ -26,7 +26,7 @@ struct product_letters {
       : a(transpose_a ? "bkm" : "bmk"), b(transpose_b ? "bnk" : "bkn"), c("bmn") {
     if (rank == 2) a.remove_prefix(1), b.remove_prefix(1), c.remove_prefix(1);
   }
-  /// The dim that a letter names; -1 where the tensor lacks it.
+  /// Returns the dim that a letter names, or -1 if the tensor lacks it.
   static constexpr int dim_of(std::string_view letters, char letter) {
     for (std::size_t d = 0; d < letters.size(); ++d)
       if (letters[d] == letter) return static_cast<int>(d);
@@ -34,7 +34,7 @@ struct product_letters {
   }
 };
 
-/// The local product of one rank.
+/// The extents of the local product of one rank.
 struct gemm_extents {
   std::int64_t batch = 1, m = 0, n = 0, k = 0;
 
@@ -42,15 +42,16 @@ struct gemm_extents {
   friend constexpr bool operator==(gemm_extents const&, gemm_extents const&) = default;
 };
 
-/// Seconds of the local product.
+/// Returns the seconds of the local product.
 constexpr double gemm_seconds(machine const& on, gemm_extents const& g) {
   return gemm_seconds(on, g.operations(), g.m, g.n, g.k);
 }
 
-/// How a plan streams: panel i is slice i of `count` of every chunk of the letter's dim; the
-/// nested balanced splits by `chunks` cut the dim into chunks (none: the dim is one chunk).
+/// Describes how a plan streams. Nested balanced splits by `chunks` cut the letter's dim into
+/// chunks (if `chunks` is empty, the dim is one chunk). Every chunk is cut into `count` slices, and
+/// panel i consists of slice i of every chunk.
 struct panel_stream {
-  char letter = 0;  ///< 'm', 'n', 'k', 'b'; 0: the plan does not stream
+  char letter = 0;  ///< 'm', 'n', 'k' or 'b'; 0: the plan does not stream
   int count = 1;
   inplace_vector<int, max_axes> chunks;
 
@@ -58,20 +59,20 @@ struct panel_stream {
 };
 
 struct matmul_plan {
-  redistribution_plan a, b;  ///< of the operands, to where the local product wants them
-  redistribution_plan c;     ///< of the result, from where the local product leaves it
+  redistribution_plan a, b;  ///< of the operands, to the placements that the local product needs
+  redistribution_plan c;     ///< of the result, from the placement that the local product leaves
   bool transpose_a = false, transpose_b = false;
-  gemm_extents gemm;    ///< of rank 0, which has the largest
+  gemm_extents gemm;    ///< of rank 0, whose product is the largest
   panel_stream panels;  ///< how it streams, if it does
   double gemm_seconds = 0;
-  double seconds = 0;           ///< predicted, communication included
-  std::int64_t peak_bytes = 0;  ///< per rank; plan/matmul_memory.hpp says of what
+  double seconds = 0;           ///< predicted, including communication
+  std::int64_t peak_bytes = 0;  ///< per rank, as in plan/matmul_memory.hpp
 
   constexpr product_letters letters() const { return {a.extents.rank(), transpose_a, transpose_b}; }
   friend constexpr bool operator==(matmul_plan const&, matmul_plan const&) = default;
 };
 
-/// A plan of a product with the mesh and the machine it was made for, ready to print
+/// A plan of a product with the mesh and the machine for which it was made, ready to print
 /// (plan/matmul_text.hpp).
 struct matmul_report : matmul_plan {
   topology mesh;

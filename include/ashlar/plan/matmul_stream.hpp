@@ -3,38 +3,44 @@
 
 #pragma once
 
-// Products in panels, for where memory is short: the plan's steps run once per panel, on tensors
-// whose streamed dim is shorter. SUMMA is the case where the letter is k and both operands move.
+// Products in panels, for use when memory is short. The plan's steps run once per panel, on tensors
+// whose streamed dim is shorter. SUMMA is the case in which the letter is k and both operands move.
 //
-//   letter   moves by panels   moved whole   the result
-//   k        a, b              -             c' is summed up over the panels, then moved whole
-//   m        a, c              b, first      by panels
-//   n        b, c              a, first      by panels
-//   b        a, b, c           -             by panels
+//   letter   moves by panels   moves whole    result
+//   k        a, b              -              c' is summed over the panels, then moves whole
+//   m        a, c              b, at first    by panels
+//   n        b, c              a, at first    by panels
+//   b        a, b, c           -              by panels
 //
-// Panel i is slice i of `count` (balanced) of every chunk of the letter's dim. Chunks are such that
-// each shard is made of whole ones, so a rank's part of a panel lies in its own shard, and a panel
-// is a tensor placed like the whole: with each nested balanced split, members' parts of a panel
-// differ by one at most, larger ones first, since the parts of n and n + 1 items do. The order of
-// indices in a panel is another than in the tensor, but the same in every tensor with the letter.
-// Panels of a letter exist if, for the tensors that it streams, as given (a, b) or as wanted (c),
-// the extents of the axes that split it, outermost first and without 1s,
+// The streamed dim is cut into chunks such that each shard consists of whole chunks. Panel i is
+// slice i of `count` balanced slices of every chunk. So a rank's part of a panel lies in its own
+// shard, and a panel is a tensor with the same placement as the whole. (Nested balanced splits of n
+// and n + 1 items differ by at most one item per member, with the larger parts first. So do the
+// members' parts of a panel.) Indices have another order in a panel than in the tensor, but the
+// same order in every tensor with the letter.
 //
-//   continue one another   [2] and [2,3]; [] and [4]   chunks: the longer list, any dim
-//   or divide the dim      [2] and [4]; [2,3] and [3,2]   chunks: their least common multiple
+// Whether a letter has panels depends on the tensors that it streams, at the given placements (a,
+// b) and the wanted one (c). For each of them, list the extents of the axes that split the dim,
+// outermost first and without 1s. Each two lists must satisfy one of:
 //
-// Seconds: the transfers of one panel overlap the GEMM of another, with two sets of operand panels,
+//   one is a prefix of the other   [2] and [2,3]; [] and [4]      chunks: the longer list, any dim
+//   both divide the dim            [2] and [4]; [2,3] and [3,2]   chunks: least common multiple
+//
+// The transfers of one panel overlap with the GEMM of another, with two sets of operand panels. The
+// seconds are
 //
 //   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
 //
-// of the largest panel; copies of slices are not priced, as packing is not. Bytes received are those
-// of the whole plan where panels split evenly; elsewhere some ranks receive a few elements more.
+// whole: the operand that moves whole; in, out, gemm: the operand moves, result moves and GEMM of
+// the largest panel; result: the result if it moves whole. Copies of slices are not priced, as
+// packing is not. The bytes received are those of the whole plan if panels split evenly; otherwise
+// some ranks receive a few elements more.
 
 #include <ashlar/plan/matmul_memory.hpp>
 
 namespace ashlar {
 
-/// Panels of a streamed dim.
+/// The chunks, slices and panels of a streamed dim.
 struct panel_cuts {
   std::int64_t extent;
   panel_stream const& stream;
@@ -57,7 +63,7 @@ struct panel_cuts {
   constexpr interval slice(int index, int panel) const {
     return balanced_part(chunk(index), stream.count, panel);
   }
-  /// The extent of the panel's tensor along the streamed dim.
+  /// Returns the extent of the panel's tensor along the streamed dim.
   constexpr std::int64_t panel_extent(int panel) const {
     std::int64_t n = 0;
     for (int i = 0; i < chunks(); ++i) n += slice(i, panel).size;
@@ -67,7 +73,7 @@ struct panel_cuts {
 
 namespace detail {
 
-/// The extents of the axes that split `dim`, outermost first, without 1s.
+/// Returns the extents of the axes that split `dim`, outermost first, without 1s.
 constexpr inplace_vector<int, max_axes> split_extents(placement const& p, int dim,
                                                       topology const& t) {
   inplace_vector<int, max_axes> list;
@@ -82,7 +88,8 @@ constexpr std::int64_t product_of(inplace_vector<int, max_axes> const& list) {
   return n;
 }
 
-/// Makes `chunks` cut the dim for a tensor too that is split by `list`; false if that cannot be.
+/// Extends `chunks` so that they also suit a tensor whose splits have the extents `list`. Returns
+/// false if that is not possible.
 constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
                            inplace_vector<int, max_axes> const& list, std::int64_t extent) {
   auto const& longer = list.size() > chunks.size() ? list : chunks;
@@ -101,11 +108,12 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
   return true;
 }
 
-/// The plan of one tensor and where its streamed dim is split as the panels need.
+/// The plan of one tensor, the placement of the end at which panels are cut (given operand or
+/// wanted result), and the streamed dim.
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;
-  int dim;  ///< of the letter; -1: the tensor lacks it
+  int dim;  ///< the dim of the letter; -1: the tensor lacks it
 };
 
 constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan, char letter) {
@@ -117,7 +125,8 @@ constexpr inplace_vector<streamed_tensor, 3> tensors_of(matmul_plan const& plan,
 
 }  // namespace detail
 
-/// Chooses the chunks of `plan.panels`; false if its letter cannot be streamed in so many panels.
+/// Chooses the chunks of `plan.panels`. Returns false if its letter cannot be streamed in that many
+/// panels.
 constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   auto& panels = plan.panels;
   panels.chunks.clear();
@@ -131,7 +140,8 @@ constexpr bool choose_chunks(matmul_plan& plan, topology const& t) {
   return panel_cuts{extent, panels}.chunk(0).size >= panels.count;
 }
 
-/// The plan of panel `i` of a tensor whose dim `dim` is streamed; the tensor's own where dim < 0.
+/// Returns the plan of panel `i` of a tensor whose dim `dim` is streamed, or the tensor's own plan
+/// if dim < 0.
 constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream const& panels,
                                          int dim, int i, topology const& t, machine const& m) {
   if (dim < 0) return plan;
@@ -140,20 +150,21 @@ constexpr redistribution_plan panel_plan(redistribution_plan plan, panel_stream 
   return plan;
 }
 
-/// Whether each shard of a tensor that is split by `end` is one chunk.
+/// Returns whether each shard of a tensor at placement `end` is exactly one chunk.
 constexpr bool shards_are_chunks(panel_stream const& panels, placement const& end, int dim,
                                  topology const& t) {
   return detail::product_of(detail::split_extents(end, dim, t)) ==
          detail::product_of(panels.chunks);
 }
 
-/// Whether the GEMM works on the tensor's own shard, panels being parts of it.
+/// Returns whether the GEMM works directly on parts of the tensor's shard, without copies or moves.
 constexpr bool panels_in_place(matmul_plan const& plan, redistribution_plan const& of,
                                placement const& end, int dim, topology const& t) {
   return of.steps.empty() && shards_are_chunks(plan.panels, end, dim, t);
 }
 
-/// Whether a panel's part of an operand's shard is one run of memory, and moves without a copy.
+/// Returns whether a panel's part of an operand's shard is contiguous, so that it moves without a
+/// copy.
 constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan const& of, int dim,
                                topology const& t) {
   box const shard = local_box(of.extents, t, of.from, {});
@@ -164,7 +175,7 @@ constexpr bool slices_are_runs(panel_stream const& panels, redistribution_plan c
 
 namespace detail {
 
-/// Seconds of the local product of one panel.
+/// Returns the seconds of the local product of one panel.
 constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) {
   gemm_extents const& whole = plan.gemm;
   gemm_extents panel = whole;
@@ -179,13 +190,13 @@ constexpr double panel_gemm_seconds(matmul_plan const& plan, machine const& on) 
 
 }  // namespace detail
 
-/// Fills in the seconds and the peak memory of a plan that streams. Panels at a time: two of each
-/// operand (one in use, one on its way) and two of the result.
+/// Fills in the seconds and the peak memory of a plan that streams. Two panels of each operand (one
+/// in use, one in transit) and two of the result exist at a time.
 constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const& m) {
   std::int64_t const given = bytes_of(plan.a, t, plan.a.from) + bytes_of(plan.b, t, plan.b.from);
-  std::int64_t before = 0, whole = 0;     // most while whole operands move; what is made of them
-  std::int64_t resident = 0, making = 0;  // operand panels in use; and while the next move
-  std::int64_t result = 0, after = 0;     // during the panels; after them
+  std::int64_t before = 0, whole = 0;     // peak while a whole operand moves; its moved copy
+  std::int64_t resident = 0, making = 0;  // operand panels in use; those in transit
+  std::int64_t result = 0, after = 0;     // result held during the panels; peak after them
   double whole_seconds = 0, in = 0, out = 0, after_seconds = 0;
   auto const tensors = detail::tensors_of(plan, plan.panels.letter);
   for (int i = 0; i < 2; ++i) {
@@ -224,7 +235,7 @@ constexpr void finish_stream(matmul_plan& plan, topology const& t, machine const
   plan.seconds = whole_seconds + in + (plan.panels.count - 1) * stage + gemm + out + after_seconds;
 }
 
-/// Bytes that the rank at `c` receives while the plan runs.
+/// Returns the bytes that the rank at `c` receives while the plan runs.
 constexpr std::int64_t received_bytes(matmul_plan const& plan, topology const& t,
                                       coordinates const& c) {
   std::int64_t bytes = 0;

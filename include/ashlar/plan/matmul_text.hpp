@@ -3,8 +3,8 @@
 
 #pragma once
 
-// How plans of products print: the algorithm as the letter that each axis cuts, what rank 0 computes
-// and needs, then the steps of a, b and c.
+// Prints plans of products: the algorithm as the letter that each axis cuts, then the computation
+// and memory of rank 0, then the steps of a, b and c.
 //
 //   matmul 4096x4096 [S(0),S(1)] x 4096x4096 [S(0),S(1)] -> [S(0),S(1)] @node=2,gpu=2: 363.73 ms,
 //     64.00 MiB received by rank 0, peak 224.00 MiB                              (on one line)
@@ -13,15 +13,15 @@
 //     b all-gather along node: [S(0),S(1)] -> [B,S(1)], 32.00 MiB, 13.42 ms
 //     c stays
 //
-// An axis may also cut nothing (every rank of it computes the same) or take the addends of a partial
-// operand one each.
+// Instead of a letter, an axis may cut nothing ("-": all its ranks compute the same) or divide the
+// addends of a partial operand among its ranks.
 
 #include <ashlar/plan/matmul_stream.hpp>
 #include <ashlar/plan/text.hpp>
 
 namespace ashlar {
 
-/// "node: n, gpu: k": the letter that each axis cuts.
+/// Returns a text such as "node: n, gpu: k": the letter that each axis cuts.
 inline std::string algorithm_text(matmul_plan const& plan, topology const& t) {
   auto const names = plan.letters();
   std::string text;

@@ -3,12 +3,15 @@
 
 #pragma once
 
-// Of the placements that suit an operation, the one that a tensor reaches most cheaply: what an
-// error tells to redistribute to.
+// Finds, among the placements that suit an operation, the one that a tensor can reach at least
+// cost. Error messages suggest redistributing to it.
 //
-//   cheapest first, by the plans of redistribution.hpp     then the fewest axes that change, then
-//   the first in the order B, P, S(0), S(1), ... of the axes
-//   no axis becomes partial: that is free, but makes each rank hold and later move all of it
+//   1. the least seconds by the plans of redistribution.hpp
+//   2. among equals, the fewest axes that change
+//   3. among equals, the first in the order B, P, S(0), S(1), ... of the axes
+//
+// No axis may become partial. That would be free, but each rank would then hold and later move all
+// of it.
 
 #include <optional>
 
@@ -16,7 +19,8 @@
 
 namespace ashlar {
 
-/// The nearest placement to `from` that `suits`, a predicate on placements; none if none does.
+/// Returns the nearest placement to `from` for which the predicate `suits` is true, or nothing if
+/// there is none.
 template <class Suits>
 constexpr std::optional<placement> nearest_placement(shape const& extents, int element_size,
                                                      placement const& from, topology const& t,

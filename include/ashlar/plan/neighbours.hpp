@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Every step that the algebra allows from one placement: the edges of the graph in which a
-// redistribution is a shortest path. Rules (notes in plan/redistribution_step.hpp on what each step means):
+// Enumerates every step that is allowed from one placement: the edges of the graph in which a
+// redistribution is a shortest path. plan/redistribution_step.hpp says what each step means. The
+// rules:
 //
-//   * only the innermost axes of a dim can be gathered, exchanged away or padded;
-//   * an axis that starts to split a dim enters it innermost;
-//   * a fused step takes a run of innermost axes, or any ordered choice of P axes, at once;
-//   * axes of extent 1 take part like any other: their steps are free.
+//   * Only the innermost axes of a dim can be gathered, exchanged to another dim or padded.
+//   * An axis that starts to split a dim becomes its innermost axis.
+//   * A fused step takes several innermost axes of a dim, or any ordered choice of P axes, at once.
+//   * Axes of extent 1 follow the same rules; their steps cost nothing.
 
 #include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
 namespace detail {
 
-/// Ordered choices of P axes: visit(list) for each nonempty one.
+/// Calls visit(list) for each nonempty ordered choice of P axes.
 template <class Visit>
 constexpr void for_each_partial_choice(placement const& p, axis_list& chosen, Visit& visit) {
   for (int a = 0; a < p.axes(); ++a) {
@@ -37,8 +38,8 @@ constexpr bool is_ascending(axis_list const& list) {
 
 }  // namespace detail
 
-/// Calls visit(step) for every step from `p`. `pad` is the reduction that zero_pad creates where
-/// `p` has no partial axis yet. `rank`: dimensions of the tensor.
+/// Calls visit(step) for every step from `p`. `pad` is the reduction that zero_pad creates if `p`
+/// has no partial axis yet. `rank` is the number of dims of the tensor.
 template <class Visit>
 constexpr void for_each_step(placement const& p, int rank, topology const& t, reduction pad,
                              Visit visit) {
@@ -46,7 +47,7 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
-  auto const are_innermost = [&](int a, int b) {  // of two dims
+  auto const are_innermost = [&](int a, int b) {  // of two different dims
     auto const last = [&](int axis) {
       axis_list const owners = p.axes_of(p[axis].dim);
       return owners[owners.size() - 1] == axis;
@@ -70,8 +71,9 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
       }
       if (run == 1) emit(collective::zero_pad, axes, p.with(axes[0], partial(op)));
     }
-    // The two innermost axes of d change their order. Further out it would take more ranks than the
-    // two axes span: nested balanced splits move the cuts of every axis inside.
+    // The two innermost axes of d exchange their order. For axes further out the exchange would
+    // involve more ranks than these two axes span, since nested balanced splits move the cuts of
+    // every axis inside them.
     if (int const i = owners.size() - 2; i >= 0 && t.extent(owners[i]) != t.extent(owners[i + 1])) {
       int const a = owners[i], b = owners[i + 1];
       placement swapped = p;

@@ -3,28 +3,32 @@
 
 #pragma once
 
-// The buffers of a step as if it travelled in messages (between neighbours in one node it needs none).
-// Between MPI processes it goes in rounds of chunks, two of them under way, of `block` elements that
-// pass between two of p ranks:
+// The buffers of a step, as if it travelled in messages (between ranks that share a node's memory
+// it needs none). MPI processes exchange data in rounds of chunks, with two rounds in flight. If
+// two of the p ranks exchange `block` bytes, the buffers take
 //
-//   min(rounds, 2) · 2 p · min(chunk, block)      rounds: block / chunk, rounded up
+//   min(rounds, 2) · 2 p · min(chunk, block)      rounds = block / chunk, rounded up
 //
-//   all_gather                   none if the dims before the gathered one are 1: blocks are runs
-//   permute of two whole shards  none
-//   slice, zero_pad              none
+// No buffers are needed for
 //
-// NCCL packs what it sends and what it receives whole. Where only shards are known and not the steps
-// between them, packing_bound holds for both: p blocks are no more than the larger shard. (Two ranks
-// that swap whole small arrays send them as they lie and receive one, less than the formula says.)
+//   all_gather                   if the dims before the gathered one have extent 1, so that blocks
+//                                are contiguous
+//   permute between pairs        which exchange whole shards
+//   slice, zero_pad
+//
+// NCCL packs all that it sends and all that it receives. packing_bound holds for both, for callers
+// who know only the shards and not the steps between them, since p blocks are no more than the
+// larger shard. (If two ranks exchange whole small arrays, each sends its array without packing and
+// receives one, which is less than the formula says.)
 
 #include <ashlar/plan/redistribution_step.hpp>
 
 namespace ashlar {
 
-/// What a transport packs at a time for one other rank, at most.
+/// The most bytes that a transport packs at a time for one other rank.
 inline constexpr std::int64_t packing_chunk_bytes = 256 * 1024;
 
-/// The bound of a step's buffers between MPI processes, in bytes.
+/// Returns an upper bound of the bytes of a step's buffers between MPI processes.
 constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& extents,
                                      int element_size, topology const& t) {
   if (!communicates(s.kind) || (s.kind == collective::permute && is_pairwise(s, t))) return 0;
@@ -43,8 +47,9 @@ constexpr std::int64_t packing_bytes(redistribution_step const& s, shape const& 
   return 2 * p * (block <= packing_chunk_bytes ? block : 2 * packing_chunk_bytes);
 }
 
-/// The bound of the buffers of any redistribution between `ranks` ranks whose largest shard, of all
-/// that its steps go through, has so many bytes. Expects shards of equal size.
+/// Returns an upper bound of the bytes of the buffers of any redistribution between `ranks` ranks.
+/// `shard_bytes` is the largest shard of all placements that its steps pass through. Expects shards
+/// of equal size.
 constexpr std::int64_t packing_bound(std::int64_t shard_bytes, int ranks) {
   if (ranks <= 1) return 0;
   std::int64_t const whole = 2 * shard_bytes;

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Shortest paths from one placement of one tensor. Placements are expanded when they are reached,
-// in the order of
+// Finds shortest paths from one placement of one tensor. Placements are expanded in the order of
 //
-//   weight (seconds + tie_break per step) + a lower bound of what remains (A*; none: Dijkstra)
+//   weight (seconds + tie_break per step) + a lower bound of the remaining weight
 //
-// so that a plan needs few of the placements that a mesh of many axes has. Of equal sums the
-// placement found last comes first; of equal ways to a placement the first one stays.
+// which is A*, or Dijkstra's algorithm if all bounds are 0. Placements are created when the search
+// reaches them, so a plan needs few of the many placements that exist on a mesh of many axes. Among
+// equal sums the placement found last is expanded first. Among equal paths to a placement the first
+// one stays.
 
 #include <vector>
 
@@ -20,21 +21,21 @@
 
 namespace ashlar {
 
-/// What a step weighs more than it costs, far below any α: ties go to fewer steps.
+/// The weight of a step in excess of its seconds, far below any α, so that ties go to fewer steps.
 inline constexpr double tie_break = 1e-13;
 
 class path_search {
  public:
   struct node {
     double weight = unreachable;
-    double expanded_to = -1;  ///< steps to sums up to this one are taken
-    int previous = -1;        ///< on the way from the start
+    double expanded_to = -1;  ///< steps whose sums are at most this have been taken
+    int previous = -1;        ///< the placement before this one on the path
     collective kind = collective::slice;
     bool settled = false;
     axis_list axes;
   };
-  /// `op`: the reduction that P stands for; `other`: one that it may change to where there is no P.
-  /// `t` and `price` have to outlive this.
+  /// `op` is the reduction that P stands for. `other` is one that zero_pad may also create where
+  /// there is no P. `t` and `price` must outlive this object.
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
                         step_prices const& price)
       : topology_(t), price_(price), rank_(rank), op_(op), other_(other) {}
@@ -44,14 +45,16 @@ class path_search {
   constexpr bool settled(int i) const { return nodes_.data()[i].settled; }
   constexpr double weight(int i) const { return nodes_.data()[i].weight; }
 
-  /// Settles placements from `start` on until `stop(i)` is true for one of them, and returns its
-  /// number. `bound(p, roles)` of a placement: no more than what remains from it to any such placement,
-  /// and never more than a step's weight below that of the placement before.
+  /// Settles placements, beginning with `start`, until `stop(i)` is true for one of them, and
+  /// returns its number, or -1. `bound(p, roles)` is an admissible and consistent heuristic: it is
+  /// no more than the remaining weight from p to any such placement, and along a step it falls by
+  /// at most the step's weight.
   template <class Bound, class Stop>
   constexpr int run(placement const& start, Bound const& bound, Stop stop) {
     add(start);
     nodes_.data()[0].weight = 0;
-    // Steps that lead far off are left for later, mostly for ever: then few placements are stored.
+    // Partial expansion: steps whose sums are far above the current one wait, most of them for
+    // ever, so that few placements are stored.
     double const least = bound(start, axis_roles(start));
     double const band = least > 0 ? least / 16 : unreachable;
     open_.push(least, 0);
@@ -73,7 +76,7 @@ class path_search {
     return -1;
   }
 
-  /// Appends the steps of the way to a placement.
+  /// Appends the steps of the path from the start to placement `i`.
   template <class Steps>
   constexpr void append_path(Steps& steps, int i) const {
     node const& n = nodes_.data()[i];
@@ -89,7 +92,8 @@ class path_search {
     return i;
   }
 
-  /// Opens the placements behind `i` whose sums are in (after, upto]; returns the least sum beyond.
+  /// Opens the neighbours of `i` whose sums are in (after, upto]. Returns the least sum above
+  /// `upto`.
   template <class Bound>
   constexpr double expand(int i, reduction pad, double after, double upto, Bound const& bound) {
     placement const from = states_[i];

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// All placements of a tensor of given rank on a mesh, and every step between them. The structure
-// does not depend on extents, so one graph serves every tensor of that rank; `price` gives each
-// edge its seconds for one shape, `shortest_from` runs Dijkstra from one placement.
+// All placements of a tensor of a given rank on a mesh, and every step between them. The structure
+// does not depend on extents, so one graph serves every tensor of that rank. `price` gives each
+// edge its seconds for one shape, and `shortest_from` runs Dijkstra's algorithm from one placement.
 //
 // Ties go to fewer steps: each step weighs tie_break seconds more than it costs, far below any α.
 // Everything works in constant expressions (with transient allocations).
@@ -26,10 +26,10 @@ class placement_graph {
     axis_list axes;
   };
 
-  /// `op`: the reduction that P stands for in this graph.
+  /// Builds the graph. `op` is the reduction that P stands for in it.
   constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
       : topology_(t), rank_(rank) {
-    // Everything can be reached from "all broadcast" by slices, pads and permutes.
+    // Slices, pads and permutes lead from "all broadcast" to every placement.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
@@ -47,7 +47,7 @@ class placement_graph {
   constexpr topology const& mesh() const { return topology_; }
   constexpr std::vector<edge> const& edges() const { return edges_; }
 
-  /// The index of a placement; -1 if it is not one of this graph.
+  /// Returns the index of a placement, or -1 if this graph does not contain it.
   constexpr int find(placement const& p) const { return states_.find(p); }
 
   constexpr redistribution_step step_of(int e) const {
@@ -55,7 +55,7 @@ class placement_graph {
     return {it.kind, it.axes, state(it.from), state(it.to)};
   }
 
-  /// Seconds of every edge for a tensor of the given extents.
+  /// Returns the seconds of every edge for a tensor with these extents.
   constexpr scratch<double> price(shape const& extents, int element_size, machine const& m) const {
     step_prices const price_of(extents, element_size, topology_, m);
     scratch<axis_roles> roles(count());
@@ -73,15 +73,15 @@ class placement_graph {
 
   struct paths {
     scratch<double> weight;  ///< per state: seconds plus tie breaks
-    scratch<int> last_edge;  ///< per state: the edge it is reached by; -1 at the source
-    // Towards a target (`backward`): the edge by which the state is left; -1 at the target.
+    scratch<int> last_edge;  ///< per state: the edge by which it is reached; -1 at the source
+    // In a backward search: the edge by which the state is left; -1 at the target.
   };
-  /// No state reached yet.
+  /// Returns paths that reach no state.
   constexpr paths no_paths() const {
     return {scratch<double>(count(), unreachable), scratch<int>(count(), -1)};
   }
 
-  /// Dijkstra from `source` to every state.
+  /// Finds shortest paths from `source` to every state.
   constexpr paths shortest_from(int source, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(source)] = 0;
@@ -89,7 +89,7 @@ class placement_graph {
     return result;
   }
 
-  /// Dijkstra from every state to `target`.
+  /// Finds shortest paths from every state to `target`.
   constexpr paths shortest_to(int target, scratch<double> const& cost) const {
     paths result = no_paths();
     result.weight[static_cast<std::size_t>(target)] = 0;
@@ -97,8 +97,8 @@ class placement_graph {
     return result;
   }
 
-  /// Dijkstra from all states that have a weight in `p`, each starting with it; along the edges or
-  /// (`backward`) against them.
+  /// Runs Dijkstra's algorithm from all states that have a weight in `p`, each starting with this
+  /// weight, along the edges or (`backward`) against them.
   constexpr void settle(paths& p, scratch<double> const& cost, bool backward) const {
     scratch<char> settled(count());
     double* const weight = p.weight.data();
@@ -109,8 +109,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // Of few states those open are in a plain list: a scan is faster than a heap, and fewer steps
-    // of the compilers' evaluators.
+    // With few states, the open ones are in a plain list. Scanning it is faster than a heap, and
+    // costs fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();
@@ -148,7 +148,7 @@ class placement_graph {
  private:
   constexpr std::size_t count() const { return static_cast<std::size_t>(states()); }
 
-  /// The edges grouped by where they lead; empty unless wanted.
+  /// The edges grouped by the state to which they lead. Empty unless `wanted`.
   struct incoming {
     scratch<int> first, edge;
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Placements of one mesh, numbered in the order in which they come in, found again by hashing.
-// Codes of valid placements of one mesh differ where the placements do (placement/code.hpp). `find` takes
-// any placement and so compares it in full.
+// A set of placements of one mesh, numbered in the order of insertion and found by hashing. Valid
+// placements of one mesh that differ have different codes (placement/code.hpp). `find` accepts any
+// placement and so also compares it in full.
 
 #include <vector>
 
@@ -19,14 +19,14 @@ class placement_set {
   constexpr int size() const { return static_cast<int>(placements_.size()); }
   constexpr placement const& operator[](int i) const { return placements_.data()[i]; }
 
-  /// The number of `p`; -1 if it is not in the set.
+  /// Returns the number of `p`, or -1 if it is not in the set.
   constexpr int find(placement const& p) const {
     if (table_.size() == 0) return -1;
     int const i = table_.data()[slot_of(code_of(p))].number;
     return i >= 0 && placements_.data()[i] == p ? i : -1;
   }
 
-  /// The number of `p`, which comes in now unless it is there already.
+  /// Returns the number of `p`, which it inserts if it is not in the set.
   constexpr int add(placement const& p) {
     if (2 * placements_.size() >= table_.size()) grow();
     std::uint64_t const key = code_of(p);
@@ -41,10 +41,10 @@ class placement_set {
  private:
   struct entry {
     std::uint64_t key;
-    int number;  ///< -1: free
+    int number;  ///< -1: a free slot
   };
 
-  /// Where the table has the placement of that key, or the free place where it belongs.
+  /// Returns the slot of the placement with that key, or the free slot where it belongs.
   constexpr std::size_t slot_of(std::uint64_t key) const {
     std::size_t const mask = table_.size() - 1;
     std::uint64_t const mixed = (key ^ key >> 21) * 0x9E3779B97F4A7C15u;

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The plan of a redistribution: the cheapest sequence of steps from one placement to another, as
-// data. The plan that is priced is the plan that runs.
+// The plan of a redistribution, as data: the cheapest sequence of steps from one placement to
+// another. The plan that is priced is the plan that runs.
 //
 //   plan_redistribution(extents, element_size, from, to, topology, machine)
 //
-// Where both ends are partial with different reductions (sums and maxima do not share a path), the
-// plan goes through a placement that is not partial.
+// If both ends are partial with different reductions, no single path joins them, since sums and
+// maxima do not commute. The plan then goes through a placement that is not partial.
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/role_distances.hpp>
@@ -22,11 +22,10 @@ struct redistribution_plan {
   placement from;
   placement to;
   inplace_vector<redistribution_step, 4 * max_axes> steps;
-  double seconds = 0;  ///< predicted
-  std::int64_t peak_bytes =
-      0;  ///< most bytes of shards that a rank holds at once, both ends of a step
+  double seconds = 0;           ///< predicted
+  std::int64_t peak_bytes = 0;  ///< most shard bytes of a rank at once: both ends of a step
 
-  /// Bytes that the rank at `c` receives.
+  /// Returns the bytes that the rank at `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {
     std::int64_t elements = 0;
     for (auto const& s : steps) elements += step_traffic(s, extents, t, c).elements;
@@ -43,7 +42,7 @@ struct redistribution_plan {
 
 namespace detail {
 
-/// Adds what derives from the steps: seconds and peak memory.
+/// Fills in the fields that follow from the steps: seconds and peak memory.
 constexpr void finish(redistribution_plan& plan, topology const& t, machine const& m) {
   plan.seconds = 0;
   plan.peak_bytes = max_local_elements(plan.extents, t, plan.from) * plan.element_size;
@@ -56,18 +55,19 @@ constexpr void finish(redistribution_plan& plan, topology const& t, machine cons
   }
 }
 
-/// `p` without its partial axes.
+/// Returns `p` with its partial axes made broadcast.
 constexpr placement reduced(placement p) {
   for (auto& a : p.axis)
     if (a.is_partial()) a = broadcast();
   return p;
 }
 
-/// What remains to a target, and before it to the placement where the reduction changes.
+/// An admissible heuristic for the search: a lower bound of the cost from a placement to the
+/// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
   role_distances const& to_target;
-  role_distances const* to_whole;  ///< null where the reduction does not change
-  reduction op;                    ///< of the target
+  role_distances const* to_whole;  ///< null if the reduction does not change
+  reduction op;                    ///< the target's
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
     bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);
@@ -108,7 +108,7 @@ redistribution_plan redistribution_at_run_time(shape const& extents, int element
 
 }  // namespace detail
 
-/// The cheapest plan from `from` to `to`. Expects placements that `check` accepts.
+/// Returns the cheapest plan from `from` to `to`. Expects placements that `check` accepts.
 constexpr redistribution_plan plan_redistribution(shape const& extents, int element_size,
                                                   placement const& from, placement const& to,
                                                   topology const& t, machine const& m) {

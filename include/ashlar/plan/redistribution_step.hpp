@@ -4,17 +4,18 @@
 #pragma once
 
 // One step of a plan: a move along a list of axes that takes a tensor from one placement to the
-// next. The step says what moves and what it costs; tensor/ runs it and comm/ carries it.
+// next. This file says which data moves and at what cost. tensor/ runs the step, and comm/
+// transfers the data.
 //
 //   all_gather      the innermost axes of a dim become B
 //   reduce_scatter  P axes become the innermost splits of a dim
 //   all_reduce      P axes become B
-//   all_to_all      the innermost axes of one dim become the innermost of another
-//   permute         two axes of one extent, or the innermost axes of two dims, exchange their
-//                   roles, or the two innermost axes of one dim their order
+//   all_to_all      the innermost axes of one dim become the innermost axes of another
+//   permute         two axes of equal extent, or the innermost axes of two dims, exchange their
+//                   roles; or the two innermost axes of one dim exchange their order
 //   slice           a B axis becomes the innermost split of a dim: each rank keeps its part
-//   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value in one place,
-//                   the reduction's identity in the others
+//   zero_pad        the innermost axis of a dim, or a B axis, becomes P: the value is in one place
+//                   and the identity of the reduction in the others
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/link.hpp>
@@ -31,19 +32,20 @@ struct redistribution_step {
                                    redistribution_step const&) = default;
 };
 
-/// Whether one permute exchanges the roles of two axes. Where their extents differ the group's members
-/// exchange blocks, so each element must be in one place before: both axes split, as innermost ones.
+/// Returns whether one permute can exchange the roles of two axes. If their extents differ, the
+/// members of the group exchange blocks, so every element must be on exactly one rank before the
+/// step: both axes must be innermost splits.
 constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) {
   return both_split || t.extent(a) == t.extent(b);
 }
 
-/// Whether a permute is a plain exchange between pairs of ranks. Between axes of different extents it
-/// is not: balanced splits then cut in other places.
+/// Returns whether a permute is a plain exchange between pairs of ranks. It is not between axes of
+/// different extents, since balanced splits then cut at other places.
 constexpr bool is_pairwise(redistribution_step const& s, topology const& t) {
   return t.extent(s.axes[0]) == t.extent(s.axes[1]);
 }
 
-/// The coordinates whose data a pairwise permute brings to `c`.
+/// Returns the coordinates of the rank whose data a pairwise permute brings to `c`.
 constexpr coordinates permute_partner(redistribution_step const& s, coordinates c) {
   auto const a = static_cast<std::size_t>(s.axes[0]);
   auto const b = static_cast<std::size_t>(s.axes[1]);
@@ -53,7 +55,7 @@ constexpr coordinates permute_partner(redistribution_step const& s, coordinates 
   return c;
 }
 
-/// What the rank at `c` receives in a step, exactly.
+/// Returns the exact traffic that the rank at `c` receives in a step.
 constexpr traffic step_traffic(redistribution_step const& s, shape const& extents,
                                topology const& t, coordinates const& c) {
   box const from = local_box(extents, t, s.from, c);
@@ -69,7 +71,8 @@ constexpr traffic step_traffic(redistribution_step const& s, shape const& extent
   return load;
 }
 
-/// The largest shard of a placement and the least one: the first and the last rank's.
+/// The largest and the smallest shard of a placement. The first rank has the largest, the last rank
+/// the smallest.
 struct shard_range {
   box largest;
   box least;
@@ -81,15 +84,15 @@ constexpr shard_range shards_of(shape const& extents, topology const& t, placeme
   return {local_box(extents, t, p, coordinates{}), local_box(extents, t, p, last)};
 }
 
-/// Elements of the shards at one end of a step.
+/// The numbers of elements of the largest and the smallest shard at one end of a step.
 struct shard_elements {
   std::int64_t largest = 0;
   std::int64_t least = 0;
 };
 
-/// What the cost model charges: no rank receives more. It is exact where splits are even; elsewhere
-/// it takes the largest shards of what is received and the least of what is there already. `kept`:
-/// what the least shards of both ends share.
+/// Returns the traffic that the cost model charges: no rank receives more. It is exact if splits
+/// are even. Otherwise it assumes the largest shards for received data and the smallest for data
+/// already present. `kept` is the number of elements that the smallest shards of both ends share.
 constexpr traffic priced_traffic(collective kind, int group, bool pairwise,
                                  shard_elements const& from, shard_elements const& to,
                                  std::int64_t kept) {
@@ -108,7 +111,7 @@ constexpr traffic priced_traffic(redistribution_step const& s, topology const& t
       {to.largest.elements(), to.least.elements()}, intersect(from.least, to.least).elements());
 }
 
-/// Seconds of a step on a tensor of the given extents.
+/// Returns the seconds of a step on a tensor with these extents.
 constexpr double step_seconds(redistribution_step const& s, shape const& extents, int element_size,
                               topology const& t, machine const& m) {
   return seconds(m, t, s.axes, s.kind,

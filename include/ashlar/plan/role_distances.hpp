@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Lower bounds of what remains of a path to a placement: the distances to its roles in a smaller
-// graph, whose states are placements without the order of shards (axis_roles) and whose steps may
-// take any axes of a dim, not only the innermost. Every step has its price there as well, since
-// prices do not depend on that order. One Dijkstra against the steps finds them.
+// Lower bounds of the remaining cost of a path to a placement, an admissible heuristic for
+// path_search. They are distances in a smaller graph, whose states are placements without shard
+// order (axis_roles). Its steps may take any axes of a dim, not only the innermost. Every step of
+// the full graph has its price there too, since prices do not depend on shard order. One Dijkstra
+// search against the direction of the steps finds the distances.
 //
-//   state    a number in base rank + 2 with a digit per axis, its role
-//   steps    any axes of one role to another one (kind_between), slice and zero_pad one at a time;
-//            two axes exchange their roles (exchange_roles)
-//   radius   the search ends where it reaches `from`; what it has not reached is no nearer
+//   state    a number in base rank + 2 with one digit per axis: its role
+//   steps    any set of axes of one role gets another role (kind_between), one axis at a time for
+//            slice and zero_pad; two axes exchange their roles (exchange_roles)
+//   radius   the search stops when it settles `from`; states that it has not reached are at least
+//            as far as that
 
 #include <ashlar/plan/path_search.hpp>
 #include <ashlar/support/min_heap.hpp>
@@ -20,7 +22,7 @@ namespace ashlar {
 
 class role_distances {
  public:
-  /// `price` has to outlive this. No distances yet.
+  /// Makes an object without distances. `price` must outlive it.
   constexpr role_distances(topology const& t, int rank, step_prices const& price)
       : topology_(t), price_(price), roles_(rank + 2), moved_(std::size_t{1} << t.axes()) {
     int states = 1;
@@ -32,34 +34,34 @@ class role_distances {
     weight_ = scratch<double>(static_cast<std::size_t>(states), unreachable);
   }
 
-  /// The state of a placement with these roles.
+  /// Returns the state of placements with these roles.
   constexpr int state(axis_roles const& roles) const {
     int state = 0;
     for (int r = 1; r < roles_; ++r) state += r * moved_.data()[roles.having[r]];
     return state;
   }
 
-  /// A lower bound of the weight of a path from the state to the targets.
+  /// Returns a lower bound of the weight of a path from the state to the target.
   constexpr double operator()(int state) const {
     double const w = weight_.data()[state];
     return w < radius_ ? w : radius_;
   }
 
-  /// Finds the distances to `target`, of all states that are no further from it than `from`.
+  /// Finds the distances to `target` of all states that are no farther from it than `from`.
   constexpr void find(int target, int from) {
     open(target, 0);
     settle(from);
   }
 
-  /// Of the distances found, keeps those of states that have no P: paths to the targets now lead
-  /// through such a state, in which the reduction that P stands for may change.
+  /// Finds the distances of paths that pass through a state without P, where the reduction that P
+  /// stands for can change. `beyond` has the distances from such states to the target.
   constexpr void find_through_whole(role_distances const& beyond, int from) {
     for (int i = 0; i < static_cast<int>(weight_.size()); ++i)
       if (roles_of(i).having[axis_roles::partial] == 0) open(i, beyond.weight_.data()[i]);
     settle(from);
   }
 
-  /// The step that takes axes from one role to another; B and P do not become what they are.
+  /// Returns the kind of step that takes axes from one role to another. Expects different roles.
   static constexpr collective kind_between(int from, int to) {
     bool const to_split = to >= axis_roles::first_split;
     if (from == axis_roles::broadcast) return to_split ? collective::slice : collective::zero_pad;
@@ -90,7 +92,7 @@ class role_distances {
   constexpr void settle(int from) {
     while (!open_.empty()) {
       auto const [weight, state] = open_.pop();
-      if (weight > weight_.data()[state]) continue;  // it was reached more cheaply since
+      if (weight > weight_.data()[state]) continue;  // a stale heap entry
       radius_ = weight;
       if (state == from) return;
       expand(state, weight + tie_break);
@@ -119,7 +121,7 @@ class role_distances {
       }
   }
 
-  /// The steps into `state` by which axes come from role x to role y.
+  /// Opens the states from which a step to `state` takes axes from role x to role y.
   constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
     collective const kind = kind_between(x, y);
     axis_set const all = to.having[y];
@@ -141,7 +143,7 @@ class role_distances {
   step_prices const& price_;
   int roles_;
   int place_[max_axes]{};
-  scratch<int> moved_;  ///< per set of axes: the sum of their places
+  scratch<int> moved_;  ///< per set of axes: the sum of their place values
   scratch<double> weight_;
   min_heap open_;
   double radius_ = 0;

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Seconds of many steps on one tensor, from tables. What the cost model charges for a step does not
-// depend on shard order: nested balanced splits give the largest shard ceil(n / p) and the least,
-// which ends where the dim ends, floor(n / p), p the ranks of all axes of the dim. So a price is a
-// function of the roles at both ends:
+// Seconds of many steps on one tensor, from tables. The price of a step does not depend on shard
+// order: if p ranks split a dim of n elements, nested balanced splits give a largest shard of
+// ceil(n / p) and a smallest shard, at the end of the dim, of floor(n / p), in whatever order the
+// axes split it. So a price is a function of the roles of the axes at both ends:
 //
-//   roles                       per role (B, P, S(0), S(1), ...) the set of axes that have it
-//   step_prices(kind, axes, from, to)   equal to step_seconds of every such step
+//   axis_roles                          the set of axes that have each role (B, P, S(0), ...)
+//   step_prices(kind, axes, from, to)   equals step_seconds of every step with these roles
 
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/plan/redistribution_step.hpp>
@@ -17,7 +17,7 @@
 
 namespace ashlar {
 
-/// More than any path costs: the cost of what no path leads to, or of what is not known yet.
+/// A weight above that of any path: the cost of a state that is unreachable or not yet reached.
 inline constexpr double unreachable = 1e300;
 
 /// A set of mesh axes: bit a is axis a.
@@ -29,10 +29,10 @@ constexpr axis_set set_of(axis_list const& axes) {
   return set;
 }
 
-/// A placement without the order of shards.
+/// A placement without its shard order.
 struct axis_roles {
   static constexpr int broadcast = 0, partial = 1, first_split = 2;
-  axis_set having[2 + max_rank]{};  ///< by role
+  axis_set having[2 + max_rank]{};  ///< indexed by role
 
   constexpr axis_roles() = default;
   constexpr explicit axis_roles(placement const& p) {
@@ -52,7 +52,8 @@ class step_prices {
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
-    // Most machines know one link for all but exchanges: asked for once, in constant expressions too.
+    // Most machines have the same link for all collectives but exchanges. Looking it up once also
+    // saves steps in constant evaluation.
     bool const same = (m.intra_of.given | m.inter_of.given) == 0;
     for (int set = 0; set < sets_; ++set) {
       axis_list axes;
@@ -75,7 +76,8 @@ class step_prices {
     }
   }
 
-  /// `pairwise`: of a permute, whether pairs of ranks exchange (see is_pairwise).
+  /// Returns the seconds of a step. `pairwise` says of a permute whether pairs of ranks exchange
+  /// data (see is_pairwise).
   constexpr double operator()(collective kind, axis_set axes, axis_roles const& from,
                               axis_roles const& to, bool pairwise = false) const {
     if (!communicates(kind) || ranks_.data()[axes] == 1) return 0;
@@ -98,7 +100,7 @@ class step_prices {
   }
 
  private:
-  /// In the order of `collective`.
+  /// In the order of the enum `collective`.
   enum link_kind { gather, scatter, reduce, scattered, pairs, kinds_of_link };
   static_assert(static_cast<int>(collective::all_to_all) == scattered &&
                 static_cast<int>(collective::permute) == pairs);
@@ -106,9 +108,9 @@ class step_prices {
   int sets_;
   int rank_;
   int element_size_;
-  scratch<std::int64_t> ranks_;   // per set of axes
-  scratch<link> link_;            // per set of axes and kind of link
-  scratch<shard_elements> size_;  // per dim and set of axes that split it
+  scratch<std::int64_t> ranks_;   // indexed by set of axes
+  scratch<link> link_;            // indexed by set of axes and kind of link
+  scratch<shard_elements> size_;  // indexed by dim and set of axes that split it
 };
 
 }  // namespace ashlar

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// How plans print: one line a step with axes, placements, bytes and seconds.
+// Prints plans, one line per step with its axes, placements, bytes and seconds.
 
 #include <cstdio>
 #include <ostream>
@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-/// "3.00 MiB", "512 B".
+/// Returns a text such as "3.00 MiB" or "512 B".
 inline std::string bytes_text(double bytes) {
   char const* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
   int unit = 0;
@@ -24,7 +24,7 @@ inline std::string bytes_text(double bytes) {
   return text;
 }
 
-/// "12.3 us", "4.56 ms".
+/// Returns a text such as "12.3 us" or "4.56 ms".
 inline std::string seconds_text(double s) {
   char text[32];
   if (s < 1e-3) std::snprintf(text, sizeof text, "%.1f us", s * 1e6);
@@ -33,14 +33,15 @@ inline std::string seconds_text(double s) {
   return text;
 }
 
-/// A plan together with the mesh and machine it was made for, ready to print.
+/// A plan with the mesh and the machine for which it was made, ready to print.
 struct plan_report {
   redistribution_plan plan;
   topology mesh;
   machine priced_on;
 };
 
-/// "all-gather along gpu: [S(0),S(1)] -> [S(0),B], 512.00 KiB, 12.3 us", as rank 0 sees it.
+/// Prints a step as "all-gather along gpu: [S(0),S(1)] -> [S(0),B], 512.00 KiB, 12.3 us", with the
+/// bytes that rank 0 receives.
 inline void print_step(std::ostream& out, redistribution_plan const& p,
                        redistribution_step const& s, topology const& t, machine const& m) {
   out << to_string(s.kind) << " along " << to_string(s.axes, t) << ": " << to_string(s.from)

@@ -3,21 +3,20 @@
 
 #pragma once
 
-// One line of a training step's program: what a rank does, with which values.
+// One line of a training step's program: what a rank does, and with which values.
 //
-//   kind              computes   reads                                makes             adds to
-//   forward           yes        x, parameters in use, statistics     y, saved,
-//                                                                     statistics
-//   recompute         yes        as forward, in a recomputed segment  as forward
-//   weight_gradient   yes        dy, saved                                              gradient sums
-//   input_gradient    yes        dy, saved, parameters in use         dx
-//   backward          yes        all of both                          dx                gradient sums
-//   begin_move        no         the value that moves
-//   end_move          no                                              the moved value
-//   update            yes        the gradient                                           the parameter
-//   release           no         (values that nobody reads any more)
+//   kind             computes  reads                              makes              adds to
+//   forward          yes       x, parameters in use, statistics   y, saved, statistic
+//   recompute        yes       like forward, in a recomputed segment
+//   weight_gradient  yes       dy, saved                                             gradient sums
+//   input_gradient   yes       dy, saved, parameters in use       dx
+//   backward         yes       dy, saved, parameters in use       dx                 gradient sums
+//   begin_move       no        the value that moves
+//   end_move         no                                           the moved value
+//   update           yes       the gradient                                          the parameter
+//   release          no        (values that no later action reads)
 //
-// Values are told apart by number: the program has a table of them (program.hpp).
+// An action refers to values by number. The program has the table of values (program.hpp).
 
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/work.hpp>
@@ -52,25 +51,25 @@ constexpr char const* to_string(action_kind kind) {
   return "";
 }
 
-/// Whether an action occupies the rank's processor.
+/// Returns whether an action occupies the rank's processor.
 constexpr bool computes(action_kind kind) {
   return kind <= action_kind::backward || kind == action_kind::update;
 }
 
-/// What a value of a program is.
+/// The kind of a program's value.
 enum class value_kind : signed char {
-  data,       ///< the input of the net, whole on every rank
-  x,          ///< an activation that was moved to where its element reads it
-  y,          ///< an activation as its element made it
-  dy,         ///< a gradient that was moved to where its element reads it
-  dx,         ///< a gradient as its element made it
-  saved,      ///< what a forward pass keeps for the backward pass
-  used,       ///< a parameter as the operators read it
-  statistic,  ///< a statistic as the element made it
+  data,       ///< the input of the net, replicated on every rank
+  x,          ///< an activation at the placement at which its element reads it
+  y,          ///< an activation at the placement at which its element made it
+  dy,         ///< an activation's gradient at the placement at which its element reads it
+  dx,         ///< an activation's gradient at the placement at which its element made it
+  saved,      ///< all that a forward pass saves for the backward pass
+  used,       ///< a parameter at the placement at which the operators read it
+  statistic,  ///< a statistic at the placement at which the element made it
   reduced,    ///< a statistic after its move
-  sum,        ///< a parameter's gradient as the micro-batches add it up
-  gradient,   ///< a parameter's gradient where the parameter is stored
-  stored      ///< a parameter as it lies between steps
+  sum,        ///< a parameter's gradient, accumulated over the micro-batches
+  gradient,   ///< a parameter's gradient at the placement at which the parameter is stored
+  stored      ///< a parameter as stored between steps
 };
 
 constexpr char const* to_string(value_kind kind) {
@@ -79,8 +78,9 @@ constexpr char const* to_string(value_kind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// One value: what it is, of which element (and which of its parameters or statistics), in which
-/// micro-batch, and whether a recomputation made it. `bytes`: of the largest shard.
+/// One value: its kind, the element that it belongs to, the index of its parameter or statistic,
+/// its micro-batch, and whether a recomputation made it (`again`). `bytes` are those of its largest
+/// shard.
 struct value {
   value_kind kind = value_kind::data;
   int element = 0;
@@ -89,27 +89,27 @@ struct value {
   bool again = false;
   std::int64_t bytes = 0;
 
-  /// Whether the value is there when a step begins: data, and what lasts.
+  /// Returns whether the value exists when a step begins: the data, and values that outlast a step.
   constexpr bool is_given() const { return kind == value_kind::data || lasts(); }
-  /// Whether the value is there before the step and after it.
+  /// Returns whether the value exists before the step and after it.
   constexpr bool lasts() const { return kind == value_kind::sum || kind == value_kind::stored; }
   friend constexpr bool operator==(value const&, value const&) = default;
 };
 
-/// Numbers of values.
+/// A list of values, by number.
 using value_list = inplace_vector<int, 12>;
 
 struct action {
   action_kind kind = action_kind::forward;
   search::step::phase phase = search::step::phase::forward;
   int element = 0;
-  int part = 0;  ///< of a forward pass that its statistics cut, or the parameter of an update
+  int part = 0;  ///< part of a forward pass, or index of a parameter or statistic
   int micro_batch = 0;
-  int move = -1;                ///< index into program::moves
-  double seconds = 0;           ///< of a computation on the busiest rank
-  double halo_seconds = 0;      ///< of the exchange of halos that goes with it (halo.hpp)
-  std::int64_t halo_bytes = 0;  ///< that the busiest rank receives in it
-  std::int64_t workspace = 0;   ///< bytes that a computation needs besides its values
+  int move = -1;                ///< index into program::moves; -1: not a move
+  double seconds = 0;           ///< of a computation, on the busiest rank
+  double halo_seconds = 0;      ///< of the halo exchange before it (halo.hpp)
+  std::int64_t halo_bytes = 0;  ///< received by the busiest rank in that exchange
+  std::int64_t workspace = 0;   ///< bytes that a computation needs in addition to its values
   value_list reads, makes, adds;
 
   friend constexpr bool operator==(action const&, action const&) = default;

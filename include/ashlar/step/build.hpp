@@ -3,20 +3,21 @@
 
 #pragma once
 
-// From a problem and a plan to the program of a training step, in serial order: every move ends where it
-// begins, and every value is released by its last reader.
+// Builds the program of a training step from a problem and a plan, in serial order: every move ends
+// where it begins, and every value is released right after its last reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
-//                          backward, elements n-1 .. 0; in front of the last element of a recomputed
-//                          segment that segment's forward computations once more
+//                          backward, elements n-1 .. 0; before the last element of a recomputed
+//                          segment, the forward computations of that segment run once more
 //   synchronize            elements 0 .. n-1, parameter by parameter
 //   update                 elements 0 .. n-1, parameter by parameter
 //
-// What an element and a boundary contribute is visit.hpp's to say. A move between equal placements is no
-// action: its reader reads the value as it was made. The two ends of a residual share values likewise:
-// residual_begin hands its input on as it is, residual_end the gradient that reaches it, so that the
-// first computes only backward and the second only forward. (A residual_end that a net ends with, which
-// has no loss then, makes a gradient of its own.)
+// visit.hpp decides which actions an element and a boundary contribute. A move between equal
+// placements makes no action: its reader reads the original value. The two ends of a residual share
+// values likewise: residual_begin passes its input on unchanged, and residual_end does so with the
+// gradient that it receives. So residual_begin computes only in the backward pass and residual_end
+// only in the forward pass. (If a net has no loss and ends with a residual_end, that element makes
+// a gradient of its own.)
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/packing.hpp>
@@ -50,7 +51,7 @@ class program_builder {
     return with_releases(made_);
   }
 
-  // The visitor of one element or boundary (visit.hpp).
+  // The functions of a visitor of one element or boundary (visit.hpp).
 
   constexpr void compute(phase when, computation what, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);
@@ -100,7 +101,7 @@ class program_builder {
   }
 
  private:
-  /// The values that stand for an element's tensors at the moment.
+  /// The numbers of the values that currently represent an element's tensors.
   struct element_values {
     int y = -1, dx = -1, saved = -1;
     inplace_vector<int, max_parameters> stored, sum, gradient;
@@ -116,7 +117,8 @@ class program_builder {
     return max_local_elements(extents, chosen_.mesh, p) * size;
   }
 
-  /// What lasts: parameters, the sums of their gradients, the optimizer's states.
+  /// Adds the values that outlast a step: parameters and the sums of their gradients. Counts the
+  /// bytes of the optimizer's states.
   constexpr void prepare() {
     values_.resize(static_cast<std::size_t>(net_.size()));
     for (element_ = 0; element_ < net_.size(); ++element_) {
@@ -302,7 +304,7 @@ class program_builder {
   program made_;
   std::vector<element_values> values_;
   std::vector<work_factors> factors_;
-  std::vector<int> kept_inputs_;  // of recomputed segments that wait for their backward passes
+  std::vector<int> kept_inputs_;  // inputs of segments that wait to be recomputed
   int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};
@@ -314,8 +316,8 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
 
 }  // namespace step_detail
 
-/// The program of one step under a plan, in serial order. Expects a plan of this problem: one valid
-/// choice per element. A list of some ten actions for each element and micro-batch.
+/// Returns the program of one step under a plan, in serial order. Expects a plan of this problem:
+/// one valid choice per element. The program has about ten actions per element and micro-batch.
 template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {

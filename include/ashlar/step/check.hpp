@@ -3,22 +3,24 @@
 
 #pragma once
 
-// Whether a program is right: every pass must hand on a program that this accepts.
+// Checks whether a program is correct. Every pass must return a program that this check accepts.
 //
-//   values       each is made once, before it is read, and released once, after its last reader. Those
-//                that last are never released, nor are the gradients of parameters (release.hpp)
-//   moves        each begins once and then ends once. Between the two its source is neither released
-//                nor added to. Moves of one bucket begin one right after another and take the same steps
-//   computations in each micro-batch an element does its forward parts once, in order; if at all, then
-//                those of the recomputation, after the forward pass; and one whole backward pass or one
-//                of each half. Every micro-batch computes the same
-//   sums         a parameter's sum gets one addend from every micro-batch, in their order, and is not
-//                read before the last one
-//   parameters   one update of each, from its own gradient, after all that read its old value
-//   memory       never above the limit, if there is one (high_water.hpp)
+//   values       Each is made once, before it is read, and released once, after its last reader.
+//                Values that outlast the step and gradients of parameters are never released
+//                (release.hpp).
+//   moves        Each begins once and then ends once. In between, its source is neither released
+//                nor added to. Moves of one bucket begin one right after another and have the same
+//                steps.
+//   computations In each micro-batch an element runs the parts of its forward pass once, in order.
+//                If it is recomputed, it runs them once more after the forward pass. It runs one
+//                backward pass, or each of its halves once. Every micro-batch computes the same.
+//   sums         A parameter's sum gets one addend from every micro-batch, in their order, and is
+//                not read before the last one.
+//   parameters   Each is updated once, from its own gradient, after all that read its old value.
+//   memory       It never exceeds the limit, if there is one (high_water.hpp).
 //
-// These hold of one rank's program alone. What the programs of several ranks must have in common is
-// check_order.hpp's to say.
+// These rules concern one rank's program. check_order.hpp checks the programs of several ranks
+// against each other.
 
 #include <vector>
 
@@ -52,7 +54,7 @@ class program_check {
  private:
   struct value_state {
     bool alive = false, made = false, released = false, read = false;
-    int moving = 0;  ///< moves that read it at the moment
+    int moving = 0;  ///< the number of pending moves that read it
     int addends = 0;
   };
   enum class stage : signed char { none, begun, ended };
@@ -182,7 +184,7 @@ class program_check {
                  static_cast<std::size_t>(element)];
   }
 
-  /// What is missing at the end.
+  /// Checks that nothing is missing at the end of the step.
   constexpr void finish() {
     for (std::size_t k = 0; k < moves_.size(); ++k) {
       demand(moves_[k] != stage::none, "never begins a move", -1, static_cast<int>(k));
@@ -206,8 +208,8 @@ class program_check {
   program const& p_;
   std::vector<value_state> values_;
   std::vector<stage> moves_;
-  std::vector<int> begun_;  // buckets
-  int last_begun_ = -1;     // move, if nothing but releases came after its beginning
+  std::vector<int> begun_;  // per bucket: whether it has begun
+  int last_begun_ = -1;     // the last move begun, if only releases came since
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;
@@ -215,8 +217,8 @@ class program_check {
 
 }  // namespace step_detail
 
-/// The first wrong action of a program; none is found if the table above holds. `limit`: bytes of a
-/// rank, 0 for none. Takes time in proportion to the actions.
+/// Returns the first wrong action of a program, or no fault if the rules above hold. `limit` is in
+/// bytes per rank, 0 for none. Takes time proportional to the number of actions.
 constexpr fault check(program const& p, std::int64_t limit = 0) {
   fault found = step_detail::program_check(p).run();
   if (found.found() || limit <= 0) return found;
@@ -225,7 +227,7 @@ constexpr fault check(program const& p, std::int64_t limit = 0) {
   return found;
 }
 
-/// Throws std::logic_error with the first wrong action of a program, if there is one.
+/// Throws std::logic_error that names the first wrong action of a program, if there is one.
 inline void require_right(program const& p, std::int64_t limit = 0) {
   if (auto const found = check(p, limit); found.found())
     throw std::logic_error("program: " + to_string(found, p));

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Whether the programs of several ranks of one mesh, each right by itself (check.hpp), can run together.
+// Checks whether the programs of several ranks of one mesh can run together, each being correct by
+// itself (check.hpp).
 //
-//   one order    the transfers of a group of axes come in one order in all programs. A move takes the
-//                tickets of all its steps where it begins (comm/operation_queue.hpp)
-//   no waiting   with every rank going on until an end_move whose move is not over, and every transfer
-//   for ever     ending once all ranks have begun it, the step before it and the one before it in its
-//                group have ended, all programs reach their ends
+//   one order     The transfers of a group of axes have the same order in all programs. A move
+//                 takes the tickets of all its steps where it begins (comm/operation_queue.hpp).
+//   no deadlock   All programs reach their ends, if every rank runs up to an end_move whose move
+//                 has not ended, and a transfer ends as soon as all ranks have begun it and the
+//                 previous step of its move and the previous transfer of its group have ended.
 //
-// Which transfers end first does not matter: one that ends never keeps another from ending, so that one
-// run to the end stands for all.
+// The order in which transfers end does not matter: a transfer that ends never prevents another
+// from ending. So simulating one run to the end is enough.
 
 #include <span>
 #include <vector>
@@ -22,9 +23,9 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action among some programs, and whose it is.
+/// The first wrong action among several programs, and the program that contains it.
 struct order_fault {
-  int which = -1;  ///< of the programs
+  int which = -1;  ///< index of the program; -1: no fault
   int action = -1;
   char const* what = "";
 
@@ -39,10 +40,10 @@ constexpr unsigned group_of(redistribution_step const& s) {
   return set;
 }
 
-/// The transfers that a program asks for, in the order of their tickets in each group.
+/// The transfers of a program, in the order of their tickets in each group.
 struct ticket_list {
   struct ticket {
-    int action;  ///< the begin_move that takes it
+    int action;  ///< the begin_move that takes the ticket
     int move;
     int step;
   };
@@ -60,7 +61,7 @@ struct ticket_list {
   }
 };
 
-/// Whether two tickets stand for one transfer.
+/// Returns whether two tickets of two programs belong to the same transfer.
 constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, program const& b,
                              ticket_list::ticket const& t) {
   auto const &m = a.moves[static_cast<std::size_t>(s.move)],
@@ -70,7 +71,7 @@ constexpr bool same_transfer(program const& a, ticket_list::ticket const& s, pro
          a.path_of(m) == b.path_of(n);
 }
 
-/// Runs programs of equal tickets side by side.
+/// Simulates programs with equal tickets side by side.
 class order_run {
  public:
   constexpr explicit order_run(std::span<program const> programs)
@@ -83,7 +84,7 @@ class order_run {
     over_.resize(tickets_[0].groups.size(), 0);
   }
 
-  /// The first program that waits for ever.
+  /// Returns the first program that never reaches its end.
   constexpr order_fault run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -97,7 +98,8 @@ class order_run {
   }
 
  private:
-  /// The steps of a move up to this one, local ones in front of it or behind it included.
+  /// Returns the index of the first communicating step of a move from `step` on, or the number of
+  /// steps.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;
@@ -145,16 +147,16 @@ class order_run {
 
   std::span<program const> programs_;
   std::vector<ticket_list> tickets_;
-  std::vector<std::size_t> at_;          // action of each program
-  std::vector<std::vector<int>> ended_;  // steps of each program's moves
+  std::vector<std::size_t> at_;          // current action of each program
+  std::vector<std::vector<int>> ended_;  // number of ended steps of each program's moves
   std::vector<std::vector<int>> begun_;
-  std::vector<std::size_t> over_;  // transfers of each group
+  std::vector<std::size_t> over_;  // number of ended transfers of each group
 };
 
 }  // namespace step_detail
 
-/// The first action because of which programs of ranks of one mesh cannot run together. Expects programs that
-/// `check` accepts.
+/// Returns the first action because of which the programs of ranks of one mesh cannot run together.
+/// Expects programs that `check` accepts.
 constexpr order_fault check_order(std::span<program const> programs) {
   if (programs.size() < 2) return {};
   std::vector<step_detail::ticket_list> tickets;

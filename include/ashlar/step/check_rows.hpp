@@ -3,15 +3,14 @@
 
 #pragma once
 
-// Refuses the rows of a layer's rule table that cannot be right, as far as the spec alone shows it:
+// Refuses rows of a layer's rule table that cannot be correct, as far as the spec alone shows it:
 //
-//   no row at all
+//   a table without rows
 //   a split of a dim that the tensor does not have
-//   a gradient that is a maximum or minimum over the ranks: gradients add up, and sums of maxima do not
-//   commute
-//   a number of uses or gradients that is not the number of parameters, or likewise of statistics
+//   a gradient that is P(max) or P(min): gradients are sums, and sums and maxima do not commute
+//   a number of uses or gradients other than the number of parameters, and likewise for statistics
 //
-// Whether the arithmetic does what a row says only running it shows: nn::verify (nn/verify.hpp).
+// Whether the layer computes what a row claims only shows when it runs: nn::verify (nn/verify.hpp).
 
 #include <string>
 
@@ -21,7 +20,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B, its gradient P)", by the position in the table.
+/// Returns a text such as "rows[2] (x S(0), y S(0), dy S(0), dx S(0), weight B, gradient of weight
+/// P)".
 inline std::string row_text(layer_spec const& spec, int number) {
   auto const& row = spec.rows[number];
   std::string text = "rows[" + std::to_string(number) + "] (x " + to_string(row.x) + ", y " +
@@ -71,7 +71,8 @@ constexpr void check_count(layer_spec const& spec, int number, int have, int wan
 
 }  // namespace step_detail
 
-/// Throws ashlar::error, naming the layer and the row, at the first row that cannot be right.
+/// Throws ashlar::error at the first row that cannot be correct, with the names of the layer and
+/// the row.
 constexpr void check_rows(layer_spec const& spec) {
   if (spec.rows.size() == 0)
     throw error(spec.name.text,

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// What an element has computed in a micro-batch, and whether an action may come next:
+// Tracks what an element has computed in a micro-batch, and checks whether an action may come next:
 //
-//   forward      its parts once, in order
-//   recompute    the same, after the forward pass is over
-//   backward     once; or one or both of its halves once, in any order
+//   forward      each part once, in order
+//   recompute    the same, after the forward pass has ended
+//   backward     once as a whole, or each half at most once in any order
 
 #include <ashlar/step/action.hpp>
 
@@ -26,7 +26,8 @@ struct computed {
 
   friend constexpr bool operator==(computed const&, computed const&) = default;
 
-  /// Takes an action that computes, of a forward pass its last part if so. What is wrong with it, or null.
+  /// Adds an action that computes. `last` says of a forward pass whether this is its last part.
+  /// Returns an error message, or null if the action may come here.
   constexpr char const* take(action const& a, bool last) {
     if (a.kind == action_kind::forward || a.kind == action_kind::recompute) {
       passed& own = a.kind == action_kind::forward ? forward : again;

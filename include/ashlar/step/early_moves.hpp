@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A pass: activations, their gradients and statistics travel while something else is computed.
+// A pass that overlaps the moves of activations, their gradients and statistics with computations.
 //
-//   begin_move        right behind what makes its source
-//   end_move          right in front of the first reader of its target
-//   weight_gradient   behind the input_gradient of its element and micro-batch, if what that makes has to
-//                     travel
+//   begin_move        goes right after the action that makes its source
+//   end_move          goes right before the first reader of its target
+//   weight_gradient   goes after the input_gradient of its element and micro-batch, if the result
+//                     of the latter has to move
 //
-// Moves of parameters stay where they are (prefetch.hpp, early_synchronization.hpp), as do moves that do
-// not communicate, which gain nothing, and those of values that are there before the step.
+// Moves of parameters stay in place (prefetch.hpp and early_synchronization.hpp handle them). So do
+// moves that do not communicate, which gain nothing, and moves of values that exist before the
+// step.
 
 #include <utility>
 
@@ -62,7 +63,7 @@ class early_moves_pass {
     action const& a = actions_[static_cast<std::size_t>(i)];
     for (int const v : a.reads)
       if (int const k = std::exchange(move_to_[static_cast<std::size_t>(v)], -1); k >= 0) {
-        begin(k);  // if it reads what has just arrived itself
+        begin(k);  // if its source is itself a value that has just arrived
         emit(end_[static_cast<std::size_t>(k)]);
       }
     made_.push_back(a);
@@ -74,7 +75,8 @@ class early_moves_pass {
     if (at >= 0) emit(at);
   }
 
-  /// Fills order_: numbers of actions, weight gradients behind input gradients whose results travel.
+  /// Fills order_ with the numbers of the actions, weight gradients after the input gradients whose
+  /// results move.
   constexpr void put_input_gradients_first() {
     std::vector<int> waiting(
         static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);
@@ -89,7 +91,8 @@ class early_moves_pass {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
       if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
-        // Its sum is complete: no weight gradient of this element may come later.
+        // The sum of this element's gradients is complete here, so no weight gradient may be put
+        // after it.
         for (int b = 0; b < p_.micro_batches; ++b) {
           action any = a;
           any.micro_batch = b;
@@ -116,15 +119,16 @@ class early_moves_pass {
   program const& p_;
   std::vector<action> actions_, made_;
   std::vector<int> order_;
-  std::vector<int> begin_, end_;  // actions of each move
+  std::vector<int> begin_, end_;  // per move: the number of its action
   std::vector<int> travels_, is_read_;
-  std::vector<int> move_to_;                  // the move that makes a value, until it has ended
-  std::vector<std::vector<int>> moves_from_;  // those that read it
+  std::vector<int> move_to_;                  // per value: the move that makes it, until it ends
+  std::vector<std::vector<int>> moves_from_;  // per value: the moves that read it
 };
 
 }  // namespace step_detail
 
-/// The program with moves that begin as soon as their values are there. `limit`: bytes of a rank, 0 for none.
+/// Returns the program with moves that begin as soon as their values exist. `limit` is in bytes per
+/// rank, 0 for none.
 constexpr pass_result early_moves(program const& p, std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_moves_pass(p).run(), limit);
 }

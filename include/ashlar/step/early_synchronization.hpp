@@ -3,16 +3,16 @@
 
 #pragma once
 
-// A pass: gradients of parameters are synchronized under the backward pass.
+// A pass that overlaps the synchronization of parameters' gradients with the backward pass.
 //
-//   a sum is ready     behind the action that adds the last micro-batch's addend
-//   bucket             sums that become ready one after another and take the same steps; it is full, and
-//                      its moves begin, once its sums have `bucket_bytes`
-//   the others begin   in front of the first end_move of a synchronization
-//   end_move           where it was, in front of the updates
+//   a sum is complete   after the action that adds the last micro-batch's addend
+//   bucket              sums that become complete one after another and need the same steps; when
+//                       they reach `bucket_bytes`, the bucket is full and its moves begin
+//   other buckets       begin before the first end_move of a synchronization
+//   end_move            stays in place, before the updates
 //
-// A bucket of one move is none. Moves that do not communicate stay where they are. A sum that nobody
-// synchronizes is its own gradient and has no move.
+// A single move forms no bucket. Moves that do not communicate stay in place. A sum that needs no
+// synchronization is its own gradient and has no move.
 
 #include <ashlar/step/pass.hpp>
 
@@ -91,8 +91,8 @@ class early_synchronization_pass {
   program const& p_;
   program changed_;
   std::int64_t bucket_bytes_;
-  std::vector<action> begin_;     // of each move
-  std::vector<int> move_of_sum_;  // that synchronizes it
+  std::vector<action> begin_;     // the begin_move of each move
+  std::vector<int> move_of_sum_;  // per sum: the move that synchronizes it
   std::vector<int> addends_;
   std::vector<bucket> open_;  // in the order in which they were opened
   int buckets_ = 0;
@@ -100,8 +100,9 @@ class early_synchronization_pass {
 
 }  // namespace step_detail
 
-/// The program with gradients that are synchronized as soon as they are complete, in buckets of at least
-/// `bucket_bytes` of what a rank has summed; 0: each by itself. `limit`: bytes of a rank, 0 for none.
+/// Returns the program with gradients that are synchronized as soon as they are complete. A bucket
+/// begins once its sums on a rank have at least `bucket_bytes`; 0 makes every move travel alone.
+/// `limit` is in bytes per rank, 0 for none.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_synchronization_pass(p, bucket_bytes).run(),

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Of how many bytes an element of each tensor of a training step is. Of a net of elements of type T
-// that sums in accumulation_t<T> (support/accumulation.hpp: bfloat16 in float) a problem has
-// element_size, that of T, and accumulation_size:
+// The bytes per element of each tensor of a training step. A net with elements of type T
+// accumulates in accumulation_t<T> (support/accumulation.hpp: float for bfloat16). Its problem has
+// two sizes: element_size is that of T, and accumulation_size that of accumulation_t<T>.
 //
-//   activations, gradients of activations, halos, parameters as used      element_size
-//   parameters as stored, their gradients, states of the optimizer        accumulation_size
+//   activations, gradients of activations, halos, parameters in use       element_size
+//   stored parameters, their gradients, optimizer states                  accumulation_size
 //   statistics                                                            accumulation_size
 //
-// Where the two differ, a rank keeps a copy in T of the parameters that it stores; that copy is what
-// is gathered. So a move of a parameter is of element_size, that of its gradient is not.
+// If the sizes differ, a rank also keeps a copy in T of its stored parameters, and this copy is
+// gathered. So the move of a parameter has element_size, and the move of its gradient has
+// accumulation_size.
 
 #include <ashlar/step/problem.hpp>
 
@@ -22,7 +23,7 @@ inline namespace step {
 enum class phase : signed char { forward, recompute, backward, synchronize };
 enum class moved : signed char { activation, gradient, parameter, statistic };
 
-/// The bytes of an element of what a move of a step's schedule moves (schedule.hpp).
+/// Returns the bytes per element of a move in a step's schedule (schedule.hpp).
 template <int N>
 constexpr int element_size(basic_problem<N> const& net, moved what, phase when = phase::forward) {
   bool const accumulated = what == moved::statistic ||
@@ -30,8 +31,8 @@ constexpr int element_size(basic_problem<N> const& net, moved what, phase when =
   return accumulated ? net.accumulation_size : net.element_size;
 }
 
-/// The bytes of an element of a stored parameter: its value, and the copy that is gathered if there
-/// is one; its gradient; its states.
+/// Returns the bytes that a rank stores per element of a parameter: its value, the copy that is
+/// gathered (if there is one), its gradient and its optimizer states.
 template <int N>
 constexpr int stored_size(basic_problem<N> const& net) {
   int const copy = net.accumulation_size == net.element_size ? 0 : net.element_size;

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// What is wrong with a program (check.hpp, check_order.hpp), and its sentence.
+// A fault of a program (check.hpp, check_order.hpp) and its error message.
 
 #include <stdexcept>
 #include <string>
@@ -13,19 +13,19 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The first wrong action of a program. `action` is the number of actions if something is missing at
-/// the end of the step, and -1 if nothing is wrong.
+/// The first wrong action of a program. `action` is the number of actions if something is missing
+/// at the end of the step, and -1 if there is no fault.
 struct fault {
   int action = -1;
-  char const* what = "";  ///< a sentence
-  int value = -1;         ///< that it is about, if any
+  char const* what = "";  ///< the error message
+  int value = -1;         ///< the value concerned, if any
   int move = -1;
 
   constexpr bool found() const { return action >= 0; }
 };
 
-/// "action 12 (forward of element 3, micro-batch 0) reads a value that nothing has made yet: x of
-/// element 3", or an empty text.
+/// Returns a text such as "action 12 (forward of element 3, micro-batch 0) reads a value that
+/// nothing has made yet: x 0 of element 3, micro-batch 0", or an empty text if there is no fault.
 inline std::string to_string(fault const& f, program const& p) {
   if (!f.found()) return {};
   std::string text = "the step";

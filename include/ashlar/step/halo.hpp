@@ -3,20 +3,23 @@
 
 #pragma once
 
-// The exchange that a layer makes when a dim is split along which a window slides (layer_spec::halo):
-// no collective of the algebra, but the one extra exchange that a training row may bring with it.
+// The halo exchange that a layer makes when a split dim is one along which a window slides
+// (layer_spec::halo). It is not one of the collectives that plans use, but an extra exchange that a
+// training row may require.
 //
-//   forward    a rank receives the coordinates of x that its places of y read and it does not have,
-//              its halo: from one neighbour or two, from more where a shard is thinner than the halo
-//   backward   a rank receives dx of its own coordinates from those that had them in their halo,
-//              and adds it
+//   forward    A rank receives the coordinates of x that its outputs in y need and that it does not
+//              have: its halo. It comes from one or two neighbours, or from more if a shard is
+//              thinner than the halo.
+//   backward   A rank receives dx of its own coordinates from the ranks that had them in their
+//              halos, and adds it.
 //
-// Counted from the balanced splits of x and y as they are, so parts of unequal size, strides, padding
-// and borders of shards that are no multiple of the stride need no case of their own. For equal parts
-// of h coordinates and a window of k at stride 1 it is the k - 1 of the textbooks, in the middle of
-// the dim (k - 1) / 2 from either side. What lies between windows that do not touch (stride > k) goes
-// along. Priced is the rank that receives most, α per neighbour and β per byte, along the slowest of
-// the axes that split the dim: an upper bound where several do.
+// The traffic is counted on the actual balanced splits of x and y, so shards of unequal size,
+// strides, padding and borders of shards that are no multiple of the stride need no special cases.
+// For equal shards and a window of k at stride 1 it is k - 1 coordinates as in textbooks: in the
+// middle of the dim half of them from either side. If windows do not touch (stride > k), the
+// coordinates between them are sent too. The price is that of the rank that receives most: α per
+// neighbour and β per byte, on the slowest of the axes that split the dim. If several axes split
+// it, this is an upper bound.
 
 #include <vector>
 
@@ -27,7 +30,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What the busiest rank receives per micro-batch.
+/// The traffic that the busiest rank receives per micro-batch.
 struct halo_traffic {
   traffic forward, backward;
   friend constexpr bool operator==(halo_traffic const&, halo_traffic const&) = default;
@@ -35,7 +38,8 @@ struct halo_traffic {
 
 namespace step_detail {
 
-/// The part of a dim of n that position `at` has, positions row-major along the axes that split it.
+/// Returns the part of a dim of n that position `at` has. Positions are row-major along the axes
+/// that split the dim.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
   interval part{0, n};
   int below = 1;
@@ -55,8 +59,8 @@ constexpr void take_larger(traffic& most, traffic const& other) {
 
 }  // namespace step_detail
 
-/// Messages and coordinates of the dim, in place of elements, that the busiest of the ranks along
-/// `axes` receives. Expects y to be split along them as x is.
+/// Returns the traffic that the busiest of the ranks along `axes` receives, in messages and in
+/// coordinates of the dim (in place of elements). Expects `axes` to split y as they split x.
 constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x, std::int64_t y,
                                         topology const& t, axis_list const& axes) {
   int ranks = 1;
@@ -73,7 +77,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
       traffic& back = added[static_cast<std::size_t>(other)];
       back = {back.messages + 1, back.elements + rows};
     };
-    // Parts ascend: from here to either side until they are past what is read.
+    // Parts are in ascending order, so go from here to either side until past the range that is
+    // read.
     for (int k = at - 1; k >= 0 && step_detail::part_of(x, t, axes, k).end() > read.begin; --k)
       from(k);
     for (int k = at + 1; k < ranks && step_detail::part_of(x, t, axes, k).begin < read.end(); ++k)
@@ -84,7 +89,7 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
   return most;
 }
 
-/// The axes along which a choice exchanges a halo; none if the layer has none.
+/// Returns the axes along which a choice exchanges a halo, none if the layer has no halo.
 constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, topology const& t) {
   axis_list axes;
   if (spec.halo.dim < 0) return axes;
@@ -93,7 +98,7 @@ constexpr axis_list halo_axes(layer_spec const& spec, layer_choice const& c, top
   return axes;
 }
 
-/// The same of a choice of a layer, in elements.
+/// Returns the halo traffic of a layer's choice, in elements.
 constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, topology const& t) {
   auto const axes = halo_axes(spec, c, t);
   if (axes.empty()) return {};
@@ -106,7 +111,7 @@ constexpr halo_traffic halo_of(layer_spec const& spec, layer_choice const& c, to
   return found;
 }
 
-/// The link that a halo of these axes is priced by.
+/// Returns the link by which a halo exchange along these axes is priced.
 constexpr link halo_link(topology const& t, machine const& m, axis_list const& axes) {
   link slowest;
   slowest.alpha = slowest.beta = 0;
@@ -118,15 +123,15 @@ constexpr link halo_link(topology const& t, machine const& m, axis_list const& a
   return slowest;
 }
 
-/// Seconds of a choice's exchanges, of one micro-batch.
+/// The seconds of a choice's halo exchanges, per micro-batch.
 struct halo_cost {
   double forward = 0, backward = 0;
   constexpr double seconds() const { return forward + backward; }
 };
 
-/// Which of a layer's two exchanges goes with one of its computations: that of x with the forward pass,
-/// that of dx with the computation that makes dx, neither with another one. `halo`: halo_cost or
-/// halo_traffic.
+/// Returns the halo exchange that goes with a computation: the exchange of x with the forward pass,
+/// the exchange of dx with the computation that makes dx, and none with others. `halo` is a
+/// halo_cost or a halo_traffic.
 template <class Halo>
 constexpr auto halo_with(computation what, Halo const& halo) -> decltype(halo.forward) {
   switch (what) {

@@ -3,18 +3,20 @@
 
 #pragma once
 
-// The memory of the fullest rank over a program.
+// The high-water mark of a program: the memory of the fullest rank over all actions.
 //
-//   for the whole step   values that last, optimizer states and rounded copies (program::resident)
-//   made .. released     every other value but statistics
-//   while it computes    workspace and received halos
-//   while it moves       the larger one of the two ends, with its buffers (memory.hpp); from then on both
-//                        ends until they are released
+//   for the whole step       values that outlast it, optimizer states, parameter copies in the
+//                            element type (program::resident)
+//   from making to release   every other value except statistics
+//   during a computation     workspace and received halos
+//   during a move            the larger of its two ends, with buffers (memory.hpp); afterwards both
+//                            ends until they are released
 //
-// A slice of a program is two numbers: by how much it changes what is held, and the most that it holds
-// above what was held before it. Slices one after the other compose.
+// A slice of a program is described by two numbers: its net change of the memory held, and its peak
+// above the memory held before it. Consecutive slices compose.
 //
-// In serial order this is what plans predict (memory_fold.hpp); passes that reorder a program change it.
+// In serial order the mark equals what plans predict (memory_fold.hpp). Passes that reorder a
+// program change it.
 
 #include <ashlar/step/memory.hpp>
 #include <ashlar/step/program.hpp>
@@ -22,24 +24,24 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What a slice of a program does to the memory, in bytes.
+/// The effect of a slice of a program on memory, in bytes.
 struct memory_change {
-  std::int64_t net = 0;   ///< held after the slice less held before it
-  std::int64_t peak = 0;  ///< the most held in the slice less held before it, at least 0
+  std::int64_t net = 0;   ///< bytes held after the slice minus bytes held before it
+  std::int64_t peak = 0;  ///< the most held in the slice minus bytes held before it, at least 0
 
-  /// This slice and then another one.
+  /// Returns the effect of this slice followed by another.
   constexpr memory_change then(memory_change const& next) const {
     return {net + next.net, peak > net + next.peak ? peak : net + next.peak};
   }
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// Bytes of a value that count.
+/// Returns the bytes that count for a value: those of statistics do not.
 constexpr std::int64_t counted_bytes(value const& v) {
   return v.kind == value_kind::statistic || v.kind == value_kind::reduced ? 0 : v.bytes;
 }
 
-/// What one action does to the memory.
+/// Returns the effect of one action on memory.
 constexpr memory_change memory_of(program const& p, action const& a) {
   std::int64_t made = 0;
   for (int const v : a.makes) made += counted_bytes(p.value_of(v));
@@ -62,10 +64,10 @@ constexpr memory_change memory_of(program const& p, action const& a) {
 
 struct high_water_mark {
   std::int64_t peak = 0;  ///< bytes
-  int fullest = 0;        ///< the first action that holds so many
+  int fullest = 0;        ///< the first action at which it is reached
 };
 
-/// Bytes that are there before the step and after it.
+/// Returns the bytes that are held before the step and after it.
 constexpr std::int64_t lasting_bytes(program const& p) {
   std::int64_t bytes = p.resident;
   for (auto const& v : p.values)
@@ -73,7 +75,7 @@ constexpr std::int64_t lasting_bytes(program const& p) {
   return bytes;
 }
 
-/// The most that a rank holds during a program.
+/// Returns the most bytes that a rank holds during a program.
 constexpr high_water_mark high_water(program const& p) {
   std::int64_t held = lasting_bytes(p);
   high_water_mark mark{held, 0};

@@ -3,20 +3,22 @@
 
 #pragma once
 
-// What one element of a chain does to the memory of the fullest rank under one choice, in bytes: the
-// actions that visit.hpp names, folded phase by phase. memory_fold.hpp puts elements together.
+// The memory that one element of a chain needs on the fullest rank under one choice, in bytes. It
+// is computed phase by phase from the actions that visit.hpp enumerates. memory_fold.hpp combines
+// the elements of a chain.
 //
 //   lasting       Σ parameters  |store| · (1 + optimizer_states) · a  +  |grad| · a
 //                               + |store| · e if e is not a
-//                 + what micro-batches that wait in a pipeline stage have saved
-//   saved         saved_values · |x| / elements of x: what layers save lies as their x does
-//   a phase       the most of any of its actions: what it makes, parameters in use where use is not
-//                 store, workspace, received halos, a parameter on its way
+//                 + the saved values of other micro-batches in flight in a pipeline stage
+//   saved         saved_values · |x| / elements of x: saved values are distributed like x
+//   a phase       the peak over its actions: their results, parameters in use if use is not store,
+//                 workspace, received halos, a parameter in transit
 //
-// |x| is the largest shard of a placement, e element_size and a accumulation_size (element_size.hpp).
-// The batch is the caller's and not counted, nor are statistics. While a tensor moves, the larger one of
-// its two ends is held with the buffers of plan/packing.hpp; shards between the steps of the move are
-// not counted, where these are larger than both of its ends.
+// For a placement x, |x| is the number of elements of its largest shard; e is element_size and a is
+// accumulation_size (element_size.hpp). Not counted are the batch, which belongs to the caller, and
+// statistics. While a tensor moves, the larger of its two ends counts, with the buffers of
+// plan/packing.hpp. Shards between the steps of a move are not counted, even if they are larger
+// than both of its ends.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/plan/packing.hpp>
@@ -27,18 +29,19 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What an element holds of its forward pass between the two passes. `moved_input`: its input, unless it
-/// reads the batch where the caller has it. `least`: all or input, whichever is less.
+/// What an element keeps of its forward pass until its backward pass. `moved_input` is its input,
+/// unless it reads the batch in the caller's memory. `least` is the smaller of all and input.
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// Whether element i may read the batch where the caller has it: nothing but residuals begins in front of it.
+/// Returns whether element i may read the batch in the caller's memory. It may if only beginnings
+/// of residuals precede it, and no pipeline stage.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;
   return i == 0 && !net.stages_before;
 }
 
-/// The part that element i holds if the first `again` segments are recomputed.
+/// Returns the part that element i keeps if the first `again` segments are recomputed.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   switch (net.runs(i, again)) {
@@ -49,7 +52,7 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
-/// The part that it holds at least, however many segments of the range are recomputed.
+/// Returns the least part that element i keeps for any number of recomputed segments in the range.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);
@@ -57,19 +60,19 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation
   return sure ? part : part == saved_part::input ? saved_part::least : saved_part::nothing;
 }
 
-/// What an element does to the memory of its rank, in bytes.
+/// The memory that an element needs on its rank, in bytes.
 struct element_bytes {
-  std::int64_t lasting = 0;  ///< for the whole step
-  std::int64_t held = 0;     ///< of what it saved, between its two passes
-  std::int64_t saved = 0;    ///< for its backward pass
+  std::int64_t lasting = 0;  ///< held for the whole step
+  std::int64_t held = 0;     ///< kept of the forward pass until the backward pass
+  std::int64_t saved = 0;    ///< saved by its forward pass for its backward pass
   std::int64_t x = 0, y = 0, dy = 0, dx = 0;
-  std::int64_t forward = 0;      ///< most above x while it runs forward, what it makes included
-  std::int64_t again = 0;        ///< the same while it is recomputed
-  std::int64_t backward = 0;     ///< most above dy and `saved` while it runs backward
-  std::int64_t synchronize = 0;  ///< most while its gradients are synchronized
-  std::int64_t gradients = 0;    ///< synchronized gradients, from then on
+  std::int64_t forward = 0;      ///< peak above x in its forward pass, results included
+  std::int64_t again = 0;        ///< peak above x in its recomputation
+  std::int64_t backward = 0;     ///< peak above dy and `saved` in its backward pass
+  std::int64_t synchronize = 0;  ///< peak while its gradients are synchronized
+  std::int64_t gradients = 0;    ///< synchronized gradients, held from then on
 
-  /// Whether it needs no more of anything.
+  /// Returns whether no entry is larger than in `other`.
   constexpr bool is_within(element_bytes const& other) const {
     for (auto which : {&element_bytes::lasting, &element_bytes::held, &element_bytes::saved,
                        &element_bytes::x, &element_bytes::y, &element_bytes::dy, &element_bytes::dx,
@@ -80,19 +83,21 @@ struct element_bytes {
   }
 };
 
-/// What a move holds besides its source while it is under way, between ends of so many bytes.
+/// Returns the bytes that a pending move holds in addition to its source. `from` and `to` are the
+/// bytes of its ends.
 constexpr std::int64_t moving_bytes(std::int64_t from, std::int64_t to, int ranks) {
   std::int64_t const larger = from > to ? from : to;
   return larger - from + packing_bound(larger, ranks);
 }
 
-/// The most that a move holds besides its source, its target included once it has arrived.
+/// Returns the most bytes that a move holds in addition to its source, including its target once it
+/// has arrived.
 constexpr std::int64_t most_of_move(std::int64_t from, std::int64_t to, int ranks) {
   std::int64_t const moving = moving_bytes(from, to, ranks);
   return moving > to ? moving : to;
 }
 
-/// The bytes that a layer saves of one micro-batch.
+/// Returns the bytes that a layer saves per micro-batch.
 template <int N>
 constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const& spec,
                                    layer_choice const& c, topology const& t) {
@@ -105,13 +110,13 @@ constexpr std::int64_t saved_bytes(basic_problem<N> const& net, layer_spec const
 
 namespace step_detail {
 
-/// The memory of one phase of an element, above what is there when the phase begins.
+/// The memory of one phase of an element, above the memory that is held when the phase begins.
 struct phase_memory {
   layer_spec const& spec;
   topology const& mesh;
   halo_traffic const& halo;
   int element_size, accumulation_size;
-  std::int64_t made;  ///< by the last computation of the phase
+  std::int64_t made;  ///< bytes that the last computation of the phase makes
   std::int64_t held = 0, most = 0;
 
   constexpr void raise(std::int64_t bytes) { most = bytes > most ? bytes : most; }
@@ -135,8 +140,9 @@ struct phase_memory {
 
 }  // namespace step_detail
 
-/// An element as its memory depends on it: what it is, the extents of x and y as its neighbours see them,
-/// how often it runs forward, and what it holds between its passes.
+/// The properties of an element on which its memory depends: its kind, the extents of x and y as
+/// its neighbours see them, how often its forward pass runs, and what it keeps until its backward
+/// pass.
 struct element_role {
   element_kind kind;
   shape const &x, &y;
@@ -144,7 +150,7 @@ struct element_role {
   saved_part held;
 };
 
-/// What an element does to the memory.
+/// Returns the memory that an element needs.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, layer_spec const& spec,
                                   element_role const& role, layer_choice const& c,

@@ -3,25 +3,28 @@
 
 #pragma once
 
-// The memory of the fullest rank over a step in serial order (build.hpp), from what its elements need on
-// their own (memory.hpp). It equals high_water of the program, but needs no program: the elements are
-// added one by one in the order of the chain, as a search does it.
+// The memory of the fullest rank over a step in serial order (build.hpp), computed from the needs
+// of the single elements (memory.hpp). It equals the high_water mark of the program, but needs no
+// program: elements are added one by one in the order of the chain, as a search does.
 //
-//   what is saved in front of element i is there when i runs forward and when it runs backward, so
+// The values that elements before i have saved are held both when i runs forward and when it runs
+// backward. So
 //
-//   memory = lasting of all + max over elements i of  ( saved in front of i + what i needs )
-//                         and max over elements i of  ( gradients synchronized before i + what i needs )
+//   memory = lasting bytes of all elements
+//          + the larger of  max over i of ( saved before i + what i needs forward or backward )
+//            and            max over i of ( gradients synchronized before i + what i needs then )
 //
-// Three things hold more than that while other elements run:
+// Three things need additional rules:
 //
-//   residuals              the input from their begin to their end, and backward the gradient from their
-//                          end to their begin
-//   recomputed segments    the input of their first element between the passes, in place of what they
-//                          save; while they are recomputed also the gradient that waits behind them
-//   values not moved       one that its reader takes as it was made is counted once
+//   residuals              The input is held from the begin to the end of a residual, and in the
+//                          backward pass the gradient from the end to the begin.
+//   recomputed segments    Between the passes only the input of the first element is held, in place
+//                          of saved values. During the recomputation the gradient that waits for
+//                          the segment is held too.
+//   values not moved       If the reader uses a value as it was made, the value counts once.
 //
-// Where a recomputed segment begins inside a residual, with its very input, that input is counted as the
-// segment's.
+// If a recomputed segment begins inside a residual and both hold the same input, it counts for the
+// segment.
 
 #include <vector>
 
@@ -30,33 +33,34 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Whether the two tensors of a boundary move.
+/// Describes which of the two tensors that cross a boundary have to move.
 struct crossing {
   bool activation = false, gradient = false;
 };
 
-/// Bytes that the residuals hold which an element is inside of: while it runs forward, backward, and once
-/// more forward.
+/// Bytes held by the residuals that enclose an element: in its forward pass, in its backward pass,
+/// and in its recomputation.
 struct held_by_residuals {
   std::int64_t forward = 0, backward = 0, again = 0;
 };
 
-/// The memory of a step whose elements are known up to one of them. Bytes; all but `y` and `y_own` grow
-/// with what later elements keep for the whole step.
+/// The memory of a step of which only the elements up to some element are known, in bytes. The
+/// lasting bytes of every later element are added to all fields but `y`, `y_own` and `residuals`.
 struct memory_so_far {
   std::int64_t forward = 0;      ///< held when the next element runs forward
-  std::int64_t backward = 0;     ///< held when the last one has run backward
-  std::int64_t again = -1;       ///< the most while an open segment is recomputed; -1: none is open
+  std::int64_t backward = 0;     ///< held when the last element begins its backward pass
+  std::int64_t again = -1;       ///< peak while an open segment is recomputed; -1: none is open
   std::int64_t synchronize = 0;  ///< held when the next element synchronizes its gradients
   std::int64_t peak = 0;
-  std::int64_t y = 0;      ///< of what the last element hands on
-  std::int64_t y_own = 0;  ///< of that, what nobody else holds
+  std::int64_t y = 0;      ///< bytes of the last element's output
+  std::int64_t y_own = 0;  ///< the part of y that nothing else holds
   held_by_residuals residuals;
 
-  /// Whether any later elements need no more memory after this than after `other`. Both must end with the
-  /// same choice, inside of residuals of the same choices. `least` is a lower bound of the memory of a step
-  /// that begins as `other` does, without what later elements keep for the whole step; `later` is an upper
-  /// bound of what later elements need while they synchronize their gradients.
+  /// Returns whether this state needs no more memory than `other` whatever elements follow. Both
+  /// states must end with the same choice and be inside residuals with the same choices. `least` is
+  /// a lower bound of the memory of any step that begins like `other`, without the lasting bytes of
+  /// later elements. `later` is an upper bound of the bytes that later elements need while they
+  /// synchronize their gradients.
   constexpr bool is_within(memory_so_far const& other, std::int64_t least,
                            std::int64_t later) const {
     return backward <= other.backward && forward <= other.forward && peak <= least &&
@@ -65,17 +69,18 @@ struct memory_so_far {
   }
 };
 
-/// Adds elements to a memory_so_far. The problem has to outlive this.
+/// Adds elements to a memory_so_far. The problem must outlive this object.
 template <int N>
 class memory_fold {
  public:
-  /// For plans that recompute the first `again` segments, on so many ranks.
+  /// Makes a fold for plans on `ranks` ranks that recompute the first `again` segments.
   constexpr memory_fold(basic_problem<N> const& described, int again, int ranks)
       : net_(described), again_(again), ranks_(ranks) {}
 
-  /// Adds element i. `before`: the one in front of it, if there is one; `moves`: across the boundary
-  /// between them, or of the batch. `gradient`: of a residual's begin, what its end holds (held_gradient);
-  /// `outside`: of a residual's end, what was held in front of its begin.
+  /// Adds element i. `before` is the element in front of it, if there is one. `moves` says what
+  /// moves across the boundary between them (for i = 0, whether the batch moves). `gradient` is
+  /// used for the begin of a residual: the bytes that its end holds (held_gradient). `outside` is
+  /// used for the end of a residual: the result of outside_of for its begin.
   constexpr memory_so_far next(memory_so_far m, int i, element_bytes const* before,
                                element_bytes const& own, crossing moves, std::int64_t gradient,
                                held_by_residuals const& outside) const {
@@ -102,7 +107,7 @@ class memory_fold {
     return m;
   }
 
-  /// The memory of the whole step, after its last element.
+  /// Returns the memory of the whole step, after its last element.
   constexpr std::int64_t whole(memory_so_far m, element_bytes const& last) const {
     std::int64_t const base = m.backward + m.residuals.backward;
     std::int64_t dy = 0;
@@ -117,16 +122,17 @@ class memory_fold {
     return m.peak;
   }
 
-  /// What the residual's end is given as `outside`, from what was held before and behind its begin. Where
-  /// the begin holds nothing of its own forward, its end leaves that as it is: forward is -1.
+  /// Returns the argument `outside` for the end of a residual: the bytes that enclosing residuals
+  /// held before its begin. If its begin adds nothing to the forward bytes, forward is -1, and the
+  /// end leaves the forward bytes unchanged.
   static constexpr held_by_residuals outside_of(held_by_residuals before,
                                                 held_by_residuals const& behind) {
     if (behind.forward <= before.forward) before.forward = -1;
     return before;
   }
 
-  /// The bytes of the gradient that the residual's end i holds for its begin. `shared`: an outer residual
-  /// that ends right behind it holds that very gradient.
+  /// Returns the bytes of the gradient that the end i of a residual holds for its begin. `shared`
+  /// says that an outer residual, which ends right after it, holds the same gradient.
   constexpr std::int64_t held_gradient(int i, element_bytes const& end, bool shared) const {
     bool const last = i + 1 == net_.size() && !net_.stages_after;
     return shared ? 0 : last ? end.dx : end.dy;
@@ -140,20 +146,21 @@ class memory_fold {
     m.again = bytes > m.again ? bytes : m.again;
   }
 
-  /// What element i reads: its bytes, and those of them that nobody else holds while it runs forward, and
-  /// once more forward.
+  /// The input of element i: its bytes, and the part of them that nothing else holds in the forward
+  /// pass and in the recomputation.
   struct input {
     std::int64_t bytes, own, again;
   };
 
-  /// The forward pass of element i, and its second one. `moves`: its x comes by a move.
+  /// Adds the forward pass of element i and its recomputation. `moves` says that its x arrives by a
+  /// move.
   constexpr input go_forward(memory_so_far& m, int i, element_bytes const& own, bool moves) const {
     forward_runs const runs = net_.runs(i, again_);
     std::int64_t const moving = moves ? m.y_own + most_of_move(m.y, own.x, ranks_) : 0;
     raise(m, m.forward + m.residuals.forward + moving);
     if (runs == forward_runs::twice) raise_again(m, m.backward + m.residuals.again + moving);
     input x{moves ? own.x : m.y, moves ? own.x : m.y_own, moves ? own.x : m.y_own};
-    if (runs == forward_runs::twice_from_here) {  // x is held until this runs again
+    if (runs == forward_runs::twice_from_here) {  // x is held until this element runs again
       m.residuals.forward -= x.bytes - x.own;
       m.residuals.again = m.residuals.backward;
       m.again = m.backward;
@@ -168,8 +175,8 @@ class memory_fold {
     return x;
   }
 
-  /// The backward pass of the element in front of i, to which i hands on a gradient of so many bytes;
-  /// `held`: somebody else holds it.
+  /// Adds the backward pass of the element before i, to which i passes a gradient of `dx` bytes.
+  /// `held` says that something else holds this gradient.
   constexpr void go_back(memory_so_far& m, int i, element_bytes const& before, std::int64_t dx,
                          bool held, bool moves) const {
     std::int64_t const base = m.backward + m.residuals.backward, waiting = held ? 0 : dx;
@@ -186,7 +193,8 @@ class memory_fold {
   int again_, ranks_;
 };
 
-/// The memory of a whole chain. `bytes(i)`: of element i; `moves(i)`: across the boundary in front of it.
+/// Returns the memory of a whole chain. `bytes(i)` are those of element i, and `moves(i)` says what
+/// moves across the boundary before it.
 template <int N, class Bytes, class Moves>
 constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int ranks,
                                    Bytes const& bytes, Moves const& moves) {
@@ -217,7 +225,7 @@ constexpr std::int64_t fold_memory(basic_problem<N> const& net, int again, int r
   return fold.whole(m, bytes(n - 1));
 }
 
-/// What element i does to the memory under a plan.
+/// Returns the memory that element i needs under a plan.
 template <int N>
 constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> const& chosen, int i) {
   int const again = chosen.recomputed;
@@ -226,14 +234,14 @@ constexpr element_bytes memory_of(basic_problem<N> const& net, basic_plan<N> con
   return memory_of(net, net.spec(i), role, chosen[i], chosen.mesh);
 }
 
-/// Whether the tensors of the boundary in front of element i move.
+/// Returns which tensors move across the boundary before element i.
 template <int N>
 constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
   if (i == 0) return {!(chosen[0].x == placement::all_broadcast(chosen.mesh.axes())), false};
   return {!(chosen[i - 1].y == chosen[i].x), !(chosen[i].dx == chosen[i - 1].dy)};
 }
 
-/// Bytes per rank of a plan's choices.
+/// Returns the bytes per rank that a plan's choices need.
 template <int N>
 constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<element_bytes> list;

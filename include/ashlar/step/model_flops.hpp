@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The floating-point operations that a training step needs, whoever does them and however often: what a model
-// flops utilization counts (Chowdhery et al. 2022, PaLM, appendix B).
+// The floating-point operations that a training step requires, regardless of which rank executes
+// them and how often. They are the numerator of the model flops utilization (Chowdhery et al. 2022,
+// PaLM, appendix B).
 //
-//   of a layer     its forward products, and at most twice as many backward: two gradients of each
-//   not counted    what is computed again (recomputed segments, attention's scores in its backward pass),
-//                  what ranks repeat, and what is no product
+//   per layer      its forward products, and at most twice as many backward: two gradients of each
+//   not counted    recomputation (of segments, and of attention's scores in its backward pass),
+//                  work that several ranks repeat, and all operations that are not products
 //
-// Half of the scores count where attention is causal, as only those are made; PaLM counts all of them, which
-// makes its figure for GPT-2 at 1,024 tokens about 6 % larger.
+// For causal attention half of the scores count, since only these are computed. PaLM counts all of
+// them, which makes its figure for GPT-2 at 1,024 tokens about 6 % larger.
 
 #include <algorithm>
 
@@ -20,7 +21,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Of one step, all micro-batches and all ranks together.
+/// Returns the operations of one step, for all micro-batches and all ranks together.
 template <int N>
 constexpr double model_flops(basic_problem<N> const& net) {
   double flops = 0;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The parts of a training step (problem, plan, layer_spec, ...) live in namespace ashlar::step. Most users
-// meet them where they search, so the namespace is an inline part of ashlar::search: step::plan and
-// search::plan are one type, and functions of the search are found by their arguments.
+// Declares the namespace of a training step. Its parts (problem, plan, layer_spec, ...) are in
+// namespace ashlar::step. Since most users need them together with the search, this namespace is an
+// inline part of ashlar::search: step::plan and search::plan are one type, and argument-dependent
+// lookup finds the functions of the search.
 
 namespace ashlar::search {
 inline namespace step {}

@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Which passes a program gets, one after the other, each kept only if the timeline says that it pays:
+// Applies passes to a program, one after the other, and keeps each only if it makes the timeline
+// shorter:
 //
-//   early moves             activations and gradients travel while something else is computed
-//   early synchronization   with each size of bucket that the options name; the fastest is kept
-//   prefetch                each way to gather that the options name; the fastest is kept
-//   early synchronization   once more, as gathers are now less in its way
+//   early moves             activations and gradients move during computations
+//   early synchronization   tried with each bucket size of the options; the fastest is kept
+//   prefetch                tried with each prefetch option; the fastest is kept
+//   early synchronization   tried again, since gathers now interfere less with it
 //
-// Gathered parameters are kept only below a limit: without one it would always pay to keep them all, which
-// is what a plan that stores them in parts is there to avoid.
+// Gathered parameters stay in memory after use only if there is a memory limit. Without a limit it
+// would always be faster to keep all of them, which would defeat the purpose of a plan that stores
+// them sharded.
 //
-// A later pass (stages, interleaved micro-batches) is another line here.
+// To add a pass (stages, interleaved micro-batches), add a line here.
 
 #include <ashlar/config.hpp>
 #include <ashlar/step/early_moves.hpp>
@@ -25,7 +27,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct overlap_options {
-  std::int64_t limit = 0;  ///< bytes of a rank, 0 for none
+  std::int64_t limit = 0;  ///< bytes per rank, 0 for none
   inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
   inplace_vector<prefetch_options, 8> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},
@@ -34,23 +36,23 @@ struct overlap_options {
       {2, gathered::once_a_step}};
 };
 
-/// What became of one pass.
+/// The outcome of one pass.
 struct pass_report {
   char const* pass = "";
   bool kept = false;
-  char const* reason = "";       ///< why not
-  double before = 0, after = 0;  ///< seconds of the timeline; equal if it was not kept
+  char const* reason = "";       ///< why the pass was not kept
+  double before = 0, after = 0;  ///< seconds of the timeline; equal if not kept
   std::int64_t bucket_bytes = 0;
   prefetch_options gathers;
 };
 
 struct overlap_result {
   program made;
-  double serial = 0;   ///< seconds, of the program as it was, nothing beside anything else
-  double seconds = 0;  ///< of the timeline of `made`
+  double serial = 0;   ///< seconds of the original program, without any overlap
+  double seconds = 0;  ///< seconds of the timeline of `made`
   inplace_vector<pass_report, 4> passes;
 
-  /// Whether anything goes on beside anything else: else `made` is the program as it was.
+  /// Returns whether any pass was kept. If not, `made` is the original program.
   constexpr bool pays() const {
     for (auto const& p : passes)
       if (p.kept) return true;
@@ -60,7 +62,7 @@ struct overlap_result {
 
 namespace step_detail {
 
-/// Keeps the fastest of some variants of a pass if it is faster than what is there.
+/// Keeps the fastest of several variants of a pass, if it is faster than the current program.
 class pass_trial {
  public:
   constexpr pass_trial(overlap_result& result, machine const& m, char const* name)
@@ -132,7 +134,7 @@ overlap_result overlapped_at_run_time(program const& p, machine const& m,
 
 }  // namespace step_detail
 
-/// The program with the passes that pay on machine `m`.
+/// Returns the program with the passes that make it faster on machine `m`.
 constexpr overlap_result overlapped(program const& p, machine const& m,
                                     overlap_options const& options = {}) {
   ASHLAR_RETURN(step_detail::with_what_pays(p, m, options),

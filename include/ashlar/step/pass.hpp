@@ -3,13 +3,15 @@
 
 #pragma once
 
-// What passes share. A pass takes a program that `check` accepts to another one that does the same:
+// The common functions of passes. A pass transforms a program that `check` accepts into another one
+// with the same results:
 //
-//   take the releases out, put the actions into another order, drop or replace moves and values
-//   finish_pass     numbers what is left anew, places the releases, and keeps the program as it was,
-//                   with a reason, where the new one would hold more memory than the limit allows
+//   1. It removes the releases, puts the actions into another order, and drops or replaces moves
+//      and values.
+//   2. finish_pass renumbers moves and values and inserts the releases. If the new program would
+//      exceed the memory limit, it returns the original one, with the reason.
 //
-// The values, and so the bits, of a step are the same before and after every pass.
+// A pass does not change the values that a step computes, not even their bits.
 
 #include <ashlar/step/high_water.hpp>
 #include <ashlar/step/release.hpp>
@@ -18,7 +20,7 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What a pass made. `applied`: whether the program is another one; else `reason` says why not.
+/// The result of a pass. `applied` says whether the program changed; if not, `reason` says why.
 struct pass_result {
   program made;
   bool applied = false;
@@ -27,13 +29,14 @@ struct pass_result {
 
 namespace step_detail {
 
-/// Actions but for releases.
+/// Returns the actions without the releases.
 constexpr std::vector<action> unreleased(std::vector<action> actions) {
   std::erase_if(actions, [](action const& a) { return a.kind == action_kind::release; });
   return actions;
 }
 
-/// The program without moves that never begin and values that nobody makes, numbered anew.
+/// Returns the program without moves that never begin and values that no action uses, and renumbers
+/// the others.
 constexpr program compacted(program const& from) {
   std::vector<int> value_number(from.values.size(), -1), move_number(from.moves.size(), -1);
   for (auto const& a : from.actions) {
@@ -65,7 +68,8 @@ constexpr program compacted(program const& from) {
   return made;
 }
 
-/// The result of a pass that puts `actions`, without releases, in place of those of `before`.
+/// Returns the result of a pass that changed the program `before` into `changed`, whose actions
+/// contain no releases.
 constexpr pass_result finish_pass(program const& before, program changed, std::int64_t limit) {
   program made = with_releases(compacted(changed));
   if (made == before) return {before, false, "there is nothing to change"};

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A placement of every tensor of a chain: what the search finds, a file stores and nn::place obeys.
-// One layer_choice per element of the problem, in the same order.
+// A placement of every tensor of a chain. The search finds it, a file stores it, and nn::place
+// applies it. It has one layer_choice per element of the problem, in the same order.
 
 #include <cstdint>
 
@@ -20,9 +20,9 @@ struct placement_move {
 };
 
 struct parameter_choice {
-  placement use;    ///< as the operators read it
-  placement grad;   ///< its gradient as the backward operator leaves it
-  placement store;  ///< as it lies between steps, with its gradient and optimizer state
+  placement use;    ///< as the operators read the parameter
+  placement grad;   ///< its gradient, as the backward operator leaves it
+  placement store;  ///< between steps, also of its gradient and optimizer state
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
 
@@ -36,15 +36,15 @@ struct layer_choice {
 template <int Capacity = dynamic_size>
 struct basic_plan {
   topology mesh;
-  shape input;  ///< extents of one micro-batch: the first element's x
+  shape input;  ///< extents of one micro-batch: the x of the first element
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
-  int recomputed = 0;                ///< segments, the first ones (problem.hpp)
-  double seconds = 0;                ///< predicted, of one step
-  double communication_seconds = 0;  ///< the part of it in collectives
+  int recomputed = 0;                ///< number of recomputed segments, the first (problem.hpp)
+  double seconds = 0;                ///< predicted seconds of one step
+  double communication_seconds = 0;  ///< the part of `seconds` in collectives
   std::int64_t memory = 0;           ///< predicted bytes per rank
-  double gap = 0;  ///< the optimum is at most this share faster; 0: this is the optimum
-  std::uint64_t problem_hash = 0;  ///< of the extents it was made for
+  double gap = 0;                    ///< the optimum is at most this fraction faster; 0: optimal
+  std::uint64_t problem_hash = 0;    ///< hash of the problem for which it was made
 
   constexpr int size() const { return length(choices); }
   constexpr layer_choice const& operator[](int i) const {
@@ -55,7 +55,7 @@ struct basic_plan {
 
 using plan = basic_plan<>;
 
-/// The same plan with room for another number of elements, at least as many as it has.
+/// Returns the same plan with capacity for another number of elements, at least as many as it has.
 template <int To, int From>
 constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   basic_plan<To> made;
@@ -72,7 +72,8 @@ constexpr basic_plan<To> with_capacity(basic_plan<From> const& p) {
   return made;
 }
 
-/// The hash of a problem's names, extents, structure and element sizes; a plan carries that of its problem.
+/// Returns a hash of a problem's names, extents, structure and element sizes. A plan carries the
+/// hash of its problem.
 template <int Capacity>
 constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   std::uint64_t h = 1469598103934665603ull;  // FNV-1a
@@ -101,7 +102,8 @@ constexpr std::uint64_t hash(basic_problem<Capacity> const& p) {
   return h;
 }
 
-/// A number that tells two plans apart: every placement of every element, and what is recomputed.
+/// Returns a number that distinguishes plans: a hash of every placement of every element and of the
+/// number of recomputed segments.
 template <int Capacity>
 constexpr std::uint64_t fingerprint(basic_plan<Capacity> const& p) {
   std::uint64_t h = p.problem_hash + static_cast<std::uint64_t>(p.recomputed);

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// A pass: stored parameters are gathered ahead of their use, and less often.
+// A pass that gathers stored parameters before their use, and less often.
 //
-//   begin_move   of a gather: in front of what the element before this one computes, in the order of the
-//                program, forwards and backwards (`ahead` elements before)
-//   end_move     in front of the first reader
-//   gathered     once for each forward, recomputed and backward pass, as before
-//                micro_batch: once for those of a micro-batch, and kept between them
-//                step: once for all micro-batches, and kept
+//   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements
+//                earlier in the order of the program, in the forward and the backward pass
+//   end_move     goes before the first reader
+//   gathers      each_pass: one per forward, recomputed and backward pass, as in the given program
+//                once_a_micro_batch: one per micro-batch; the gathered parameter stays in memory
+//                once_a_step: one for all micro-batches; the gathered parameter stays in memory
 //
-// What is kept takes memory. Below a limit only as many parameters are kept as fit, those of the first
-// elements: they would be kept longest, and in turn their gathers are the ones that nothing hides.
+// Gathered parameters that stay take memory. Below a memory limit only as many stay as fit,
+// beginning with the first elements. These stay in memory longest, but their gathers are the ones
+// that nothing else hides.
 
 #include <ashlar/step/pass.hpp>
 
@@ -29,12 +30,12 @@ struct prefetch_options {
 
 namespace step_detail {
 
-/// Whether a move gathers a stored parameter, so that it can come ahead.
+/// Returns whether a move gathers a stored parameter, so that it can begin early.
 constexpr bool is_gather(program const& p, program_move const& m) {
   return m.what == moved::parameter && m.phase != phase::synchronize && !p.path_of(m).is_local();
 }
 
-/// How many parameters a program gathers in some action.
+/// Returns the number of parameters that a program gathers.
 constexpr int gathered_parameters(program const& p) {
   std::vector<int> found(static_cast<std::size_t>(p.elements * max_parameters), 0);
   int count = 0;
@@ -47,7 +48,7 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// The program in which the first `parameters` that it gathers are gathered less often.
+/// Returns the program in which the first `parameters` gathered parameters are gathered less often.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;
@@ -80,10 +81,10 @@ constexpr program kept_gathers(program const& p, gathered often, int parameters)
   return compacted(made);
 }
 
-/// The program whose gathers begin some elements earlier.
+/// Returns the program in which gathers begin `ahead` elements earlier.
 constexpr program early_gathers(program const& p, int ahead) {
   auto const actions = unreleased(p.actions);
-  std::vector<int> visits;  // where each element's computations of a phase begin
+  std::vector<int> visits;  // the action at which an element's computations of a phase begin
   std::vector<std::vector<int>> begins(actions.size());
   std::vector<int> taken(actions.size(), 0);
   action const* last = nullptr;
@@ -96,7 +97,8 @@ constexpr program early_gathers(program const& p, int ahead) {
       last = &a;
     }
     if (a.kind != action_kind::begin_move || !is_gather(p, p.move_of(a))) continue;
-    // Within the element's own visit the gather of the backward pass comes behind its first half.
+    // In the backward pass a gather may come after the element's weight gradient. Then the last
+    // visit in the list is this element's own.
     if (visits.empty()) continue;
     bool const own = last->element == a.element && last->phase == a.phase &&
                      last->micro_batch == a.micro_batch;
@@ -116,8 +118,8 @@ constexpr program early_gathers(program const& p, int ahead) {
 
 }  // namespace step_detail
 
-/// The program with gathers that come ahead, and those of as many parameters as fit less often. `limit`: bytes
-/// of a rank, 0 for none.
+/// Returns the program with gathers that begin early, and with as many parameters as fit gathered
+/// less often. `limit` is in bytes per rank, 0 for none.
 constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
                                std::int64_t limit = 0) {
   auto const keeping = [&](int parameters) {

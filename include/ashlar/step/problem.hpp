@@ -3,27 +3,29 @@
 
 #pragma once
 
-// A chain of layers to be placed, flat: repeats are written out, and a residual x + f(x) is a pair
-// of elements around f that must choose the same row.
+// A flat chain of layers for which placements are sought. Repeats are written out. A residual x +
+// f(x) is a pair of elements around f that must choose the same row.
 //
 //   kind             x, y                       own choice
 //   layer            the layer's                a row per axis, order of shards, storage
 //   residual_begin   both the residual's x      a row per axis of independent_training_rows
-//   residual_end     both the residual's x      that of its residual_begin
+//   residual_end     both the residual's x      the choice of its residual_begin
 //
-// Cost of a plan (one training step of m micro-batches), the one objective of every algorithm:
+// Every algorithm minimizes the same cost of a plan, for one training step of m micro-batches:
 //
-//   m · Σ elements (work + statistics + gathering of parameters)  +  Σ parameters (grad -> store)
+//   m · Σ elements (work + statistics + gathering of parameters)
 //   + m · Σ neighbours i, i+1 ( y_i -> x_{i+1}  and  dx_{i+1} -> dy_i )
+//   + Σ parameters (grad -> store)
 //
-// where a -> b is the planned redistribution. The first element's x comes from `source` (the data
-// is on every rank); the last element's y is the scalar loss, whose sum the trainer takes.
+// Here a -> b is the cost of the planned redistribution. The first element's x comes from the data,
+// which every rank has. The last element's y is the scalar loss, whose sum the trainer takes.
 //
-// Segments, numbered along the chain, are runs of elements (blocks of a repeat) that can be
-// recomputed: all they keep is their x, and their forward pass runs a second time right before
-// their backward pass. Of a recomputed segment everything forward in the sum above counts twice, but
-// for the way into its first element. The first `recomputed` segments are: what the others save is
-// released by the time that the last of them is made again, so that it needs no room of its own.
+// Segments are consecutive elements (blocks of a repeat) that can be recomputed, numbered along the
+// chain. A recomputed segment keeps only its input x, and its forward pass runs a second time right
+// before its backward pass. All its forward costs in the sum above then count twice, except the
+// move into its first element. The first `recomputed` segments are recomputed, since the backward
+// pass reaches them last: by then the saved values of the other segments are released, so the
+// recomputed values need no additional memory.
 //
 // Layers are stored once and referred to by index, so that equal layers share all tables.
 
@@ -38,18 +40,18 @@ enum class element_kind : signed char { layer, residual_begin, residual_end };
 
 struct element {
   element_kind kind = element_kind::layer;
-  int layer = 0;  ///< index into problem::layers; of a residual: a spec with its rows and extents
-  int partner = -1;  ///< of a residual_begin its residual_end, and the other way round
-  int segment = -1;  ///< that it belongs to
+  int layer = 0;     ///< index into problem::layers; a residual has a spec for its rows and extents
+  int partner = -1;  ///< the other end of a residual
+  int segment = -1;  ///< the segment of the element; -1: none
   friend constexpr bool operator==(element const&, element const&) = default;
 };
 
-/// How often an element's forward pass runs: once, or twice as part of a recomputed segment, whose
-/// first element keeps its x.
+/// Describes how often an element's forward pass runs: once, or twice as part of a recomputed
+/// segment. `twice_from_here` is the segment's first element, which keeps its x.
 enum class forward_runs : signed char { once, twice_from_here, twice };
 
-/// How many segments are recomputed. Where the two differ, costs are meant that are no larger with
-/// any number between: seconds as with `least`, memory as with `most`.
+/// The number of recomputed segments. If least < most, this describes a range: costs are lower
+/// bounds for every count in it (seconds are those of `least`, memory is that of `most`).
 struct recomputation {
   int least = 0, most = 0;
   constexpr bool is_range() const { return least < most; }
@@ -62,13 +64,13 @@ struct basic_problem {
   int element_size = 4;       ///< bytes of activations and parameters in use (element_size.hpp)
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once
-  int in_flight = 1;          ///< micro-batches alive at a time: more in a pipeline stage
-  bool stages_before = false, stages_after = false;  ///< of a stage: whether it receives x, and dy
-  int optimizer_states = 2;  ///< values kept per parameter beside it and its gradient
+  int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
+  bool stages_before = false, stages_after = false;  ///< whether a stage sends x, and dy
+  int optimizer_states = 2;                          ///< optimizer state values per parameter
   int segments = 0;
-  int recomputed = 0;  ///< so many segments, the first; a search below a memory limit takes more
+  int recomputed = 0;  ///< number of recomputed segments; a memory limit may make a search add more
 
-  /// Adds an element; an equal layer is stored once.
+  /// Adds an element. Equal layers are stored once.
   constexpr void add(layer_spec const& spec, element_kind kind = element_kind::layer,
                      int partner = -1) {
     int index = -1;
@@ -81,7 +83,7 @@ struct basic_problem {
     elements.push_back({kind, index, partner});
   }
 
-  /// Makes one segment of the elements from `first` on. Segments within it are none any more.
+  /// Makes the elements from `first` on one segment, which replaces the segments inside it.
   constexpr void add_segment(int first) {
     int number = segments;
     for (int i = size() - 1; i >= first; --i)
@@ -90,7 +92,8 @@ struct basic_problem {
     if (first < size()) segments = number + 1;
   }
 
-  /// Of element i, if the first `again` segments are recomputed.
+  /// Returns how often the forward pass of element i runs if the first `again` segments are
+  /// recomputed.
   constexpr forward_runs runs(int i, int again) const {
     int const own = (*this)[i].segment;
     if (own < 0 || own >= again) return forward_runs::once;
@@ -116,15 +119,15 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// The extents of what elements i and i + 1 pass on. If one of them views a dim as two (heads), the
-/// view of fewer dims counts.
+/// Returns the extents of the tensor that element i passes to element i + 1. If one of them views a
+/// dim as two (heads), the view with fewer dims counts.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;
   return x.rank() < y.rank() ? x : y;
 }
 
-/// The extents of x and y of element i as its neighbours see them.
+/// These two functions return the extents of x and y of element i as its neighbours see them.
 template <int N>
 constexpr shape const& x_extents(basic_problem<N> const& net, int i) {
   return i == 0 ? net.spec(i).x : boundary_extents(net, i - 1);
@@ -134,22 +137,23 @@ constexpr shape const& y_extents(basic_problem<N> const& net, int i) {
   return i + 1 == net.size() ? net.spec(i).y : boundary_extents(net, i);
 }
 
-/// The first element of the segment that element i belongs to.
+/// Returns the first element of the segment that contains element i.
 template <int N>
 constexpr int first_of_segment(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].segment == net[i].segment) --i;
   return i;
 }
 
-/// Whether element i is the last one of a segment that is recomputed if the first `again` segments are:
-/// its segment runs forward again right before its backward pass.
+/// Returns whether element i is the last one of a segment that is recomputed if the first `again`
+/// segments are. The segment's forward pass runs again right before the backward pass of this
+/// element.
 template <int N>
 constexpr bool ends_recomputed_segment(basic_problem<N> const& net, int i, int again) {
   return net.runs(i, again) != forward_runs::once &&
          (i + 1 == net.size() || net[i + 1].segment != net[i].segment);
 }
 
-/// A problem whose length the compiler knows, as one of any length.
+/// Returns a copy of the problem without a compile-time capacity.
 template <int N>
 problem any_length(basic_problem<N> const& fixed) {
   problem net;

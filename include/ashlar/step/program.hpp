@@ -3,11 +3,12 @@
 
 #pragma once
 
-// A training step as data: the list of actions that every rank of a mesh carries out, in order. It is
-// built from a problem and a plan (build.hpp), transformed by passes (pass_*.hpp), checked (check.hpp),
-// and read by folds (seconds, timeline, bytes, memory). nn::executor walks it.
+// A training step as data: the list of actions that every rank of a mesh executes in order.
+// build.hpp makes it from a problem and a plan, passes transform it (pass.hpp), and check.hpp
+// checks it. Folds compute its seconds, timeline, bytes and memory. nn::executor runs it.
 //
-// All ranks of a mesh have the same program. What a rank computes follows from its coordinates.
+// All ranks of a mesh have the same program. The coordinates of a rank determine its part of each
+// computation.
 
 #include <vector>
 
@@ -20,13 +21,13 @@ inline namespace step {
 /// One redistribution of a program, between its begin_move and its end_move.
 struct program_move {
   search::step::phase phase = search::step::phase::forward;
-  int element = 0;  ///< the one that receives an activation or gradient, or owns the rest
+  int element = 0;  ///< the element that receives an activation or gradient, or owns the rest
   moved what = moved::activation;
-  int index = 0;  ///< of the parameter or statistic
+  int index = 0;  ///< index of the parameter or statistic
   int micro_batch = 0;
-  int from = -1, to = -1;  ///< values
+  int from = -1, to = -1;  ///< the values before and after the move
   int path = 0;            ///< index into program::paths
-  int bucket = -1;         ///< moves of one bucket begin together; -1: this one travels alone
+  int bucket = -1;         ///< moves of one bucket begin together; -1: in no bucket
 
   friend constexpr bool operator==(program_move const&, program_move const&) = default;
 };
@@ -38,8 +39,8 @@ struct program {
   std::vector<action> actions;
   std::vector<value> values;
   std::vector<program_move> moves;
-  std::vector<redistribution_plan> paths;  ///< each distinct one once
-  std::int64_t resident = 0;  ///< bytes of optimizer states and rounded copies, for the whole step
+  std::vector<redistribution_plan> paths;  ///< each distinct plan once
+  std::int64_t resident = 0;               ///< bytes of optimizer states and parameter copies
 
   constexpr redistribution_plan const& path_of(program_move const& m) const {
     return paths[static_cast<std::size_t>(m.path)];

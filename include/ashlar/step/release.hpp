@@ -3,11 +3,12 @@
 
 #pragma once
 
-// Where a program releases its values: right after the last action that reads, adds to or makes them. The
-// source of a move is read until the move ends. Passes that reorder actions call this anew.
+// Places the releases of a program. A value is released right after the last action that reads it,
+// adds to it or makes it. The source of a move is read until the move ends. Passes that reorder
+// actions call with_releases again.
 //
-// Values that last beyond the step are never released, nor are the gradients of parameters: they stay
-// readable until the next step begins.
+// Values that outlast the step are never released. Neither are the gradients of parameters, which
+// stay readable until the next step begins.
 
 #include <vector>
 
@@ -16,10 +17,10 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Whether a program releases such a value.
+/// Returns whether a program releases such a value.
 constexpr bool is_released(value const& v) { return !v.lasts() && v.kind != value_kind::gradient; }
 
-/// The program with its releases placed anew, whatever releases it had.
+/// Returns the program with newly placed releases, which replace those that it had.
 constexpr program with_releases(program const& from) {
   std::vector<int> last(from.values.size(), -1);
   std::vector<action> actions;

@@ -3,21 +3,21 @@
 
 #pragma once
 
-// Every redistribution of a training step under a plan, in the order in which it is executed.
+// Lists every redistribution of a training step under a plan, in the order of execution.
 //
-//   forward, elements 0 .. n-1       y of the element before -> x (the first: source, all B -> x),
+//   forward, elements 0 .. n-1       y of the element before -> x (for element 0: the data, all B),
 //                                    its parameters store -> use, its statistics
-//   recompute, in front of the       the forward moves of the segment again, but for the way into it;
-//   last element of a recomputed     only what communicates
-//   segment in the line below
+//   recompute, before the backward   the forward moves of the segment again, except the move into
+//   moves of a recomputed            its first element; only moves that communicate
+//   segment's last element
 //   backward, elements n-1 .. 0      dx of the element after -> dy,
-//                                    its parameters store -> use again, if read there and if that
-//                                    communicates (a slice, which is free, is not listed again)
+//                                    its parameters store -> use again, if the backward pass reads
+//                                    them and the move communicates (a slice is not listed again)
 //   synchronize, elements 0 .. n-1   its parameters' gradients -> store
 //
-// All but synchronize run once per micro-batch, synchronize once per step. Moves between equal
-// placements are left out. residual_begin hands its x on in R, residual_end takes in R what the
-// inner chain made; gradients come back in G: for them the table above holds as it stands.
+// The phase synchronize runs once per step, the others once per micro-batch. Moves between equal
+// placements are left out. Residuals are no exception: residual_begin and residual_end have the
+// same placements of activations and of gradients, and the table applies to each of them.
 
 #include <vector>
 
@@ -29,18 +29,19 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// One redistribution of a step. Of `synchronize`, `parameter` stands for the parameter's gradient.
+/// One redistribution of a step. In the phase synchronize, `parameter` means the parameter's
+/// gradient.
 struct scheduled_move {
   step::phase phase = step::phase::forward;
-  int element = 0;  ///< the one that receives an activation or gradient, or owns the rest
+  int element = 0;  ///< the element that receives an activation or gradient, or owns the rest
   moved what = moved::activation;
-  int index = 0;  ///< of the parameter or statistic
+  int index = 0;  ///< index of the parameter or statistic
   redistribution_plan plan;
 };
 
 namespace step_detail {
 
-/// A visitor that hands on the moves of one element.
+/// A visitor that passes on the moves of one element.
 template <class Emit>
 struct moves_of {
   int element;
@@ -86,8 +87,8 @@ constexpr void for_each_move(basic_problem<N> const& net, basic_plan<N> const& c
 
 }  // namespace step_detail
 
-/// The redistributions of one step of `plan`, in execution order.
-/// Expects a plan of this problem: one valid choice per element.
+/// Returns the redistributions of one step of a plan, in execution order. Expects a plan of this
+/// problem: one valid choice per element.
 template <int N>
 constexpr std::vector<scheduled_move> schedule(basic_problem<N> const& net,
                                                basic_plan<N> const& chosen, machine const& m) {

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// How long a program takes if nothing happens beside anything else: the objective of the search
-// (problem.hpp), read off the actions.
+// The seconds of a program if nothing overlaps: the objective of the search (problem.hpp), computed
+// from the actions.
 //
 //   work            computations, on the busiest rank
-//   communication   moves, and the halos that go with computations
+//   communication   moves, and the halo exchanges of computations
 //
-// A bucket's moves share their messages (transfer.hpp), so that a program with buckets takes less.
+// The moves of a bucket share their messages (transfer.hpp), so a program with buckets takes less
+// time.
 
 #include <ashlar/step/transfer.hpp>
 

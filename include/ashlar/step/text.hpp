@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A program for people to read, 100 columns wide.
+// Prints a program as a table, 100 columns wide.
 //
 //   std::cout << search::print(problem, program, machine);
 //
@@ -16,9 +16,10 @@
 //                             [S(0)] -> [B]: all-gather along gpu
 //       5     0   0 linear    forward                           64.00 KiB  106.9 us  500.1 us         -
 //
-// Bytes are, of a computation, what it makes, of the beginning of a move the most that a rank receives, of a
-// release what becomes free. Seconds of a begin_move are those of its transfers, of the first of a
-// bucket those of all; an end_move only waits. A long program is cut in the middle.
+// The column "bytes" shows for a computation the bytes that it makes, for a begin_move the most
+// that a rank receives, and for a release the bytes that it frees. The seconds of a begin_move are
+// those of its transfers; the first move of a bucket has the seconds of the whole bucket. An
+// end_move only waits. A long program is cut in the middle.
 
 #include <ostream>
 #include <string>
@@ -32,8 +33,8 @@ namespace ashlar::search {
 inline namespace step {
 
 struct print_options {
-  int most_actions = 200;  ///< the others, in the middle, are left out; 0: none are
-  bool releases = false;   ///< whether lines of releases are printed
+  int most_actions = 200;  ///< more are cut out of the middle; 0: no limit
+  bool releases = false;   ///< whether releases are printed
 };
 
 /// The text of a program, ready to print.
@@ -44,7 +45,8 @@ struct program_text {
   }
 };
 
-/// "weight", "x", "dy", "d weight", "statistic 0": what a move moves.
+/// Returns the name of the tensor that a move moves, such as "weight", "x", "dy", "d weight" or
+/// "statistic 0".
 inline std::string name_of(program_move const& m, layer_spec const& spec) {
   switch (m.what) {
     case moved::activation: return "x";
@@ -67,7 +69,7 @@ inline std::string right_set(std::string const& text, std::size_t width) {
 }
 inline std::string time_or_dash(double s) { return s == 0 ? "-" : seconds_text(s); }
 
-/// The lines of one action.
+/// Formats the lines of one action.
 template <int N>
 class action_text {
  public:
@@ -119,7 +121,8 @@ class action_text {
  private:
   std::size_t action_width() const { return widest_ < 14 ? 41 - widest_ : 27; }
 
-  /// Adds from where to where a move goes and by which collectives, and returns what a rank receives.
+  /// Appends the placements and collectives of a move to `more`. Returns the bytes that a rank
+  /// receives.
   double moves(program_move const& m, std::string& more) const {
     auto const& path = p_.path_of(m);
     std::size_t const indent = widest_ + 20;
@@ -149,8 +152,8 @@ class action_text {
 
 }  // namespace step_detail
 
-/// The table of a program's actions with their times on machine `m`. Expects a program of this problem that
-/// `check` accepts.
+/// Returns the table of a program's actions with their times on machine `m`. Expects a program of
+/// this problem that `check` accepts.
 template <int N>
 program_text print(basic_problem<N> const& net, program const& p, machine const& m,
                    print_options const& options = {}) {

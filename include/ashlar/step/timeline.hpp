@@ -3,23 +3,25 @@
 
 #pragma once
 
-// When each action of a program happens, if computations and transfers go on side by side.
+// Computes when each action of a program happens if computations and transfers overlap.
 //
-//   computation   on the processor, in the program's order; a halo that goes with it comes in front
-//                 of it and holds the processor up
-//   begin_move    waits for nothing. From then on the steps of the move go, one after the other, each
-//                 on the link of its tier (transfer.hpp)
-//   link          carries one transfer at a time, in the order in which moves begin; so does a group
-//                 of axes, whose tickets a move takes for all its steps at once (comm/operation_queue.hpp)
+//   computation   runs on the processor in the program's order; its halo exchange runs before it,
+//                 and the processor waits for that
+//   begin_move    does not wait; from then on the steps of the move run one after another, each on
+//                 the link of its tier (transfer.hpp)
+//   link          carries one transfer at a time, in the order in which moves begin; the same holds
+//                 for a group of axes, since a move takes the tickets of all its steps at once
+//                 (comm/operation_queue.hpp)
 //   end_move      waits until the last step has ended
 //
-// The processor never idles but in front of an end_move and for halos: seconds = work + exposed. While it
-// waits, the chain of transfers that it waits for, followed backwards, keeps some link busy all the
-// time, which is what `exposed` is charged to: never more to a move than it takes. Hence
+// The processor idles only at an end_move and for halos, so seconds = work + exposed. While it
+// waits, some link is busy all the time: the chain of transfers for which it waits has no gaps. The
+// waiting time is charged as `exposed` to the moves of this chain, never more to a move than its
+// transfers take. Hence
 //
 //   max(work, busiest link) <= seconds <= serial_seconds
 //
-// Each transfer takes as long as it would alone. Two links do not slow each other down.
+// Each transfer takes as long as it would alone. The two links do not slow each other down.
 
 #include <ashlar/step/serial_seconds.hpp>
 
@@ -27,18 +29,18 @@ namespace ashlar::search {
 inline namespace step {
 
 struct time_span {
-  double start = 0, end = 0;  ///< seconds from the beginning of the step
+  double start = 0, end = 0;  ///< seconds since the beginning of the step
   friend constexpr bool operator==(time_span const&, time_span const&) = default;
 };
 
-/// When a move was under way. `busy`: seconds that its transfers took; of a bucket its first move has
-/// them all. `exposed`: those of them that the processor waited for.
+/// The time of a move. `busy` is the seconds of its transfers; the first move of a bucket has those
+/// of the whole bucket. `exposed` is the part for which the processor waited.
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;
 };
 
-/// What an element does in a step.
+/// The seconds of one element in a step.
 struct element_time {
   double work = 0, communication = 0, exposed = 0;  ///< seconds
   constexpr double hidden() const { return communication - exposed; }
@@ -47,7 +49,7 @@ struct element_time {
 struct timeline {
   double seconds = 0;
   double work = 0, communication = 0, exposed = 0;
-  double busy[2]{};  ///< of each link, by its tier
+  double busy[2]{};  ///< seconds of each link, by tier
   std::vector<time_span> actions;
   std::vector<move_time> moves;
   std::vector<element_time> elements;
@@ -90,7 +92,7 @@ class timeline_fold {
   }
 
  private:
-  /// A step of a move on a link, and the one that it waited for.
+  /// A step of a move on a link, and the transfer for which it waited.
   struct transfer {
     double start, end;
     int move;
@@ -124,7 +126,8 @@ class timeline_fold {
     made_.communication += busy;
   }
 
-  /// Puts a step behind what it waits for: the step before it, its link and its group.
+  /// Schedules a step after all transfers for which it waits: the step before it, and the last ones
+  /// on its link and in its group.
   constexpr int carry(int move, redistribution_step const& s, double takes, int before) {
     unsigned group = 0;
     for (auto const a : s.axes) group |= 1u << a;
@@ -164,7 +167,7 @@ class timeline_fold {
   machine const& machine_;
   timeline made_;
   std::vector<transfer> transfers_;
-  std::vector<int> last_;  // transfer of each move
+  std::vector<int> last_;  // the last transfer of each move
   int on_link_[2]{-1, -1};
   std::vector<int> in_group_ = std::vector<int>(std::size_t{1} << max_axes, -1);
   int departed_ = 0;
@@ -173,7 +176,8 @@ class timeline_fold {
 
 }  // namespace step_detail
 
-/// The timeline of a program on machine `m`, the same on all ranks. Expects a program that `check` accepts.
+/// Returns the timeline of a program on machine `m`, which is the same on all ranks. Expects a
+/// program that `check` accepts.
 constexpr timeline timeline_of(program const& p, machine const& m) {
   return step_detail::timeline_fold(p, m).run();
 }

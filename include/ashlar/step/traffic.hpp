@@ -3,20 +3,20 @@
 
 #pragma once
 
-// What a program receives, by collective: exactly, of the rank at some coordinates, which is what a
-// transport is asked for; or as it is priced, where no rank receives more (redistribution_step.hpp).
-// Halos are no collective: of them there are bytes in the actions.
+// The bytes that a rank receives in a program, by collective: either exactly, for the rank at given
+// coordinates (which a transport then has to transfer), or as priced, where no rank receives more
+// (redistribution_step.hpp). Halo exchanges are not collectives; their bytes are in the actions.
 
 #include <ashlar/step/transfer.hpp>
 
 namespace ashlar::search {
 inline namespace step {
 
-/// The transfers of a step by kind.
+/// The transfers of a training step by kind.
 struct collective_totals {
   struct entry {
-    std::int64_t steps = 0;  ///< how many steps of moves
-    double bytes = 0;        ///< received; of many micro-batches more than 63 bits count
+    std::int64_t steps = 0;  ///< number of steps of moves
+    double bytes = 0;        ///< received; double, since sums may exceed 63 bits
     friend constexpr bool operator==(entry const&, entry const&) = default;
   };
   entry of[9];
@@ -49,29 +49,29 @@ constexpr collective_totals totals_of(program const& p, Received received) {
 
 }  // namespace step_detail
 
-/// What the rank at `c` receives.
+/// Returns the totals that the rank at `c` receives.
 constexpr collective_totals received_at(program const& p, coordinates const& c) {
   return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
     return step_traffic(s, path.extents, p.mesh, c);
   });
 }
 
-/// What is priced: of each step the most that a rank receives.
+/// Returns the totals as priced: for each step the most that a rank receives.
 constexpr collective_totals received_at_most(program const& p) {
   return step_detail::totals_of(p, [&](redistribution_plan const& path, auto const& s) {
     return transfer_traffic(path, s, p.mesh);
   });
 }
 
-/// What one element computes and moves in a step, on the busiest rank.
+/// The work and moves of one element in a step, on the busiest rank.
 struct element_totals {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
   double received = 0;                                              ///< bytes
   constexpr double communication() const { return activations + gradients + parameters; }
 };
 
-/// The table of all elements: statistics count as activations, as do halos of x; halos of dx as gradients.
-/// Moves count as if each travelled alone.
+/// Returns the totals of all elements. Statistics and halos of x count as activations, halos of dx
+/// as gradients. Moves count as if each travelled alone, without buckets.
 constexpr std::vector<element_totals> element_table(program const& p) {
   std::vector<element_totals> table(static_cast<std::size_t>(p.elements));
   for (auto const& a : p.actions) {

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// What a program's moves put on the links. A transfer is one step of a move, or of the moves of one bucket,
-// which take their steps together:
+// The load that a program's moves put on the links. A transfer is one step of a move, or of all
+// moves of a bucket, whose steps travel together:
 //
-//   messages   those of one member, the most: members are side by side in each message
-//   elements   those of all members: each keeps its own parts, hence its order of addends
-//   link       of the slowest tier among the axes: between nodes if the group leaves its node
+//   messages   those of the move with the most, since each message carries data of all moves
+//   elements   the sum over the moves: each tensor keeps its own parts, hence its order of addends
+//   link       the slowest tier among the axes: between nodes if the group spans nodes
 //
 // Slices and zero-pads stay inside the rank: they take no time and no link.
 
@@ -17,15 +17,15 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// Whether steps of this kind can travel together: each member has one part of each tensor in them, and
-/// several tensors' parts make one (tensor/bucket.hpp).
+/// Returns whether steps of this kind can travel together: each rank of the group has one part of
+/// every tensor, and the parts of several tensors join into one (tensor/bucket.hpp).
 constexpr bool travels_in_buckets(collective kind) {
   return kind == collective::all_reduce || kind == collective::reduce_scatter ||
          kind == collective::all_gather || !communicates(kind);
 }
 
-/// Whether moves along two paths may form one bucket: their steps are the same collectives on the same
-/// axes, of kinds that travel together, and at least one of them communicates.
+/// Returns whether moves along two paths may form a bucket: their steps are the same collectives on
+/// the same axes, of kinds that can travel together, and at least one of them communicates.
 constexpr bool travel_together(redistribution_plan const& a, redistribution_plan const& b) {
   if (a.steps.size() != b.steps.size() || a.element_size != b.element_size || a.is_local())
     return false;
@@ -36,30 +36,30 @@ constexpr bool travel_together(redistribution_plan const& a, redistribution_plan
   return true;
 }
 
-/// The tier of the link that a step occupies. Expects a step that communicates.
+/// Returns the tier of the link that a step occupies. Expects a step that communicates.
 constexpr link_tier tier_of(redistribution_step const& s, topology const& t) {
   for (auto const a : s.axes)
     if (t.axis[a].tier == link_tier::inter_node && t.extent(a) > 1) return link_tier::inter_node;
   return link_tier::intra_node;
 }
 
-/// The most that a rank receives in a step of a path, in messages and elements.
+/// Returns the most that a rank receives in a step of a path, in messages and elements.
 constexpr traffic transfer_traffic(redistribution_plan const& path, redistribution_step const& s,
                                    topology const& t) {
   if (!communicates(s.kind)) return {};
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// Consecutive begin_moves that travel as one: those of one bucket, or one alone. [first, end) are
-/// actions; releases among them do not count.
+/// Consecutive begin_moves that travel as one: those of a bucket, or a single one. [first, end) are
+/// actions; releases among them are ignored.
 struct departure {
   int first = 0, end = 0;
 
-  /// The departure that begins with the begin_move `first`.
+  /// Returns the departure that begins with the begin_move `first`.
   static constexpr departure at(program const& p, int first) {
     auto const& begun = p.actions[static_cast<std::size_t>(first)];
     int const bucket = p.move_of(begun).bucket;
-    int end = first + 1;  // behind the last of them
+    int end = first + 1;  // after the last of them
     for (int k = end; bucket >= 0 && k < static_cast<int>(p.actions.size()); ++k) {
       auto const& next = p.actions[static_cast<std::size_t>(k)];
       if (next.kind == action_kind::release) continue;
@@ -69,7 +69,7 @@ struct departure {
     return {first, end};
   }
 
-  /// Calls f(number of the move) for each.
+  /// Calls f(number of the move) for each move.
   template <class F>
   constexpr void for_each_move(program const& p, F f) const {
     for (int k = first; k < end; ++k) {
@@ -79,7 +79,7 @@ struct departure {
   }
 };
 
-/// Seconds of step `k` of what departs together.
+/// Returns the seconds of step `k` of the moves that depart together.
 constexpr double transfer_seconds(program const& p, departure const& d, int k, machine const& m) {
   traffic load;
   redistribution_plan const* path = nullptr;

@@ -3,23 +3,24 @@
 
 #pragma once
 
-// Which actions an element of a chain, and a boundary between two elements, add to a training step. This
-// is the one place that says so: build.hpp stores what is visited, the search adds up its prices.
+// Enumerates the actions that an element of a chain, and a boundary between two elements, add to a
+// training step. This is the only place that defines them: build.hpp stores the visited actions,
+// and the search adds up their prices.
 //
-//   phase         an element visits                                    a boundary visits
-//   forward       parameters store -> use, its forward computation,    y of the element before -> x
-//   recompute       cut in parts by the moves of its statistics        (into a segment: not recomputed)
-//   backward      gradients of parameters and dx, in one computation   dx of the element after -> dy
-//                   or two; parameters store -> use again if dx
-//                   depends on them
+//   phase         an element visits                                  a boundary visits
+//   forward       parameters store -> use, its forward computation,  y of the element before -> x
+//   recompute       cut into parts by the moves of its statistics    (not at a segment's beginning)
+//   backward      gradients of parameters and dx, in one or two      dx of the element after -> dy
+//                   computations; parameters store -> use again if
+//                   dx depends on them
 //   synchronize   gradients of parameters grad -> store
 //
-// A visitor has two functions. It is called for a move also where both placements are equal.
+// A visitor has two functions. `move` is called even if both placements are equal.
 //
 //   compute(phase, computation, part, parts)
 //   move(phase, moved, index, extents, from, to)
 //
-// forward, recompute and backward happen once per micro-batch, synchronize once per step.
+// The phases forward, recompute and backward run once per micro-batch, synchronize once per step.
 
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/plan.hpp>
@@ -41,7 +42,8 @@ constexpr void visit_uses(phase when, layer_spec const& spec, layer_choice const
 
 }  // namespace step_detail
 
-/// Visits what an element adds to one phase, in the order in which a rank does it.
+/// Visits the actions that an element adds to one phase, in the order in which a rank executes
+/// them.
 template <class Visitor>
 constexpr void visit_element(phase when, layer_spec const& spec, layer_choice const& c,
                              Visitor&& visit) {
@@ -76,8 +78,8 @@ constexpr void visit_element(phase when, layer_spec const& spec, layer_choice co
   }
 }
 
-/// Visits the move of a boundary in one phase: of the activation from `y` to `x`, or of its gradient
-/// from `dx` to `dy`. `extents`: of the tensor that crosses it.
+/// Visits the move of a boundary in one phase: of the activation from placement y to x, or of its
+/// gradient from dx to dy. `extents` are those of the tensor that crosses the boundary.
 template <class Visitor>
 constexpr void visit_boundary(phase when, shape const& extents, placement const& from,
                               placement const& to, Visitor&& visit) {
@@ -86,10 +88,10 @@ constexpr void visit_boundary(phase when, shape const& extents, placement const&
              to);
 }
 
-/// Whether a phase happens once per micro-batch, not once per step.
+/// Returns whether a phase runs once per micro-batch rather than once per step.
 constexpr bool repeats(phase when) { return when != phase::synchronize; }
 
-/// How often a phase happens in a step.
+/// Returns how often a phase runs in a step.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, phase when) {
   return repeats(when) ? net.micro_batches : 1;
@@ -106,7 +108,7 @@ constexpr void for_each_phase(forward_runs runs, F f) {
 
 namespace step_detail {
 
-/// Adds up the seconds of what an element computes.
+/// A visitor that adds up the seconds of an element's computations.
 struct work_sum {
   layer_spec const& spec;
   machine const& priced_on;
@@ -122,7 +124,8 @@ struct work_sum {
 
 }  // namespace step_detail
 
-/// Seconds that a layer computes per micro-batch under a choice, all passes, on the busiest rank.
+/// Returns the seconds that a layer computes per micro-batch under a choice, in all passes, on the
+/// busiest rank.
 constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, machine const& m,
                               int element_size, work_factors const& by, forward_runs runs) {
   step_detail::work_sum sum{spec, m, element_size, by};
@@ -135,15 +138,15 @@ constexpr double work_seconds(layer_spec const& spec, layer_choice const& c, top
   return work_seconds(spec, c, m, element_size, factors_of(spec, c, t, m), runs);
 }
 
-/// Seconds that a layer would compute per micro-batch on one rank alone, all passes, GEMMs at the peak: a
-/// lower bound of what all ranks compute together.
+/// Returns the seconds that a layer would compute per micro-batch on a single rank, in all passes,
+/// with GEMMs at peak speed: a lower bound of the sum over all ranks.
 constexpr double whole_work_seconds(layer_spec const& spec, machine const& m, int element_size,
                                     forward_runs runs = forward_runs::once) {
   layer_choice const anywhere;
   return work_seconds(spec, anywhere, m, element_size, {}, runs);
 }
 
-/// Calls f(phase) for the phases in which something crosses the boundary in front of an element.
+/// Calls f(phase) for the phases in which a tensor crosses the boundary before an element.
 template <class F>
 constexpr void for_each_crossing(forward_runs runs, F f) {
   f(phase::forward);

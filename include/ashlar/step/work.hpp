@@ -3,17 +3,21 @@
 
 #pragma once
 
-// How long a layer computes on the busiest rank.
+// The seconds that a layer computes on the busiest rank.
 //
 //   seconds = flops · fraction / machine.flops · stretch
 //           + values · fraction · element_size / memory_bandwidth
 //
-// fraction is the product over the mesh axes of (largest part) / (extent) of the dim that the axis
-// splits: of x, else of y, else of a parameter as used; 1 where the axis splits nothing and its
-// ranks repeat each other's work. stretch is that of the GEMM on the rank (machine/gemm.hpp), by the
-// dims that the layer names (gemm_dims); 1 where the machine knows no gemm_half or the layer no dims.
-// The passes' three products have the same extents in other roles, and so the same stretch. A layer
-// of a recomputed segment does the work of its forward pass twice.
+// fraction: the product over the mesh axes of (largest part) / (extent) of the dim that the axis
+// splits, of x, else of y, else of a parameter in use. An axis that splits nothing contributes 1,
+// since its ranks repeat the same work.
+//
+// stretch: how much longer the rank's GEMM takes than at peak speed (machine/gemm.hpp), by the dims
+// that the layer names (gemm_dims). It is 1 if the machine has no gemm_half or the layer names no
+// dims. The three products of the forward and backward pass have the same extents in other roles,
+// and so the same stretch.
+//
+// A layer of a recomputed segment does the work of its forward pass twice.
 
 #include <ashlar/layout/layout.hpp>
 #include <ashlar/machine/gemm.hpp>
@@ -24,7 +28,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Multiplies `fraction` by the parts that `p` makes along axes not yet in `counted`.
+/// Multiplies `fraction` by the largest parts that `p` makes along axes not yet in `counted`, and
+/// adds these axes to `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;
@@ -51,7 +56,7 @@ constexpr void count_splits(placement const& p, shape const& s, topology const& 
 
 }  // namespace step_detail
 
-/// The part of a layer's work that its busiest rank does, in (0, 1].
+/// Returns the part of a layer's work that its busiest rank does, in (0, 1].
 constexpr double work_fraction(layer_spec const& spec, layer_choice const& c, topology const& t) {
   double fraction = 1;
   unsigned counted = 0;
@@ -73,7 +78,8 @@ constexpr std::int64_t extent_of(std::int64_t fixed, unsigned dims, box const& b
 
 }  // namespace step_detail
 
-/// The extents of a layer's GEMMs on the busiest rank, as the factor that they take longer by.
+/// Returns the factor by which a layer's GEMMs take longer than at peak speed, for their extents on
+/// the busiest rank.
 constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, topology const& t,
                               machine const& m) {
   gemm_dims const& g = spec.gemm;
@@ -83,13 +89,13 @@ constexpr double work_stretch(layer_spec const& spec, layer_choice const& c, top
                       step_detail::extent_of(g.fixed_k, g.k, x));
 }
 
-/// What a rank computes in one action of a layer.
+/// The kind of computation of a layer in one action.
 enum class computation : signed char { forward, backward, weight_gradient, input_gradient };
 
-/// What a computation takes on one rank alone.
+/// The amount of work of a computation on one rank alone.
 struct work_amount {
-  double flops = 0;   ///< of GEMMs
-  double values = 0;  ///< elements read or written by what is not GEMM
+  double flops = 0;   ///< floating-point operations of GEMMs
+  double values = 0;  ///< elements read or written by operations other than GEMMs
 };
 
 constexpr work_amount work_of(layer_spec const& spec, computation what) {
@@ -102,8 +108,8 @@ constexpr work_amount work_of(layer_spec const& spec, computation what) {
   return {spec.backward_flops - spec.gradient_flops, spec.backward_values - spec.gradient_values};
 }
 
-/// What multiplies a layer's work under a choice: the busiest rank's part, and how much longer its
-/// GEMMs take than at the peak.
+/// The factors of a layer's work under a choice: the busiest rank's part, and the stretch of its
+/// GEMMs relative to peak speed.
 struct work_factors {
   double fraction = 1;
   double stretch = 1;
@@ -115,8 +121,9 @@ constexpr work_factors factors_of(layer_spec const& spec, layer_choice const& c,
   return {work_fraction(spec, c, t), stretched ? work_stretch(spec, c, t, m) : 1.0};
 }
 
-/// Seconds of one computation of a layer on the busiest rank, for one micro-batch. With factors of 1 it
-/// is what one rank alone takes at the peak, a lower bound of what all ranks take together.
+/// Returns the seconds of one computation of a layer on the busiest rank, for one micro-batch. With
+/// factors of 1 these are the seconds of a single rank at peak speed, a lower bound of the sum over
+/// all ranks.
 constexpr double work_seconds(work_amount const& work, machine const& m, int element_size,
                               work_factors const& by = {}) {
   return (work.flops / m.flops * by.stretch + work.values * element_size / m.memory_bandwidth) *

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// A tensor whose element type, number of dims and placement are all run-time values: what code holds that
-// moves tensors without looking at their elements. Like a tensor it is a handle, and it shares its shard
-// with the tensor that it was made of.
+// A tensor whose element type, number of dims and placement are all run-time values. Code that
+// moves tensors without looking at their elements uses it, so that it is compiled once and not per
+// type. It is a handle and shares its shard with the tensor from which it was made.
 //
-//   any_tensor a = x;                              of any tensor
-//   auto y = a.as<tensor<float, 2, sbp<…>>>();     the tensor again; throws if it is another one
+//   any_tensor a = x;                              from a tensor of any type
+//   auto y = a.as<tensor<float, 2, sbp<…>>>();     back to a tensor; throws if its type differs
 
 #include <utility>
 
@@ -38,8 +38,8 @@ class any_tensor {
   void* data() const { return data_.get(); }
   bool empty() const { return data_ == nullptr; }
 
-  /// A new tensor of the same mesh, extents and element type at another placement. Its shard is not
-  /// initialized.
+  /// Returns a new tensor on the same mesh, with the same extents and element type, but at
+  /// placement `p`. Its shard is not initialized.
   any_tensor like(ashlar::placement const& p) const {
     any_tensor made;
     made.mesh_ = mesh_;
@@ -57,8 +57,8 @@ class any_tensor {
     return made;
   }
 
-  /// The tensor of this type that shares the shard. Throws ashlar::error if it has another element type,
-  /// number of dims or placement.
+  /// Returns a tensor of type `Tensor` that shares the shard. Throws ashlar::error if the element
+  /// type, number of dims or placement differs.
   template <distributed Tensor>
   Tensor as() const {
     using T = typename Tensor::value_type;
@@ -96,7 +96,7 @@ any_tensor(tensor<T, Rank, Placement, Processor> const&) -> any_tensor<Processor
 
 namespace detail {
 
-/// Calls f(T{}) with the element type of a value.
+/// Calls f(T{}), where T is the C++ type of `type`.
 template <class F>
 decltype(auto) with_element_type(element_type type, F f) {
   switch (type) {
@@ -109,8 +109,8 @@ decltype(auto) with_element_type(element_type type, F f) {
   return f(float{});
 }
 
-/// Copies a block of elements of any type. The host's kernel is that of the transports, which is compiled
-/// anyway.
+/// Copies a block of elements of any type. On the host it reuses the kernels of the transports,
+/// which are compiled anyway.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
                 void* target) {
@@ -123,8 +123,8 @@ void copy_block(Processor const& on, strided_block const& b, element_type type, 
   }
 }
 
-/// A step that stays on its rank: a slice copies the part that the rank keeps, a zero_pad copies the shard
-/// into a larger one full of the reduction's identity.
+/// Runs a step that needs no communication: a slice copies the part that this rank keeps. A
+/// zero_pad copies the shard into a larger one that is filled with the identity of the reduction.
 template <class Processor>
 void run_local(Processor const& on, transfer const& what, element_type type, void const* source,
                void* target) {

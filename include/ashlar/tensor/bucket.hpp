@@ -3,16 +3,21 @@
 
 #pragma once
 
-// Plans with the same steps that are run together, as a bucket of gradients is: each step, which takes the
-// same collective on the same axes in all of them, is a single transfer with one ticket.
+// Runs several plans with the same steps together, as a bucket of gradients: each step is the same
+// collective on the same axes in all plans, so one transfer with one ticket carries it for all
+// tensors.
 //
-//   step             the flat array is cut         member j's cut holds of each tensor, one after the other
-//   all_reduce       before and after              the part that member j sums
-//   reduce_scatter   before (after: one cut)       what goes to member j
-//   all_gather       after (before: one cut)       the shard of member j
+// The data travels in a flat array, which is cut into one section per member of the group. Section
+// j holds data of each tensor in turn:
 //
-// Each tensor keeps the parts that it has when it travels alone, and so the order of its addends and its
-// bits. What travels is copied into a flat array and out of it; one plan alone needs neither.
+//   step             flat array with one section per member     section j holds, of each tensor
+//   all_reduce       source and target                          the part that member j reduces
+//   reduce_scatter   source (target: this rank's section)       the part that member j receives
+//   all_gather       target (source: this rank's section)       the shard of member j
+//
+// Each tensor is divided into the same parts as when it travels alone, so its addends are summed in
+// the same order and the result has the same bits. Data is copied into the flat array and out of
+// it. A bucket of one plan needs no such copies.
 
 #include <cstddef>
 #include <memory>
@@ -24,9 +29,9 @@
 
 namespace ashlar::detail {
 
-/// One step of a bucket: what one rank does with the flat arrays, and how they are filled and emptied.
+/// One step of a bucket: the transfer of the flat arrays, and how one rank fills and empties them.
 struct fused_transfer {
-  /// A part of a tensor and its place in a flat array, which is packed.
+  /// A part of a tensor and its place in a flat array, where it is contiguous.
   struct piece {
     std::size_t tensor = 0;
     strided_block block;
@@ -46,7 +51,7 @@ inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_ran
   }
 }
 
-/// The transfer that carries `parts`, steps of one kind on the same axes, together.
+/// Returns one transfer that carries all of `parts`, which are steps of one kind on the same axes.
 inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   transfer const& first = *parts.front();
   bool const gathers = first.kind == collective::all_gather;
@@ -103,15 +108,15 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   return made;
 }
 
-/// Plans that are run together, one for each tensor, with what their steps have in common.
+/// Plans that run together, one per tensor, and their fused steps.
 struct bucket {
   using plan = std::shared_ptr<prepared_plan const>;
 
   recycled_vector<plan> plans;
-  std::vector<fused_transfer> fused;  ///< by step; empty for one plan
+  std::vector<fused_transfer> fused;  ///< one per step; empty for one plan
 
   explicit bucket(plan one) { plans.push_back(std::move(one)); }
-  /// Expects plans of one element size with the same kinds of steps on the same axes.
+  /// Expects plans with one element size and the same kinds of steps on the same axes.
   explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
     if (plans.size() < 2) return;
     for (std::size_t k = 0; k < steps(); ++k) {
@@ -122,7 +127,8 @@ struct bucket {
   }
 
   std::size_t steps() const { return plans.front()->transfers.size(); }
-  /// What the rank does in a step that communicates, or for the first plan in one that does not.
+  /// Returns this rank's part in a step: the fused transfer, or the first plan's own transfer if
+  /// the bucket has one plan or the step does not communicate.
   transfer const& what(std::size_t step) const {
     return fused.empty() || !communicates(plans.front()->transfers[step].kind)
                ? plans.front()->transfers[step]

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Tensors joined along one dim. All lie alike, and so does the result; partial ones are joined
-// addend by addend. It copies, and moves nothing between ranks: where a rank would need another's
-// part it is an error that names the redistribution to write first.
+// Joins tensors along one dim. All operands have the same placement, and so has the result. Partial
+// operands are joined addend by addend. It copies, but moves nothing between ranks: if a rank would
+// need elements of another rank, it throws an error that names the redistribution to write first.
 //
 //   concat<0>(x, y, z)     concat<1>(std::vector of tensors)
 //
-// Local if the dim is not split, and where concatenates_locally (layout/slice.hpp) holds.
+// The operation is local if the dim is not split, and for a split dim where concatenates_locally
+// (layout/slice.hpp) holds.
 
 #include <array>
 #include <vector>
@@ -22,7 +23,7 @@
 namespace ashlar {
 namespace detail {
 
-/// The extents of the result. Throws unless the operands can be joined locally.
+/// Returns the extents of the result. Throws unless the operands can be joined locally.
 template <distributed X>
 shape check_concat(std::span<X const> parts, int dim) {
   if (parts.empty()) throw error("concat", "no tensors were given.");
@@ -65,8 +66,9 @@ shape check_concat(std::span<X const> parts, int dim) {
 
 }  // namespace detail
 
-/// The tensors of a list, joined along dim Dim. Communicates nothing. Throws ashlar::error if they
-/// lie differently, if other extents than Dim's differ, or if elements would have to move.
+/// Joins the tensors of a list along dim Dim. Communicates nothing. Throws ashlar::error if
+/// placements differ, if extents other than that of Dim differ, or if elements would have to move
+/// between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X concat(std::span<X const> parts) {
@@ -74,7 +76,7 @@ X concat(std::span<X const> parts) {
   X y(parts[0].mesh(), extents, parts[0].placement());
   std::int64_t begin = 0;
   for (X const& x : parts) {
-    box held = x.local_box();  // as indices of the result
+    box held = x.local_box();  // in coordinates of the result
     held.dim[Dim].begin += begin;
     copy_region(y.mesh().processor(), intersect(held, y.local_box()), held,
                 static_cast<typename X::value_type const*>(x.data()), y.local_box(), y.data());
@@ -88,7 +90,8 @@ X concat(std::vector<X> const& parts) {
   return concat<Dim>(std::span<X const>(parts));
 }
 
-/// Tensors of one type, joined along dim Dim. Communicates nothing; errors as above.
+/// Joins tensors of one type along dim Dim. Communicates nothing. Throws like the overload for
+/// lists.
 template <int Dim, distributed X, class... Rest>
   requires(detail::has_dim<Dim, X> && (std::same_as<X, Rest> && ...))
 X concat(X const& first, Rest const&... rest) {

@@ -3,18 +3,18 @@
 
 #pragma once
 
-// Element-wise operators. All are local; where that is not possible they do not compile (typed
-// placements) or throw the same sentence (run-time placements).
+// Element-wise operators. All are local. If the placements would need communication, typed operands
+// do not compile, and dynamic ones throw the same message.
 //
-//   map(x, f)      any function f         not of a partial tensor; on a device an object of device/functor.hpp
-//   gelu(x), relu(x)
-//   a * x          scale, linear          passes partial sums
-//   x + y, x - y   sum                    both operands lie alike
-//   x * y          product by elements    alike, or partial times whole
-//   softmax(x)     over the last dim      not split along it
+//   map(x, f)      any function f         x is not partial; device: f is from device/functor.hpp
+//   gelu(x), relu(x)                      x is not partial
+//   a * x          scaling                x may be a partial sum, and then so is the result
+//   x + y, x - y   sum, difference        both operands have the same placement
+//   x * y          element-wise product   equal placements that are not P, or one P and the other B
+//   softmax(x)     over the last dim      x is neither partial nor split along that dim
 //
-// Functions see accumulation_t<T>: of bfloat16 tensors they take and return float, and each operator
-// rounds once. gelu and softmax are not of integers.
+// Functions are called with accumulation_t<T>: for bfloat16 tensors they take and return float, and
+// each operator rounds once. gelu and softmax do not take integers.
 
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/operations.hpp>
@@ -25,7 +25,7 @@
 namespace ashlar {
 namespace detail {
 
-/// The first Rank letters: what element-wise rules of rank Rank are written in.
+/// Returns the first `rank` letters, which name the dims in the element-wise rule tables.
 constexpr std::string_view letters(int rank) {
   return std::string_view("abcde").substr(0, static_cast<std::size_t>(rank));
 }
@@ -48,7 +48,7 @@ struct add_rule {
   static constexpr char const* sentence = ASHLAR_SAYS_ADD;
   static constexpr signature_table table() {
     auto table = add_signatures(letters(Rank), letters(Rank));
-    signature_table sums;  // x - y shares the rule, so maxima do not pass
+    signature_table sums;  // Subtraction uses the same rule, so P(max) and P(min) rows are dropped.
     for (auto const& row : table)
       if (!row.out.is_partial() || row.out.op == reduction::sum) sums.push_back(row);
     return sums;
@@ -102,7 +102,7 @@ auto apply(X const& x, Y const& y, F const& f) {
 
 }  // namespace detail
 
-/// f(x), element by element. Communicates nothing.
+/// Applies f to each element. Communicates nothing.
 template <distributed X, class F>
   requires locally_applicable<detail::map_rule<X::rank>, X>
 auto map(X const& x, F f) {
@@ -114,19 +114,19 @@ ill_formed map(X const&, F) {
   return {};
 }
 
-/// gelu(x), element by element. Requires floating-point elements. Communicates nothing.
+/// Applies gelu to each element. Requires floating-point elements. Communicates nothing.
 template <distributed X>
 auto gelu(X const& x) {
   static_assert(!std::is_integral_v<typename X::value_type>, ASHLAR_SAYS_GELU_INTEGERS);
   return map(x, device::value_of<device::gelu>{});
 }
-/// max(x, 0), element by element. Communicates nothing.
+/// Applies max(x, 0) to each element. Communicates nothing.
 template <distributed X>
 auto relu(X const& x) {
   return map(x, device::value_of<device::relu>{});
 }
 
-/// a · x. Communicates nothing.
+/// Returns a · x. Communicates nothing.
 template <distributed X>
   requires locally_applicable<detail::scale_rule<X::rank>, X>
 auto operator*(accumulation_t<typename X::value_type> a, X const& x) {
@@ -140,7 +140,7 @@ ill_formed operator*(accumulation_t<typename X::value_type>, X const&) {
   return {};
 }
 
-/// x + y. Communicates nothing.
+/// Returns x + y. Communicates nothing.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
 auto operator+(X const& x, Y const& y) {
@@ -153,7 +153,7 @@ ill_formed operator+(X const&, Y const&) {
   return {};
 }
 
-/// x - y. Communicates nothing.
+/// Returns x - y. Communicates nothing.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::add_rule<X::rank>, X, Y>
 auto operator-(X const& x, Y const& y) {
@@ -166,7 +166,7 @@ ill_formed operator-(X const&, Y const&) {
   return {};
 }
 
-/// x · y, element by element. Communicates nothing.
+/// Returns the element-wise product x · y. Communicates nothing.
 template <distributed X, distributed Y>
   requires detail::alike<X, Y> && locally_applicable<detail::multiply_rule<X::rank>, X, Y>
 auto operator*(X const& x, Y const& y) {
@@ -181,7 +181,8 @@ ill_formed operator*(X const&, Y const&) {
 
 namespace detail {
 
-/// Softmax of each row; that of the host is of what computes.
+/// Computes the softmax of each row. The host's kernel works on accumulation_t, so there each
+/// bfloat16 row is converted to float and back.
 template <class Mesh, class T>
 void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t columns, T* y) {
   using A = accumulation_t<T>;
@@ -200,7 +201,7 @@ void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t col
 
 }  // namespace detail
 
-/// Softmax over the last dimension. Communicates nothing.
+/// Returns the softmax over the last dimension. Communicates nothing.
 template <distributed X>
   requires locally_applicable<detail::softmax_rule<X::rank>, X>
 auto softmax(X const& x) {

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Making tensors. Values depend on the global index (and a seed) only, never on the mesh or the
-// placement, so a program gives the same numbers on any number of ranks.
+// Functions that make tensors. Values depend only on the global index (and a seed), never on the
+// mesh or the placement, so a program gives the same numbers on any number of ranks.
 //
 //   zeros, full           normal, uniform {.seed, .stream}       from_full       from_index
 //
 // Values of bfloat16 are computed in float and rounded once.
 //
-// With a partial placement the value is the whole tensor's: coordinate 0 of the partial axes holds
-// it and the others hold the reduction's identity. Nothing here communicates.
+// If the placement has partial axes, ranks at coordinate 0 of all these axes hold the values, and
+// the others hold the identity of the reduction, so that the reduced tensor has the values. Nothing
+// here communicates.
 
 #include <vector>
 
@@ -22,14 +23,15 @@
 
 namespace ashlar {
 
-/// Seed and parameters of random tensors. `stream` tells apart tensors of one seed.
+/// The seed and the parameters of random tensors. Different values of `stream` give independent
+/// tensors from one seed.
 struct random_options {
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;
-  double mean = 0;       ///< of normal
-  double deviation = 1;  ///< of normal
-  double low = 0;        ///< of uniform
-  double high = 1;       ///< of uniform
+  double mean = 0;       ///< for normal: the mean
+  double deviation = 1;  ///< for normal: the standard deviation
+  double low = 0;        ///< for uniform: the lower end
+  double high = 1;       ///< for uniform: the upper end, excluded
 };
 
 namespace detail {
@@ -40,7 +42,7 @@ template <class T, class Visit>
 void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
   int const rank = extents.rank();
   if (b.elements() == 0) return;
-  // Trailing whole dims and the one before them form a run.
+  // A run covers the trailing dims that the shard holds entirely and the one dim before them.
   int d = rank;
   std::int64_t run = 1;
   while (d > 0) {
@@ -61,7 +63,8 @@ void for_each_global_run(shape const& extents, box const& b, T* target, Visit vi
   }
 }
 
-/// Whether this rank holds the value of a partial tensor that is made whole.
+/// Returns whether this rank holds the values of a tensor that a factory makes. If the tensor is
+/// partial, the other ranks hold the identity of the reduction.
 template <distributed Tensor>
 bool holds_value(Tensor const& t) {
   auto const p = t.placement();
@@ -70,7 +73,8 @@ bool holds_value(Tensor const& t) {
   return true;
 }
 
-/// `t`, written by write(t) where this rank holds its value.
+/// Fills `t` and returns it: calls write(t) where this rank holds the values, and writes the
+/// identity of the reduction elsewhere.
 template <class Tensor, class Write>
 Tensor make(Tensor t, Write write) {
   using T = typename Tensor::value_type;
@@ -79,7 +83,8 @@ Tensor make(Tensor t, Write write) {
   return t;
 }
 
-/// Lets the host write the shard: in place, or into memory of its own from which it is copied.
+/// Calls write(pointer) with host memory for the shard: the shard itself on the host, else a
+/// temporary array that is then copied to the device.
 template <class Tensor, class Write>
 void write_from_host(Tensor& t, Write write) {
   using T = typename Tensor::value_type;
@@ -94,7 +99,7 @@ void write_from_host(Tensor& t, Write write) {
 
 }  // namespace detail
 
-/// Every element is `value`.
+/// Returns a tensor in which every element is `value`.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto full(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], Placement const& p,
           accumulation_t<T> value) {
@@ -105,14 +110,15 @@ auto full(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], P
       });
 }
 
-/// Every element is zero.
+/// Returns a tensor of zeros.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto zeros(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank],
            Placement const& p) {
   return full<T>(m, extents, p, accumulation_t<T>{});
 }
 
-/// Element i is value(i), i: std::array of global indices, one per dim.
+/// Returns a tensor whose element at global index i is value(i), where i is a std::array with one
+/// index per dim.
 template <class T, int Rank, placement_argument Placement, class Value, class Processor>
 auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                 Value value) {
@@ -133,7 +139,7 @@ auto from_index(basic_mesh<Processor> const& m, shape const& extents, Placement 
                       });
 }
 
-/// Normal deviates of (seed, stream, global index).
+/// Returns a tensor of normal deviates. Each depends only on (seed, stream, global index).
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
             random_options o = {}) {
@@ -149,7 +155,8 @@ auto normal(basic_mesh<Processor> const& m, shape const& extents, Placement cons
       });
 }
 
-/// Uniform deviates in [low, high) of (seed, stream, global index).
+/// Returns a tensor of uniform deviates in [low, high). Each depends only on (seed, stream, global
+/// index).
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
              random_options o = {}) {
@@ -164,21 +171,21 @@ auto uniform(basic_mesh<Processor> const& m, shape const& extents, Placement con
       });
 }
 
-/// The same with extents in braces.
+/// Overload of normal that takes the extents as a braced list.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto normal(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank], Placement const& p,
             random_options o = {}) {
   return normal<T, Rank>(m, detail::shape_of(extents), p, o);
 }
-/// The same with extents in braces.
+/// Overload of uniform that takes the extents as a braced list.
 template <class T, int Rank, placement_argument Placement, class Processor>
 auto uniform(basic_mesh<Processor> const& m, std::int64_t const (&extents)[Rank],
              Placement const& p, random_options o = {}) {
   return uniform<T, Rank>(m, detail::shape_of(extents), p, o);
 }
 
-/// The tensor whose full, row-major values every rank passes in; each keeps its part.
-/// Throws ashlar::error if the count does not match the extents.
+/// Makes a tensor from its full, row-major values, which every rank passes in. Each rank copies its
+/// own part. Throws ashlar::error if the count does not match the extents.
 template <int Rank, class T, placement_argument Placement, class Processor>
 auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement const& p,
                std::span<T> values) {

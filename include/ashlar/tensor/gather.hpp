@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Looking at tensors: to_full brings all values to every rank, local_values a rank's own shard to its host,
-// print writes all on rank 0. All wait for what is computed on the tensor.
+// Functions to look at tensors. to_full brings all values to every rank, local_values brings a
+// rank's own shard to the host, and print writes all values on rank 0. Each waits until pending
+// computations on the tensor have finished.
 
 #include <iomanip>
 #include <ostream>
@@ -14,13 +15,13 @@
 
 namespace ashlar {
 
-/// The values of this rank's shard, row-major, in the host's memory. Communicates nothing.
+/// Returns the values of this rank's shard, row-major, in host memory. Communicates nothing.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   using T = typename Tensor::value_type;
   T const* const shard = x.data();
   if constexpr (Tensor::processor_type::is_host) {
-    return std::vector<T>(shard, shard + x.local_elements());  // written once
+    return std::vector<T>(shard, shard + x.local_elements());  // Does not zero the vector first.
   } else {
     std::vector<T> values(static_cast<std::size_t>(x.local_elements()));
     download(x.mesh().processor(), shard, x.local_elements(), values.data());
@@ -28,15 +29,14 @@ std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   }
 }
 
-/// All values of `x`, row-major, on every rank.
-/// Communicates: what redistribute(x, all B) does.
+/// Returns all values of `x`, row-major, on every rank. Communicates like redistribute(x, all B).
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
   return local_values(whole);
 }
 
-/// Writes where `x` lies and its values on rank 0. Communicates like to_full.
+/// Writes the description of `x` and its values on rank 0. Communicates like to_full.
 template <distributed Tensor>
 void print(Tensor const& x, std::ostream& out) {
   auto const values = to_full(x);
@@ -50,7 +50,7 @@ void print(Tensor const& x, std::ostream& out) {
         << ((i + 1) % columns == 0 ? '\n' : ' ');
 }
 
-/// Writes where `x` lies. Communicates nothing.
+/// Writes the extents, placement and mesh of `x`, but no values. Communicates nothing.
 template <distributed Tensor>
 std::ostream& operator<<(std::ostream& out, Tensor const& x) {
   return out << describe(x);

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The GEMM of a local product. While transfers are under way it runs in strips of rows and lets them
-// go on between two strips, some milliseconds apart: nothing else of this rank would. A transfer
-// that is asked late costs nobody more than that; a strip of 256 rows loses no speed to speak of. A
-// processor that works beside the program gets the whole product at once.
+// The GEMM of a local product. While transfers are pending, the host runs it in strips of rows and
+// lets the transfers progress between strips, some milliseconds apart, since nothing else on this
+// rank would. A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for
+// at most one strip. A device moves data in the background, so it gets the whole product at once.
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@
 
 namespace ashlar::detail {
 
-inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c
+inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c in a strip
 
-/// c[i] = op(a[i]) · op(b[i]) for each i of a batch, added to what c holds if `adds`; operands and
-/// strides as gemm_batched_strided. Communicates nothing new.
+/// Computes c[i] = op(a[i]) · op(b[i]) for each i of a batch, and adds it to the old c[i] if
+/// `adds`. Operands and strides are those of gemm_batched_strided. Starts no communication.
 template <class T, class Processor>
 void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool transpose_b,
                     std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, T const* a,

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// How an operator's rule table decides, for typed and for run-time placements with one function
-// (signature's resolve): typed operands give the result's tags or remove the overload, run-time
-// ones give a placement value or throw the rule's sentence.
+// How an operator applies its rule table. One function (`resolve` of signature/signature.hpp)
+// serves both kinds of placement: typed operands give the tags of the result or remove the
+// overload, and dynamic ones give a placement value or throw the rule's message.
 //
 // A rule is a type with   static constexpr signature_table table();
 //                         static constexpr char const* name, *sentence;
-// or, where the sentence depends on the operands, sentence_for(placement const&...) instead.
+// or, if the message depends on the operands, with sentence_for(placement const&...) instead of
+// `sentence`.
 
 #include <ashlar/signature/signature.hpp>
 #include <ashlar/tensor/sentences.hpp>
@@ -17,7 +18,7 @@
 
 namespace ashlar {
 
-/// What a fallback overload returns: no operation accepts it.
+/// The return type of a fallback overload. No operation accepts it.
 struct ill_formed {};
 
 namespace detail {
@@ -38,7 +39,7 @@ inline constexpr placement static_value =
 template <class Rule, class... Operands>
 constexpr bool holds_statically() {
   if constexpr (!all_static<Operands...>) {
-    return true;  // decided at run time
+    return true;  // checked at run time
   } else {
     constexpr int axes[] = {static_value<Operands>.axes()...};
     for (int const n : axes)
@@ -47,21 +48,22 @@ constexpr bool holds_statically() {
   }
 }
 
-/// What the rule says of operands that match no row of its table.
+/// Returns the rule's error message for operands that match no row of its table.
 template <class Rule, class... Placements>
 constexpr char const* sentence_of(Placements const&... operands) {
   if constexpr (requires { Rule::sentence; }) return Rule::sentence;
   else return Rule::sentence_for(operands...);
 }
 
-/// Refuses operands on different meshes.
+/// Throws ashlar::error if the operands are on different meshes.
 template <class First, class... Rest>
 void same_mesh(char const* name, First const& first, Rest const&... rest) {
   if (!((first.mesh() == rest.mesh()) && ...))
     throw error(name, "the operands live on different meshes. Make them on one mesh object.");
 }
 
-/// The placement argument (tags or a value) of the result.
+/// Returns the placement of the result as a placement argument: tags if all operands are typed,
+/// else a value. Throws if no row of the table matches.
 template <class Rule, class... Operands>
 auto result_of(Operands const&... operands) {
   same_mesh(Rule::name, operands...);
@@ -76,7 +78,7 @@ auto result_of(Operands const&... operands) {
       ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
       auto const& first = std::get<0>(std::tie(operands...));
       std::string sentence = sentence_of<Rule>(operands.placement()...);
-      std::string const prefix = std::string(Rule::name) + ": ";  // which the error writes itself
+      std::string const prefix = std::string(Rule::name) + ": ";  // error() adds this prefix
       if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());
       throw error(Rule::name, sentence + " Operands: " + text + "; failing axis: " +
                                   std::string(first.mesh().topology().axis[axis].name.view()) +
@@ -88,7 +90,8 @@ auto result_of(Operands const&... operands) {
 
 }  // namespace detail
 
-/// The operator of `Rule` is local on these operands (decided now for typed ones).
+/// Holds if the operator of `Rule` is local on these operands. Always holds for dynamic operands,
+/// which are checked at run time.
 template <class Rule, class... Operands>
 concept locally_applicable = (distributed<Operands> && ...) &&
                              detail::holds_statically<Rule, Operands...>();

@@ -5,14 +5,15 @@
 
 // Matrix products of distributed tensors.
 //
-//   matmul(x, w)                local: the placements need no communication, else no compilation
-//   matmul<sbp<S<0>, B>>(x, w)  the ends are given, the way between is planned by cost
+//   matmul(x, w)                local; does not compile if the placements need communication
+//   matmul<sbp<S<0>, B>>(x, w)  the result's placement is given; the cheapest plan moves the data
 //   matmul(x, w, placement)     the same with a run-time placement
-//   matmul(transposed(x), w)    no copy: the GEMM reads x transposed
+//   matmul(transposed(x), w)    makes no copy: the GEMM reads x transposed
 //
-// Rank-3 operands are batched over dim 0. plan_matmul(x, w, p) returns the plan as data, which
-// prints. Plans keep to the memory of the mesh's machine, if it states one, or to what a last
-// argument says (matmul_options), in panels where they must.
+// Operands of rank 3 are batches of matrices over dim 0. plan_matmul(x, w, p) returns the plan as
+// data, which can be printed. Plans keep within the memory that the mesh's machine states, or
+// within the limit in the last argument (matmul_options). If necessary they run the product in
+// panels.
 
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>
@@ -24,7 +25,7 @@ namespace ashlar {
 
 namespace detail {
 
-/// The local product; `p` is where the result lies.
+/// Computes the local product. `p` is the placement of the result.
 template <class A, class B, class Placement>
 auto local_matmul(A const& wrapped_a, B const& wrapped_b, Placement const& p) {
   auto const& a = matmul_operand<A>::get(wrapped_a);
@@ -55,14 +56,14 @@ auto rewrap(Tensor const& x) {
 
 }  // namespace detail
 
-/// Both operands are matrices (or batches) whose product needs no communication.
+/// Holds if both operands are matrices, or batches of them, whose product needs no communication.
 template <class A, class B>
 concept multipliable = detail::matmul_operands<A, B> &&
                        locally_applicable<detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
                                           detail::matmul_tensor<B>>;
 
-/// x · w where no data has to move. Communicates nothing.
-/// Throws ashlar::error if extents do not fit, or for run-time placements that match no signature.
+/// Returns the product of two operands where no data has to move. Communicates nothing. Throws
+/// ashlar::error if the extents do not fit, or if run-time placements match no row of the table.
 template <class A, class B>
   requires multipliable<A, B>
 auto matmul(A const& a, B const& b) {
@@ -93,7 +94,7 @@ ill_formed matmul(A const&, B const&) {
 
 namespace detail {
 
-/// The plan of a product, in the mesh's cache.
+/// Returns the plan of a product from the mesh's cache.
 template <class A, class B, placement_argument Result>
 std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const& b, Result const& p,
                                                             matmul_options const& wanted) {
@@ -112,9 +113,9 @@ std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const&
 
 }  // namespace detail
 
-/// The plan that matmul(a, b, p, wanted) runs: what moves before and after the local product.
-/// Communicates nothing. Throws ashlar::error if extents or the placement do not fit, or if no plan
-/// does what is wanted.
+/// Returns the plan that matmul(a, b, p, wanted) runs: the moves before and after the local
+/// product. Communicates nothing. Throws ashlar::error if the extents or the placement do not fit,
+/// or if no plan satisfies `wanted`.
 template <class A, class B, placement_argument Result>
   requires detail::matmul_operands<A, B>
 matmul_report plan_matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
@@ -127,8 +128,9 @@ matmul_report plan_matmul(A const& a, B const& b, Result const& p) {
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// Where to keep an m x k and a k x n matrix of T and their product on a mesh, and the plan between
-/// these placements. Communicates nothing. Throws ashlar::error if no plan fits the memory.
+/// Returns the best placements for an m x k and a k x n matrix of T and for their product, and the
+/// plan of the product between these placements. Communicates nothing. Throws ashlar::error if no
+/// plan fits the memory.
 template <class T, class Processor>
 matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                    basic_mesh<Processor> const& where) {
@@ -136,8 +138,9 @@ matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t 
                              where.machine());
 }
 
-/// x · w, placed as asked, by the cheapest plan that does what is `wanted` (without it: fits the
-/// memory of the mesh's machine). Communicates: what plan_matmul says.
+/// Returns the product at placement `p`, by the cheapest plan that satisfies `wanted`. The overload
+/// without `wanted` limits memory to that of the mesh's machine. Communicates the moves that
+/// plan_matmul shows.
 template <class A, class B, placement_argument Result>
   requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
@@ -146,7 +149,7 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
   auto const given_a = detail::matmul_operand<A>::get(a).as_dynamic();
   auto const given_b = detail::matmul_operand<B>::get(b).as_dynamic();
   auto const whole = [&] {
-    auto local = [&] {  // the moved operands end with it: the plan's peak memory says so
+    auto local = [&] {  // frees the moved operands before c moves, as peak_bytes assumes
       auto const x = detail::run_plan(given_a, plan.a);
       auto const w = detail::run_plan(given_b, plan.b);
       return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.plan.c.from);

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// What matmul takes, and which placements it takes without communication.
+// The operands of matmul, and the placements that it accepts without communication.
 //
-//   operand            a matrix, or a batch of them over dim 0; transposed(x) is read transposed
-//   matmul_rule        the table of product_signatures, and the sentence for what matches no row
-//   matmul_operands    two of one element type, number of dims and processor
-//   same_contraction   refuses extents that do not fit
+//   matmul_operand     a matrix, or a batch of them over dim 0; transposed(x) is read transposed
+//   matmul_rule        the table of product_signatures, and the error message if no row matches
+//   matmul_operands    two operands of one element type, number of dims and processor
+//   same_contraction   throws if the extents do not fit
 
 #include <concepts>
 
@@ -17,14 +17,15 @@
 
 namespace ashlar {
 
-/// A matrix (or batch of them) to be read transposed. Holds the tensor, moves nothing.
+/// A matrix, or a batch of them, that matmul reads transposed. Holds the tensor and moves nothing.
 template <distributed Tensor>
 struct transposed_view {
   using tensor_type = Tensor;
   Tensor tensor;
 };
 
-/// An operand of matmul with its last two dims exchanged; shares the shard and moves nothing.
+/// Returns an operand of matmul with its last two dims exchanged. It shares the shard and moves
+/// nothing.
 template <distributed Tensor>
 transposed_view<Tensor> transposed(Tensor const& x) {
   return {x};
@@ -53,7 +54,7 @@ inline constexpr bool is_matmul_operand<transposed_view<Tensor>> = true;
 template <class Operand>
 using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
 
-/// What is wrong with operands that match no row: picks the sentence.
+/// Describes why operands match no row, which selects the error message.
 enum class matmul_fault { axes, partial_partial, contraction, no_rule };
 
 template <int Rank, bool TransposeA, bool TransposeB>
@@ -93,7 +94,7 @@ concept matmul_operands =
     std::same_as<typename matmul_tensor<A>::processor_type,
                  typename matmul_tensor<B>::processor_type>;
 
-/// Refuses operands whose contracted or batch extents differ.
+/// Throws ashlar::error if the contracted extents or the batch extents of the operands differ.
 template <class A, class B>
 void same_contraction(A const& wrapped_a, B const& wrapped_b) {
   auto const& a = matmul_operand<A>::get(wrapped_a);

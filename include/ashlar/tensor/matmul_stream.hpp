@@ -3,17 +3,20 @@
 
 #pragma once
 
-// Runs a product in panels (plan/matmul_stream.hpp has the rule, conditions and memory).
+// Runs a product in panels (plan/matmul_stream.hpp has the rule, the conditions and the memory).
+// How each tensor is handled depends on the streamed letter:
 //
-//   the streamed letter    in a and b                     in c
-//   not in the tensor      moved whole, first             the GEMMs add to one c', moved at the end
-//   and the tensor stays   read in place                  written in place
-//   and it moves           slice copied out, moved        moved, copied to its slices
+//   the tensor ...                  operand a or b             result c
+//   lacks the letter                moved whole at the start   all GEMMs add to one c', moved last
+//   has it and needs no move (1)    read in place              written in place
+//   has it and must move            slice copied out, moved    moved, copied to its slices
 //
-// The operands' panel i + 1 and the result's panel i - 1 move while the GEMM of panel i runs; it lets
-// them go on between strips of rows. In place means: a GEMM works on a part of the shard, by leading
-// dimensions. Slices that are runs of memory move without the copy. Sums over panels of k are
-// rounded to the element type once a panel.
+// (1) panels_in_place holds: the GEMM works on a part of the shard, by means of leading dimensions.
+//
+// While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
+// The GEMM makes them progress between its strips of rows. Slices that are contiguous in memory
+// move without being copied out. Sums over panels of k are rounded to the element type once per
+// panel.
 
 #include <algorithm>
 #include <array>
@@ -27,7 +30,7 @@
 
 namespace ashlar::detail {
 
-/// A part of a shard that a GEMM works on, and the tensor that owns it.
+/// A part of a shard on which a GEMM works, and the tensor that owns it.
 template <distributed Tensor>
 struct matmul_block {
   using T = typename Tensor::value_type;
@@ -40,7 +43,7 @@ struct matmul_block {
   explicit matmul_block(Tensor const& x) : owner(x), data(x.data()) {
     for (int d = 0; d < Rank; ++d) size[static_cast<std::size_t>(d)] = x.local_size(d);
   }
-  /// The part of x whose dim `dim` is `range`, in global indices.
+  /// Makes the part of x that covers `range` of dim `dim`, in global indices.
   matmul_block(Tensor const& x, int dim, interval range) : matmul_block(x) {
     box part = x.local_box();
     part.dim[dim] = range;
@@ -52,8 +55,9 @@ struct matmul_block {
   std::int64_t batch_stride() const { return owner.local_size(Rank - 2) * row_stride(); }
 };
 
-/// The slices of panel `i` that lie in the shard of x: visit(region of x, box of the panel's shard
-/// in the same coordinates).
+/// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. `region` is
+/// the slice's box in x, and `packed` is the box of the panel's shard, shifted so that `region` has
+/// its place in it.
 template <distributed Tensor, class Visit>
 void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
                     int i, Visit visit) {
@@ -71,14 +75,14 @@ void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream 
   }
 }
 
-/// One tensor of a product in panels.
+/// One of the three tensors of a product in panels.
 template <distributed Tensor>
 class panel_tensor {
   using T = typename Tensor::value_type;
   using block_type = matmul_block<Tensor>;
 
  public:
-  /// `moves`: which of the plans of a panel is this tensor's.
+  /// `moves` selects this tensor's plan among the plans of a panel.
   panel_tensor(Tensor const& x, prepared_plan prepared_panels::*moves,
                std::shared_ptr<prepared_product const> const& product,
                redistribution_plan const& whole, int dim)
@@ -88,7 +92,8 @@ class panel_tensor {
 
   using moving = moving_tensor<Tensor>;
 
-  /// Begins to move panel `i` of an operand, if there is one that has to; else empty.
+  /// Begins to move panel `i` of an operand. Returns nothing if there is no such panel or it needs
+  /// no move.
   std::optional<moving> start(int i) const {
     if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
@@ -100,23 +105,25 @@ class panel_tensor {
     });
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
-  /// Panel `i` of an operand, begun as `panel`, where the local product wants it.
+  /// Returns the block of panel `i` of an operand that the GEMM reads. Waits for the panel's move,
+  /// which start() returned as `panel`, if there is one.
   block_type arrived(int i, std::optional<moving> panel) const {
     if (panel) return block_type(panel->wait());
     return dim_ < 0 ? block_type(x_) : part(i);
   }
 
-  /// Where the local product leaves panel `i` of the result.
+  /// Returns the block into which the GEMM writes panel `i` of the result.
   block_type result(int i) const {
     if (dim_ < 0) return block_type(x_);
     return in_place_ ? part(i) : block_type(made(i));
   }
-  /// Begins to move panel `i` of the result, if it has to.
+  /// Begins to move panel `i` of the result. Returns nothing if it needs no move.
   std::optional<moving> start_result(int i, block_type block) const {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
-  /// Brings panel `i` of the result, begun as `panel`, to its slices.
+  /// Copies panel `i` of the result to its slices, after waiting for the panel's move, which
+  /// start_result() returned as `panel`. Does nothing without a move.
   void put(int i, std::optional<moving> panel) const {
     if (!panel) return;
     auto const arrived = panel->wait();
@@ -133,20 +140,20 @@ class panel_tensor {
       if (group.first <= i) at = &group;
     return at->*moves_;
   }
-  /// The same as a part of the product's plan, which lives as long.
+  /// Returns the plan of panel `i` as a pointer that keeps the whole product's plan alive.
   std::shared_ptr<prepared_plan const> shared_moves(int i) const { return {product_, &moves(i)}; }
-  /// Panel `i`, not filled, where its moves begin.
+  /// Returns an uninitialized panel `i` at the placement where its moves begin.
   Tensor made(int i) const {
     auto const& plan = moves(i).plan;
     return {x_.mesh(), plan.extents, plan.from};
   }
-  /// Panel `i` where its moves begin, without a copy.
+  /// Returns panel `i` at the placement where its moves begin, as a view of the shard.
   Tensor viewed(int i) const {
     auto const& plan = moves(i).plan;
     auto const block = part(i);
     return {x_.mesh(), plan.extents, plan.from, std::shared_ptr<T>(x_.shard(), block.data)};
   }
-  block_type part(int i) const {  // the shard is one chunk
+  block_type part(int i) const {  // expects a shard of one chunk
     return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
   }
 
@@ -159,7 +166,8 @@ class panel_tensor {
   bool in_place_;
 };
 
-/// c = op(a) · op(b) on blocks, added to what c holds if `adds`; transfers go on meanwhile.
+/// Computes c = op(a) · op(b) on blocks, and adds it to the old c if `adds`. Pending transfers
+/// progress meanwhile.
 template <distributed Tensor>
 void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
                      matmul_block<Tensor> const& b, bool adds, matmul_block<Tensor> const& c) {
@@ -171,7 +179,7 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
       c.row_stride(), c.batch_stride());
 }
 
-/// Runs a plan that streams on operands that lie as it says.
+/// Runs a plan that streams, on operands whose placements are those of the plan.
 template <distributed Tensor>
 Tensor run_streamed(Tensor const& a, Tensor const& b,
                     std::shared_ptr<prepared_product const> const& product) {

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Neighbouring dims of a tensor become one; the others stay. (An axis here is one of the tensor, as
-// in other libraries' names for this; the mesh has nothing to do with it.)
+// Merges neighbouring dims of a tensor into one. The other dims stay. (Here "axis" means a dim of
+// the tensor, as in other libraries' functions of this name, and not an axis of the mesh.)
 //
 //   merge_axes<1>(x)       512x4x6 -> 512x24       dims 1 and 2
 //   merge_axes<0, 3>(x)    512x4x6 -> 12288        three dims from 0 on
 //
-//   typed x     the splits of the merged dims split the new one, those of an earlier dim outermost
-//   dynamic x   the same where that moves nothing, else as reshape finds it
+//   typed x     axes that split the merged dims split the new one; those of earlier dims are outer
+//   dynamic x   the same if that moves nothing, else the placement that reshape finds
 
 #include <ashlar/tensor/reshape.hpp>
 
@@ -28,8 +28,8 @@ auto merge_axes_result() {
 
 }  // namespace detail
 
-/// x with Count dims from First on as one. Communicates nothing; shares the shard of x.
-/// Throws ashlar::error if elements would have to move.
+/// Returns x with Count dims, from First on, merged into one. Communicates nothing; the result
+/// shares the shard of x. Throws ashlar::error if elements would have to move between ranks.
 template <int First, int Count = 2, distributed X>
   requires detail::has_dims<First, Count, X>
 auto merge_axes(X const& x) {

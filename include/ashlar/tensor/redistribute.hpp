@@ -5,11 +5,11 @@
 
 // Moves a tensor to another placement by the cheapest plan.
 //
-//   redistribute(x, sbp<S<0>, B>{})   typed result          x | to<S<0>, B>     the same
-//   redistribute(x, placement)        tensor<…, dynamic>
-//   plan_redistribution(x, p)         what it would do, printable
+//   redistribute(x, sbp<S<0>, B>{})   the result is typed     x | to<S<0>, B>     the same
+//   redistribute(x, placement)        the result is tensor<…, dynamic>
+//   plan_redistribution(x, p)         the plan that redistribute(x, p) runs, printable
 //
-// Where nothing moves the result shares the shard of x.
+// If the plan has no steps, the result shares the shard of x.
 
 #include <ashlar/config.hpp>
 #include <ashlar/plan/text.hpp>
@@ -21,7 +21,8 @@
 namespace ashlar {
 namespace detail {
 
-/// The plan of `x` to `target`, from the mesh's cache. Throws if the placement does not fit.
+/// Returns the plan from the placement of `x` to `target`, from the mesh's cache. Throws if the
+/// placement does not fit.
 template <distributed Tensor>
 std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();
@@ -30,11 +31,11 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
-/// Runs the plan's steps from `x`, which lies as the plan begins.
+/// Runs the plan's steps on `x`, whose placement is the one from which the plan starts.
 template <class Processor>
 any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) {
   auto const m = x.mesh();
-  struct half_done {  // others wait for the rest
+  struct half_done {  // Abandons the mesh if an exception leaves the plan half done.
     basic_mesh<Processor> const& m;
     bool begun = false;
     exception_watch watch{};
@@ -64,7 +65,7 @@ Tensor run_plan(Tensor const& x, prepared_plan const& p) {
   return run_plan(any_tensor(x), p).template as<Tensor>();
 }
 
-/// Whether a typed placement fits a typed tensor; a sentence where it does not.
+/// Checks that a typed placement fits a typed tensor. If it does not, a static_assert says why.
 template <distributed Tensor, static_placement Target>
 consteval bool target_fits() {
   constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;
@@ -76,9 +77,9 @@ consteval bool target_fits() {
 
 }  // namespace detail
 
-/// `x` with another placement, by the cheapest plan.
-/// Communicates: the plan's collectives (plan_redistribution prints them); nothing if x lies so.
-/// Throws ashlar::error if the placement does not fit the tensor.
+/// Returns `x` with another placement, by the cheapest plan. Communicates the plan's collectives
+/// (plan_redistribution prints them), or nothing if `x` has this placement already. Throws
+/// ashlar::error if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 auto redistribute(Tensor const& x, Target const& target) {
   if constexpr (std::same_as<typename Tensor::placement_type,
@@ -97,20 +98,20 @@ auto redistribute(Tensor const& x, Target const& target) {
   }
 }
 
-/// x | to<S<0>, B>: the pipe form of redistribute.
+/// The right operand of `x | to<S<0>, B>`, the pipe form of redistribute.
 template <class... Tags>
 struct to_placement {};
 template <class... Tags>
 inline constexpr to_placement<Tags...> to{};
 
-/// redistribute(x, sbp<Tags...>{}). Communicates: the plan's collectives.
+/// Returns redistribute(x, sbp<Tags...>{}). Communicates the plan's collectives.
 template <distributed Tensor, class... Tags>
 auto operator|(Tensor const& x, to_placement<Tags...>) {
   return redistribute(x, sbp<Tags...>{});
 }
 
-/// The plan that redistribute(x, target) runs. Communicates nothing.
-/// Throws ashlar::error if the placement does not fit the tensor.
+/// Returns the plan that redistribute(x, target) runs. Communicates nothing. Throws ashlar::error
+/// if the placement does not fit the tensor.
 template <distributed Tensor, placement_argument Target>
 plan_report plan_redistribution(Tensor const& x, Target const& target) {
   return {detail::plan_to(x, as_value(target))->plan, x.mesh().topology(), x.mesh().machine()};

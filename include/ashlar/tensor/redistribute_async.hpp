@@ -3,16 +3,20 @@
 
 #pragma once
 
-// A redistribution that goes on while the program computes.
+// A redistribution that overlaps with the program's computations.
 //
 //   auto moving = redistribute_async(x, sbp<B, B>{});
-//   …                                          local products let it go on between strips of
-//   auto y = moving.wait();                    rows, so does mesh::progress(); wait() does the rest
+//   …                                          compute; local products make it progress
+//   auto y = moving.wait();                    completes it
 //
-// Nothing moves by itself: MPI and shared memory both need a thread of this rank, and a thread of
-// its own would take its core from the computation. A device moves by itself: it is given all steps at once,
-// and wait() orders what follows after them, without the host's waiting. All ranks must begin the same
-// redistributions in the same order. Until it has ended, x must not be written.
+// On the host nothing moves in the background, since MPI and shared memory both need a thread of
+// this rank and a separate thread would take its core from the computation. The move progresses
+// between the row strips of local products and in mesh::progress(), and wait() completes it. A
+// device moves data in the background: all steps are queued at once, and wait() makes later work of
+// the device follow them without blocking the host.
+//
+// All ranks must begin the same redistributions in the same order. x must not be written until the
+// move has ended.
 
 #include <memory>
 #include <utility>
@@ -21,8 +25,9 @@
 #include <ashlar/tensor/running_plan.hpp>
 
 namespace ashlar {
-/// A tensor on its way. Dropping it waits for its end, unless an exception drops it: then the mesh can
-/// do nothing more, here and on the ranks of its node that wait for this one (ashlar::error).
+/// A tensor that is being moved. The destructor waits until the move has ended. If it runs because
+/// of an exception, it abandons the mesh instead: this rank, and ranks of its node that wait for
+/// it, then get ashlar::error from later transfers.
 template <distributed Tensor>
 class moving_tensor {
  public:
@@ -34,10 +39,10 @@ class moving_tensor {
       : run_(std::make_unique<detail::running_plan<processor_type>>(std::move(x),
                                                                     std::move(plan))) {}
 
-  /// Does what can be done now. True when the tensor has arrived.
+  /// Makes progress without waiting. Returns true when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->mesh().test(*run_); }
 
-  /// The tensor where it was to go. Communicates: what is left of the plan.
+  /// Completes the move and returns the tensor. Communicates the rest of the plan.
   Tensor wait() {
     if (run_ != nullptr) {
       auto const& m = run_->mesh();
@@ -53,8 +58,8 @@ class moving_tensor {
   std::unique_ptr<detail::running_plan<processor_type>> run_;
 };
 
-/// Begins to move `x` to another placement; what redistribute does, but it returns at once.
-/// Communicates: the plan's collectives, until wait(). Throws as redistribute does.
+/// Begins to move `x` to another placement and returns at once. Communicates the plan's
+/// collectives, from now until wait(). Throws like redistribute.
 template <distributed Tensor, placement_argument Target>
 auto redistribute_async(Tensor const& x, Target const& target) {
   using result = tensor_for<typename Tensor::value_type, Tensor::rank, Target,

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Reductions and transposition. Reducing a split dimension gives a partial result: the reduction is
-// local, and `| to<B, ...>` completes it when it is wanted.
+// Reductions and transposition. Reducing a split dimension is local and gives a partial result.
+// When the program needs the complete result, it writes `| to<B, ...>`.
 //
 //   sum<d>(x), max<d>(x), min<d>(x)   over dim d, which the result lacks
 //   sum(x)                            over all dims: a tensor of rank 0
 //   transpose(x)                      of a matrix
 //
-// Sums are in accumulation_t<T> and rounded once; integer sums wrap around. A maximum or minimum of
-// values with a NaN among them is NaN (device/host/combine.hpp). The order of a sum is the processor's.
+// Sums are accumulated in accumulation_t<T> and rounded once. Integer sums wrap around. A maximum
+// or minimum of values that include a NaN is NaN (device/host/combine.hpp). The processor chooses
+// the order of a sum's addends.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/elementwise.hpp>
@@ -28,7 +29,7 @@ struct reduce_rule {
 };
 struct transpose_rule {
   static constexpr char const* name = "transpose";
-  // Every placement has its row, so this is never said.
+  // Every placement matches a row of the table, so this message never appears.
   static constexpr char const* sentence = "no rule for this placement.";
   static constexpr signature_table table() { return transpose_signatures({1, 0}); }
 };
@@ -49,7 +50,7 @@ auto reduced(X const& x) {
   return y;
 }
 
-/// The values of x as To, each rounded to nearest, placed alike.
+/// Returns the values of x as elements of type To, each rounded to nearest, at the same placement.
 template <class To, distributed X>
 auto converted(X const& x) {
   tensor<To, X::rank, typename X::placement_type, typename X::processor_type> y(
@@ -61,7 +62,7 @@ auto converted(X const& x) {
 
 }  // namespace detail
 
-/// Sum over dim Dim. Communicates nothing: P where Dim was split.
+/// Returns the sum over dim Dim. Communicates nothing: the result is P on axes that split Dim.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::sum>, X>
@@ -75,7 +76,8 @@ ill_formed sum(X const&) {
   return {};
 }
 
-/// Maximum over dim Dim. Communicates nothing: P(max) where Dim was split.
+/// Returns the maximum over dim Dim. Communicates nothing: the result is P(max) on axes that split
+/// Dim.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::max>, X>
@@ -89,7 +91,8 @@ ill_formed max(X const&) {
   return {};
 }
 
-/// Minimum over dim Dim. Communicates nothing: P(min) where Dim was split.
+/// Returns the minimum over dim Dim. Communicates nothing: the result is P(min) on axes that split
+/// Dim.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X> &&
            locally_applicable<detail::reduce_rule<X::rank, Dim, reduction::min>, X>
@@ -103,7 +106,7 @@ ill_formed min(X const&) {
   return {};
 }
 
-/// Sum over all dims, a tensor of rank 0, rounded once. Communicates nothing.
+/// Returns the sum over all dims as a tensor of rank 0, rounded once. Communicates nothing.
 template <distributed X>
 auto sum(X const& x) {
   using T = typename X::value_type;
@@ -113,7 +116,7 @@ auto sum(X const& x) {
   else return sum(sum<X::rank - 1>(x));
 }
 
-/// The transposed matrix. Communicates nothing.
+/// Returns the transposed matrix. Communicates nothing.
 template <distributed X>
   requires(X::rank == 2)
 auto transpose(X const& x) {

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// Copies between a shard and a part of it.
+// Copies parts of shards.
 
 #include <ashlar/comm/strided_block.hpp>
 
 namespace ashlar {
 
-/// Copies the values of `region` from a shard with box `from` to a shard with box `to`.
-/// Either may be `region` itself: a packed block. In the memory of a processor.
+/// Copies the values of `region` from a shard that covers the box `from` to a shard that covers the
+/// box `to`. Either box may be `region` itself: a contiguous block. Both shards are in the memory
+/// of processor `on`.
 template <class Processor, class T>
 void copy_region(Processor const& on, box const& region, box const& from, T const* source,
                  box const& to, T* target) {
   copy(on, strided_block(region, from, to), source, target);
 }
-/// The same in the host's memory.
+/// Copies the values of `region` between shards in host memory.
 template <class T>
 void copy_region(box const& region, box const& from, T const* source, box const& to, T* target) {
   copy(strided_block(region, from, to), source, target);

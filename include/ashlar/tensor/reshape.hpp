@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Other extents for the same elements, in row-major order. A reshape moves nothing: the result
-// shares the shard of x, and where data would have to move it is an error that names the
-// redistribution to write first.
+// Gives a tensor other extents for the same elements, in row-major order. A reshape moves nothing,
+// and the result shares the shard of x. If data would have to move, it throws an error that names
+// the redistribution to write first.
 //
-//   reshape(x, {6, 8})              tensor<…, dynamic>: finds how the result lies
-//   reshape<sbp<S<0>>>(x, {6, 8})   typed: the result lies so, or it is an error
+//   reshape(x, {6, 8})              tensor<…, dynamic>: finds the placement of the result
+//   reshape<sbp<S<0>>>(x, {6, 8})   typed: throws unless the result can have this placement
 //
-// Which reshapes are local is decided by layout/reshape.hpp, exactly; dims that are split or merged
-// by name are in split_axis.hpp and merge_axes.hpp.
+// layout/reshape.hpp decides exactly which reshapes are local. split_axis.hpp and merge_axes.hpp
+// split and merge single dims.
 
 #include <ashlar/layout/reshape.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -20,7 +20,8 @@
 namespace ashlar {
 namespace detail {
 
-/// What to write instead of a reshape that would move data. `wanted`: how the result shall lie.
+/// Returns advice for an error message: what to write instead of a reshape that would move data.
+/// `wanted` is the placement that the caller gave for the result, if any.
 inline std::string reshape_advice(shape const& from, placement const& p, shape const& to,
                                   std::optional<placement> const& wanted, int element_size,
                                   topology const& t, machine const& m) {
@@ -33,7 +34,7 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
         source && same_partials(p, *wanted))
       return "Redistribute it to " + to_string(*source) + " first.";
   }
-  // With its splits gathered any tensor can be reshaped, so there is a nearest.
+  // A tensor with no split can always be reshaped, so there is a nearest placement.
   auto const nearest = *nearest_placement(from, element_size, p, t, m, [&](placement const& q) {
     return reshape_placement(from, to, t, q).has_value();
   });
@@ -41,8 +42,8 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
          to_string(*reshape_placement(from, to, t, nearest)) + then + ".";
 }
 
-/// How x lies with other extents: as `wanted` if that is given, else as `preferred` if nothing moves
-/// so, else as it can. Throws if it cannot.
+/// Returns the placement of x with other extents: `wanted` if given, else `preferred` if it needs
+/// no move, else any placement that needs none. Throws if there is none.
 template <distributed X>
 placement reshaped_placement(char const* operation, X const& x, shape const& extents,
                              std::optional<placement> const& wanted,
@@ -70,7 +71,8 @@ placement reshaped_placement(char const* operation, X const& x, shape const& ext
                                             m.topology(), m.machine()));
 }
 
-/// The shard of x under other extents. Result: tags, or dynamic.
+/// Returns a tensor with other extents that shares the shard of x. Result: placement tags, or
+/// dynamic.
 template <class Result, int Rank, distributed X>
 auto reshaped(char const* operation, X const& x, shape const& extents,
               std::optional<placement> const& preferred = {}) {
@@ -81,7 +83,8 @@ auto reshaped(char const* operation, X const& x, shape const& extents,
                                                                                   p, x.shard());
 }
 
-/// What the types already tell of a reshape to Result; of a dynamic x they tell nothing.
+/// These two functions check at compile time, as far as the types show, whether x can be reshaped
+/// to Result. For a dynamic x they return true, and the check is made at run time.
 template <class Result, distributed X>
 constexpr bool reshape_keeps_axes() {
   if constexpr (X::is_static) return static_value<X>.axes() == Result::axes;
@@ -95,8 +98,9 @@ constexpr bool reshape_keeps_partials() {
 
 }  // namespace detail
 
-/// x with other extents, placed as that leaves it. Communicates nothing; shares the shard of x.
-/// Throws ashlar::error if the numbers of elements differ or elements would have to move.
+/// Returns x with other extents, at a placement found by reshape_placement. Communicates nothing;
+/// the result shares the shard of x. Throws ashlar::error if the numbers of elements differ or
+/// elements would have to move between ranks.
 template <distributed X, int Rank>
   requires(Rank <= max_rank)
 auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
@@ -108,9 +112,10 @@ ill_formed reshape(X const&, std::int64_t const (&)[Rank]) {
   return {};
 }
 
-/// x with other extents, placed as Result. Communicates nothing; shares the shard of x.
-/// Requires: Result has one placement per mesh axis, of dims there are, and the partial axes of x.
-/// Throws ashlar::error if the numbers of elements differ or elements would have to move.
+/// Returns x with other extents, at placement Result. Communicates nothing; the result shares the
+/// shard of x. Requires: Result has one placement per mesh axis, splits only existing dims, and has
+/// the same partial axes as x. Throws ashlar::error if the numbers of elements differ or elements
+/// would have to move between ranks.
 template <static_placement Result, distributed X, int Rank>
   requires(Rank <= max_rank && detail::fits<Result, Rank>() &&
            detail::reshape_keeps_axes<Result, X>() && detail::reshape_keeps_partials<Result, X>())

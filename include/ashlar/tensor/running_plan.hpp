@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Planned redistributions that are under way while the program goes on: of one tensor, or of several that
+// Planned redistributions that run while the program computes: of one tensor, or of several that
 // travel together (bucket.hpp).
 //
-// Steps follow each other. Runs that are under way at the same time go on side by side, except along the same
-// group of axes, where they keep the program's order (comm/operation_queue.hpp). Dropping a run waits for its end,
-// unless an exception is passing: then the mesh is abandoned.
+// The steps of one plan run one after another. Several running plans overlap, except that transfers
+// along the same group of axes keep the program's order (comm/operation_queue.hpp). The destructor
+// waits until the plan has ended. If it runs because of an exception, it abandons the mesh instead.
 
 #include <cstddef>
 #include <memory>
@@ -24,14 +24,14 @@
 
 namespace ashlar::detail {
 
-/// Plans that are being run on tensors of any type.
+/// Plans that are running on tensors of any type.
 template <class Processor>
 class running_plan final : public pending_operation {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Expects tensors of one element type on one mesh, one for each plan. Takes a turn for each step, now and
-  /// in program order, and begins the first.
+  /// Expects tensors of one element type on one mesh, one for each plan. Takes the tickets of all
+  /// steps at once, which keeps them in program order, and begins the first step.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
@@ -56,7 +56,7 @@ class running_plan final : public pending_operation {
     auto& order = mesh_.operations();
     if (!done_ && !watch_.is_passing() && !order.is_abandoned()) try {
         mesh_.wait(*this);
-      } catch (...) {  // the next transfer says that the mesh is abandoned
+      } catch (...) {  // The next transfer on the mesh reports the error.
       }
     if (!done_) order.abandon();
     order.remove(*this);
@@ -73,7 +73,7 @@ class running_plan final : public pending_operation {
   shard const& result(std::size_t tensor = 0) const { return x_[tensor]; }
 
  private:
-  /// A step that the device will come to, and what it reads until then.
+  /// A step that is queued on the device, and the tensors that it reads.
   struct queued_step {
     std::unique_ptr<pending_operation> step;
     recycled_vector<shard> source;
@@ -84,7 +84,7 @@ class running_plan final : public pending_operation {
     while (!done_) {
       if (under_way_ != nullptr) {
         if (!ended(*under_way_)) {
-          // A device that keeps the order is given all steps at once.
+          // A device runs its queue in order, so all steps are queued at once.
           if (!under_way_->is_queued() || at_ + 1 == bucket_->steps()) return false;
           queued_.push_back({std::move(under_way_), std::move(x_)});
         }
@@ -147,12 +147,12 @@ class running_plan final : public pending_operation {
   basic_mesh<Processor> mesh_;
   recycled_vector<shard> x_, next_;
   recycled_vector<queued_step> queued_;
-  std::shared_ptr<bucket const> bucket_;  // the mesh may forget its plans meanwhile
+  std::shared_ptr<bucket const> bucket_;  // kept alive, since the mesh's cache may drop it
   inplace_vector<std::uint64_t, 4 * max_axes> tickets_;
   std::size_t at_ = 0;
   bool done_ = false;
   exception_watch watch_;
-  std::optional<buffer<std::byte>> source_, target_;  // of what is packed
+  std::optional<buffer<std::byte>> source_, target_;  // flat arrays of a bucket
   std::unique_ptr<pending_operation> under_way_;
 };
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The sentences of the operators' errors: one text for the compiler's message (static_assert takes
-// only a literal, hence macros) and for the exception of placements known at run time. Each says
-// what is wrong and what to write instead; each has a test in tests/compile_fail.
+// The error messages of the operators. One text serves both the compiler's message (static_assert
+// takes only a literal, hence macros) and the exception for run-time placements. Each says what is
+// wrong and what to write instead, and each has a test in tests/compile_fail.
 
 #define ASHLAR_SAYS_MATMUL_PARTIAL_PARTIAL                                                         \
   "matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of "   \

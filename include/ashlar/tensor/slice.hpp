@@ -3,13 +3,15 @@
 
 #pragma once
 
-// A range of one dim. The result is placed like x; it moves nothing, and where a rank would need
-// another's part it is an error that names the redistribution to write first.
+// Cuts a range out of one dim. The result has the placement of x. Nothing moves between ranks: if a
+// rank would need elements of another rank, it throws an error that names the redistribution to
+// write first.
 //
-//   slice<0>(x, begin, size)    shares the shard of x: a range of rows is a run of memory
+//   slice<0>(x, begin, size)    shares the shard of x, since a range of rows is contiguous
 //   slice<d>(x, begin, size)    d > 0: copies
 //
-// Local if dim d is not split, and where slices_locally (layout/slice.hpp) holds.
+// The operation is local if dim d is not split, and for a split dim where slices_locally
+// (layout/slice.hpp) holds.
 
 #include <ashlar/layout/slice.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -19,7 +21,7 @@
 namespace ashlar {
 namespace detail {
 
-/// Throws unless [begin, begin + size) of dim `dim` of x, of `extents`, can be had locally.
+/// Throws unless each rank can cut [begin, begin + size) of dim `dim` out of its own shard of x.
 template <distributed X>
 void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
   std::int64_t const n = x.extents()[dim];
@@ -42,15 +44,16 @@ void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
 
 }  // namespace detail
 
-/// The indices [begin, begin + size) of dim Dim. Communicates nothing. Shares the shard of x if Dim
-/// is 0. Throws ashlar::error if the range is not within the dim or elements would have to move.
+/// Returns the part of x with the indices [begin, begin + size) of dim Dim. Communicates nothing.
+/// Shares the shard of x if Dim is 0. Throws ashlar::error if the range is not within the dim or
+/// elements would have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X slice(X const& x, std::int64_t begin, std::int64_t size) {
   detail::check_slice(x, Dim, begin, size);
   shape extents = x.extents();
   extents[Dim] = size;
-  // The part of the result that is this rank's, as indices of x.
+  // This rank's part of the result, in coordinates of x.
   box part = local_box(extents, x.mesh().topology(), x.placement(), x.mesh().coordinate());
   part.dim[Dim].begin += begin;
   if constexpr (Dim == 0) {

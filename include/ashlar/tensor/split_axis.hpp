@@ -3,15 +3,15 @@
 
 #pragma once
 
-// One dim of a tensor becomes several; the others stay. (An axis here is one of the tensor, as in
-// other libraries' names for this; the mesh has nothing to do with it.)
+// Splits one dim of a tensor into several. The other dims stay. (Here "axis" means a dim of the
+// tensor, as in other libraries' functions of this name, and not an axis of the mesh.)
 //
 //   split_axis<1>(x, {4, 6})    512x24 -> 512x4x6
 //
-//   typed x     the splits of the dim go to the first new one: S(1) -> S(1); later dims move up
-//   dynamic x   the same where that moves nothing, else as reshape finds it
+//   typed x     axes that split the dim split the first new one: S(1) -> S(1); later dims move up
+//   dynamic x   the same if that moves nothing, else the placement that reshape finds
 //
-// Typed results that lie otherwise: reshape<sbp<…>>(x, {…}).
+// For a typed result at another placement, use reshape<sbp<…>>(x, {…}).
 
 #include <ashlar/tensor/reshape.hpp>
 
@@ -26,8 +26,9 @@ auto split_axis_result() {
 
 }  // namespace detail
 
-/// x with dim Dim as `parts`, whose product is its extent. Communicates nothing; shares the shard.
-/// Throws ashlar::error if the product differs or elements would have to move.
+/// Returns x with dim Dim replaced by dims of extents `parts`, whose product is its extent.
+/// Communicates nothing; the result shares the shard of x. Throws ashlar::error if the product
+/// differs or elements would have to move between ranks.
 template <int Dim, distributed X, int Parts>
   requires(detail::has_dim<Dim, X> && X::rank - 1 + Parts <= max_rank)
 auto split_axis(X const& x, std::int64_t const (&parts)[Parts]) {

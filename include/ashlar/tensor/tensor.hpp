@@ -3,17 +3,18 @@
 
 #pragma once
 
-// A distributed tensor: element type, number of dims and placement in the type; extents, mesh and
-// this rank's shard in the object.
+// A distributed tensor. Its type states the element type, the number of dims and the placement. The
+// object holds the extents, the mesh and this rank's shard.
 //
-//   tensor<float, 2, sbp<S<0>, B>>    the compiler knows how it lies
-//   tensor<float, 2, dynamic>         the object knows (placement())
+//   tensor<float, 2, sbp<S<0>, B>>    typed: the compiler knows the placement
+//   tensor<float, 2, dynamic>         dynamic: placement() returns it at run time
 //
-// A last parameter says what computes on it (by default the host), so that what is in another
-// processor's memory is not taken for the host's by mistake.
+// The last template parameter is the type of the processor that holds the shard and computes on it,
+// by default the host. So device memory cannot be mistaken for host memory.
 //
-// A tensor is a handle: copies share the shard, clone() makes a new one. Shards are row-major and
-// come from the mesh's arena. Making, copying and looking at a tensor communicates nothing.
+// A tensor is a handle: copies share the shard, and clone() makes a new one. Shards are row-major
+// and are allocated from the mesh's memory. Making, copying and inspecting a tensor communicates
+// nothing.
 
 #include <algorithm>
 #include <memory>
@@ -30,7 +31,7 @@
 
 namespace ashlar {
 
-/// How a placement argument (an sbp<…> or a placement value) shows in a tensor's type.
+/// Describes how a placement argument (an sbp<…> or a placement value) appears in a tensor's type.
 template <class Placement>
 struct placement_traits;
 template <class... Tags>
@@ -44,11 +45,11 @@ struct placement_traits<placement> {
   static constexpr placement value(placement const& p) { return p; }
 };
 
-/// An sbp<…> or a placement: what functions take to say where a tensor shall lie.
+/// An sbp<…> or a placement: the argument by which a caller gives the placement of a result.
 template <class Type>
 concept placement_argument = requires { typename placement_traits<Type>::type; };
 
-/// A placement, or that of a tag type, as a value.
+/// Returns a placement argument as a placement value.
 template <placement_argument Placement>
 constexpr placement as_value(Placement const& p) {
   return placement_traits<Placement>::value(p);
@@ -62,7 +63,7 @@ constexpr bool fits() {
   else return true;
 }
 
-/// Memory of the shard of a tensor, which is named where there is none.
+/// Allocates the shard of a tensor. If memory runs out, the error names the tensor.
 template <class Memory>
 void* allocate_shard(Memory& memory, std::size_t bytes, shape const& extents, placement const& p,
                      topology const& t) {
@@ -96,7 +97,8 @@ class tensor {
 
   tensor() = default;
 
-  /// A tensor whose shard is not initialized. Throws ashlar::error if the placement does not fit.
+  /// Makes a tensor whose shard is not initialized. Throws ashlar::error if the placement does not
+  /// fit.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p)
       : mesh_(m), extents_(extents), placement_(p) {
     if (extents.rank() != Rank)
@@ -115,13 +117,14 @@ class tensor {
         [memory, bytes](T* p_) { memory->release(p_, bytes); }, recycling_allocator<T>());
   }
 
-  /// A view: `shard`, which may own more, is this rank's part of a tensor that lies so.
+  /// Makes a view: `shard` becomes this rank's part of a tensor with these extents and this
+  /// placement. The shared pointer may own a larger block.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
          std::shared_ptr<T> shard)
       : mesh_(m), extents_(extents), placement_(p),
         box_(ashlar::local_box(extents, m.topology(), p, m.coordinate())), data_(std::move(shard)) {
   }
-  /// The shard and what keeps it alive: what a view is made of.
+  /// Returns the shard with its ownership, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 
   mesh_type const& mesh() const { return *mesh_; }
@@ -132,31 +135,32 @@ class tensor {
   }
   bool empty() const { return data_ == nullptr; }
 
-  /// This rank's shard, row-major; a tensor is a handle, so a const one gives write access too.
-  /// Requires: the host's memory. Of a device's, local_values(x) and to_full(x) bring values here.
+  /// Returns this rank's shard, row-major. Like a pointer, a const tensor still gives write access.
+  /// Works for host memory only: for a device, local_values(x) or to_full(x) copy the values to the
+  /// host.
   std::span<T> local() const {
     static_assert(Processor::is_host, ASHLAR_SAYS_LOCAL_ON_DEVICE);
     return {data_.get(), static_cast<std::size_t>(box_.elements())};
   }
-  /// The same as an address in the memory of mesh().processor().
+  /// Returns the address of the shard, in the memory of mesh().processor().
   T* data() const { return data_.get(); }
-  /// Which part of the global index space the shard is.
+  /// Returns the part of the global index space that the shard covers.
   box const& local_box() const { return box_; }
   shape local_extents() const { return box_.extents(); }
   std::int64_t local_size(int dim) const { return box_[dim].size; }
   std::int64_t local_elements() const { return box_.elements(); }
 
-  /// A new tensor with the same values.
+  /// Returns a new tensor with the same values.
   tensor clone() const {
     tensor copy(*mesh_, extents_, placement());
     copy_elements(mesh_->processor(), static_cast<T const*>(data()), local_elements(), copy.data());
     return copy;
   }
 
-  /// The same shard under the run-time type.
+  /// Returns a tensor of the dynamic type that shares the shard.
   dynamic_type as_dynamic() const { return retyped<dynamic>(); }
 
-  /// The same shard under a type that says where it lies. Throws if it does not lie so.
+  /// Returns a typed tensor that shares the shard. Throws if the placement is not `Typed`.
   template <class Typed>
   tensor<T, Rank, canonical<Typed>, Processor> as_static() const {
     if (!(placement() == value_of<Typed>))
@@ -207,19 +211,19 @@ inline constexpr bool is_tensor<tensor<T, Rank, Placement, Processor>> = true;
 template <class Type>
 concept distributed = is_tensor<std::remove_cvref_t<Type>>;
 
-/// The tensor type of a placement argument.
+/// The tensor type that results from a placement argument: typed for tags, dynamic for a value.
 template <class T, int Rank, placement_argument Placement,
           class Processor = device::host::processor>
 using tensor_for = tensor<T, Rank, typename placement_traits<Placement>::type, Processor>;
 
-/// A tensor whose shard is not initialized.
+/// Returns a tensor whose shard is not initialized.
 template <class T, int Rank, placement_argument Placement, class Processor>
 tensor_for<T, Rank, Placement, Processor> empty(basic_mesh<Processor> const& m,
                                                 shape const& extents, Placement const& p) {
   return {m, extents, as_value(p)};
 }
 
-/// "tensor 512x1024 [S(0),B]@node=2,gpu=2".
+/// Returns a description such as "tensor 512x1024 [S(0),B]@node=2,gpu=2".
 template <distributed Tensor>
 std::string describe(Tensor const& t) {
   return "tensor " + to_string(t.extents()) + " " + to_string(t.placement(), t.mesh().topology());
