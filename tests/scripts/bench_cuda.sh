@@ -59,13 +59,13 @@ bash bench/run_cuda.sh --tiny >"$work/output" 2>&1 || status=$?
 
 # The script with a fake one.
 [ -x "$fake/bench/cuda/gemm" ] || { echo "benchmarks named; no fake device in this build"; exit 0; }
-cat >"$work/path/nvidia-smi" <<'PLAYED'
+cat >"$work/path/nvidia-smi" <<'FAKE'
 #!/bin/sh
 case "$*" in
   -L) echo 'GPU 0: fake (UUID: GPU-0)' ;;
   *) echo 'fake, 000.00, 0 MiB' ;;
 esac
-PLAYED
+FAKE
 chmod +x "$work/path/nvidia-smi"
 PATH="$work/path:$PATH" bash bench/run_cuda.sh --programs "$fake" --into "$work/page" --tiny \
   --no-install >"$work/output" 2>&1 || fail "run_cuda.sh on a fake device failed"

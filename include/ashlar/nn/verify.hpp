@@ -49,7 +49,7 @@ constexpr void require_layer() {
 
 template <class Layer, class T, int XRank>
 class verification {
-  using fake_ranks = fake_layer<Layer, T, XRank>;
+  using simulated_ranks = simulated_layer<Layer, T, XRank>;
 
  public:
   verification(Layer const& layer, shape const& x, verify_options const& options)
@@ -77,7 +77,7 @@ class verification {
     lies.statistics.resize(spec_.statistics.size());
     for (auto& s : lies.statistics) s = {whole, whole};
     auto const where = name() + " on one process";
-    fake_ranks simulated(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
+    simulated_ranks simulated(layer_, spec_, lies, ranks_of({{"rank", 1}}), where);
     judge j{known_, where};
     simulated.give(data_);
     simulated.forward(j);
@@ -120,7 +120,7 @@ class verification {
                               std::to_string(types::statistics) + ".");
     using form = step::backward_form;
     auto const demand = [&](step::action_kind kind, char const* pass, bool needed) {
-      if (needed && !fake_ranks::has(kind))
+      if (needed && !simulated_ranks::has(kind))
         throw error(name(),
                     std::string("its spec says in layer_spec::backward that it has the pass ") +
                         pass + ", and it has none.");
@@ -164,7 +164,7 @@ class verification {
     auto const lies = search::detail::assemble_choice(spec_, chosen, all_axes(t.axes()));
     if (!can_lie(lies)) return;
     where += " on " + to_string(t) + " ranks";
-    fake_ranks simulated(layer_, spec_, lies, ranks_of(t), where);
+    simulated_ranks simulated(layer_, spec_, lies, ranks_of(t), where);
     judge j{known_, where};
     simulated.give(data_);
     simulated.forward(j);

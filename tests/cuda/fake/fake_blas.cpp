@@ -58,7 +58,7 @@ cublasStatus_t take(Field& field, void const* value, std::size_t size) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-bool is_fake(operation const& o, matrix const& a, matrix const& b, matrix const& c,
+bool is_supported(operation const& o, matrix const& a, matrix const& b, matrix const& c,
              matrix const& d) {
   bool const is_double = a.type == CUDA_R_64F, is_half = a.type == CUDA_R_16BF;
   if (!is_double && !is_half && a.type != CUDA_R_32F) return false;
@@ -137,9 +137,9 @@ cublasStatus_t cublasLtCreate(cublasLtHandle_t* h) {
   return *h = new cublasLtContext, CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t cublasLtDestroy(cublasLtHandle_t h) { return delete h, CUBLAS_STATUS_SUCCESS; }
-char const* cublasGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_PLAYED"; }
+char const* cublasGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_FAKE"; }
 char const* cublasGetStatusString(cublasStatus_t) { return "a fake status"; }
-char const* cublasLtGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_PLAYED"; }
+char const* cublasLtGetStatusName(cublasStatus_t) { return "CUBLAS_STATUS_FAKE"; }
 char const* cublasLtGetStatusString(cublasStatus_t) { return "a fake status"; }
 
 cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* d, cublasComputeType_t compute,
@@ -203,7 +203,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t, int wanted,
                                               cublasLtMatmulHeuristicResult_t found[], int* count) {
   *count = 0;
-  if (!is_fake(of(operation), of(a), of(b), of(c), of(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (!is_supported(of(operation), of(a), of(b), of(c), of(d))) return CUBLAS_STATUS_NOT_SUPPORTED;
   for (; *count < wanted; ++*count) found[*count] = {};
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -215,7 +215,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t operation, 
                               cublasLtMatmulAlgo_t const*, void*, std::size_t,
                               cudaStream_t stream) {
   auto const& o = of(operation);
-  if (!is_fake(o, of(la), of(lb), of(lc), of(ld))) return CUBLAS_STATUS_INVALID_VALUE;
+  if (!is_supported(o, of(la), of(lb), of(lc), of(ld))) return CUBLAS_STATUS_INVALID_VALUE;
   auto const run = [&](auto const& kernel) {
     kernel(stream, o, alpha, a, of(la), b, of(lb), beta, c, of(lc), d, of(ld));
     return CUBLAS_STATUS_SUCCESS;

@@ -75,7 +75,7 @@ char const* cudaGetErrorName(cudaError_t status) {
     case cudaErrorInsufficientDriver: return "cudaErrorInsufficientDriver";
     case cudaErrorNoDevice: return "cudaErrorNoDevice";
     case cudaErrorNoKernelImageForDevice: return "cudaErrorNoKernelImageForDevice";
-    default: return "cudaErrorPlayed";
+    default: return "cudaErrorFake";
   }
 }
 char const* cudaGetErrorString(cudaError_t) { return "a fake error"; }

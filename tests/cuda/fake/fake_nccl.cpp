@@ -56,7 +56,7 @@ std::size_t bytes_of(ncclDataType_t type) {
   return static_cast<std::size_t>(size_of(type_of(type)));
 }
 
-void play(std::vector<part> const& all) {
+void execute(std::vector<part> const& all) {
   std::size_t const p = all.size();
   part const& x = all[0];
   std::size_t const bytes = x.count * bytes_of(x.type);
@@ -126,7 +126,7 @@ struct shared_state {
             x.op != mine.op || x.root != mine.root)
           broken = true;
       }
-      if (!broken) play(all);
+      if (!broken) execute(all);
       left[number] = members;
       come.notify_all();
     }

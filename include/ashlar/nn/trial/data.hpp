@@ -16,7 +16,7 @@
 #include <numeric>
 #include <span>
 
-#include <ashlar/nn/trial/fake_layer.hpp>
+#include <ashlar/nn/trial/simulated_layer.hpp>
 
 namespace ashlar::nn {
 

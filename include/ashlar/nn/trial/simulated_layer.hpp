@@ -35,7 +35,7 @@ struct trial_data {
 inline constexpr double held_before = 0.5;
 
 template <class Layer, class T, int XRank>
-class fake_layer {
+class simulated_layer {
   using choice = run_time_choice<>;
   using node = layer_node<Layer, T, XRank, choice>;
   using types = types_of<Layer, T, XRank, choice>;
@@ -44,7 +44,7 @@ class fake_layer {
 
  public:
   /// `ranks` holds one simulated mesh per rank. `where` names this trial in error messages.
-  fake_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
+  simulated_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
              std::vector<mesh> const& ranks, std::string where)
       : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
         totals_(ranks.size()) {
