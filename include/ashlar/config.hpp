@@ -23,15 +23,14 @@
 // The headers then only declare large functions and do not define them. These macros choose between
 // the two forms:
 //
-//   ASHLAR_INLINE        before a function that is not a template: expands to `inline`, or to
-//                        nothing if the compiled library defines the function
-//   ASHLAR_DEFINES(PART) in #if: whether the definitions of PART are compiled here. True without
-//   the
-//                        library, and in the library's own source file for that part
-//   ASHLAR_RETURN(here, compiled)   in a constexpr function: returns `here` in constant
-//                                   expressions, and
-//                        always without the library; otherwise `compiled`, a function of the
-//                        library
+//   ASHLAR_INLINE         before a function that is not a template: expands to `inline`, or to
+//                         nothing if the compiled library defines the function
+//   ASHLAR_DEFINES(PART)  in #if: whether the definitions of PART are compiled here. True without
+//                         the library, and in the library's own source file for that part
+//   ASHLAR_RETURN(here, compiled)
+//                         in a constexpr function: returns `here` in constant expressions, and
+//                         always without the library; otherwise returns `compiled`, a function of
+//                         the library
 //
 // This file includes nothing. CMake sets the warnings and the architecture flags.
 
