@@ -10,22 +10,17 @@
 // before and after the move, and `kept` is the number of elements of `to` that the rank already
 // holds:
 //
-//   move            messages   elements received            the rank receives
-//   all_gather      p - 1      to - from                    the shards of all others
-//   reduce_scatter  p - 1      (p - 1) to                   the others' addends of its shard
-//   reduce_scatter  p - 1      (p - 1) to                   the others' addends of its shard
-//   all_reduce      2 (p - 1)  (p - 1) b + (from - b)       both of the above; b is its block of
-//                              `from`.
-//                                                          1 message if whole arrays are exchanged
-//                                                          (see arrays_cross)
-//   all_to_all      p - 1      to - kept
-//   permute         1          to                           its partner's shard. If shards do not
-//                              map
-//                                                          one to one, this takes p - 1 messages
-// and
-//                                                          to - kept (plan/redistribution_step.hpp
-//                                                          decides which case applies)
-//   slice, zero_pad 0          0                            local
+//   move             messages   elements received        the rank receives
+//   all_gather       p - 1      to - from                the shards of all others
+//   reduce_scatter   p - 1      (p - 1) to               the others' addends of its shard
+//   all_reduce       2 (p - 1)  (p - 1) b + (from - b)   both of the above; b: its block of `from`
+//                                                        (1 message if arrays_cross)
+//   all_to_all       p - 1      to - kept                its part of the shards of all others
+//   permute          1          to                       its partner's shard
+//    not pairwise    p - 1      to - kept                parts of several shards
+//   slice, zero_pad  0          0                        nothing
+//
+// A permute is pairwise if shards map one to one (is_pairwise in plan/redistribution_step.hpp).
 //
 // Multiplied by α and β this gives table 2 of AutoDDL, with two differences. An all-reduce takes 2
 // (p - 1) messages, or 1, where the table says 2 p - 1. An all-to-all sends n (p - 1) / p elements
