@@ -218,7 +218,7 @@ class arena {
   std::size_t heap_bytes_ = 0;  // obtained from operator new, in use or in a free list
   std::size_t heap_most_ = 0;
   std::size_t in_use_ = 0;
-  std::size_t most_ = 0;  // maximum of in_use_ when the region was asked for a block
+  std::size_t most_ = 0;  // peak of in_use_ plus the request, over calls of from_region
   std::size_t peak_ = 0;
   bool is_retired_ = false;
   std::unique_ptr<guarded_blocks> guarded_;

@@ -152,7 +152,8 @@ class basic_mesh {
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
-  /// Begins a transfer. This call, test and wait add their durations to communication_seconds().
+  /// Begins a transfer. This call, test, wait and progress add their durations to
+  /// communication_seconds().
   std::unique_ptr<pending_operation> start(transfer_request const& s) const {
     auto const timed = time();
     return state_->transport->start(s);

@@ -20,9 +20,6 @@
 // Every transport reduces in the same order: part j is ((s[j+1] + s[j+2]) + …) + s[j], with indices
 // modulo the size of the group. Sums are computed in accumulation_t of the element type and rounded
 // once. The order is the one in which a ring visits the addends.
-// modulo the size of the group, in accumulation_t of the element type, rounded once. A ring visits
-// the
-// addends in that order too.
 
 #include <algorithm>
 #include <vector>
