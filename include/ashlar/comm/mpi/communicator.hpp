@@ -7,9 +7,8 @@
 //
 //   all members on one node, all shards small              eager (shared/eager_transfer.hpp)
 //   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
-//   otherwise                                              messages (message_transfer.hpp), with
-//   the
-//                                                          algorithm from algorithm_table.hpp
+//   otherwise                                              messages (message_transfer.hpp) by an
+//                                                          algorithm of algorithm_table.hpp
 //
 // A member whose shard is on the heap says so in the handshake, and all members switch to messages
 // together. The communicator of a group is created by open() and kept. It needs MPI_Comm_split over
