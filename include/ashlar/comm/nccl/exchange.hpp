@@ -11,7 +11,7 @@
 //                 one NCCL group, with at most one message to and from each member; and unpacks the
 //                 received blocks unless all are contiguous in the target.
 //   sum_my_part   Exchanges the addends of each member's part in the same way. A kernel then sums
-//                 my part in the order of the ranks.
+//                 my part in the order of comm/transfer.hpp.
 //
 // Each rank begins with the next member, so that not all ranks send to the same one at the same
 // time.
