@@ -147,8 +147,9 @@ constexpr bool reshapes_locally(shape const& extents, placement const& p, shape 
   return true;
 }
 
-/// Returns the placement after a reshape that needs no communication of a tensor of shape `extents`
-/// placed by p. Returns nothing if data would have to move, or if the numbers of elements differ.
+/// Returns the placement that a tensor of shape `extents`, placed by p, has after a local reshape
+/// to
+/// `new_extents`. Returns nothing if data would have to move, or if the numbers of elements differ.
 /// Expects a placement that `check` accepts.
 constexpr std::optional<placement> reshape_placement(shape const& extents, shape const& new_extents,
                                                      topology const& t, placement const& p) {

@@ -61,8 +61,9 @@ struct traffic {
 };
 
 /// Returns whether an all-reduce exchanges whole arrays, so that each rank reduces all elements.
-/// Two ranks do so for small arrays: it saves one message, which then costs more than half of the
-/// additions.
+/// This
+/// saves one message but doubles each rank's additions, so it is used only for small arrays and
+/// between two ranks.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }

@@ -30,10 +30,8 @@ struct link {
 
 /// Links of single collectives, which replace the link of their tier.
 struct collective_links {
-  static constexpr int kinds = static_cast<int>(collective::permute) + 1;  ///< the number of kinds
-                                                                           ///< that communicate and
-                                                                           ///< may be part of a
-                                                                           ///< plan
+  static constexpr int kinds = static_cast<int>(collective::permute) +
+                               1;  ///< all_gather to permute
 
   link of[kinds]{};
   unsigned given = 0;  ///< bit k: of[k] is set

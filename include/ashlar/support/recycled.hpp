@@ -8,9 +8,9 @@
 // that a training step allocates nothing from the system after its first run. Each thread has its
 // own lists until it ends.
 //
-//   class derived_from : public recycled                       new and delete of objects of a class
-//   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   the control block of a shared
-//   pointer recycled_vector<T>                                         a short vector
+//   class derived_from : public recycled                       new and delete of a class
+//   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block
+//   recycled_vector<T>                                         a short vector
 
 #include <cstddef>
 #include <new>
@@ -37,8 +37,7 @@ class recycled {
     if (list >= lists || ended_) return ::operator delete(p);
     if (free_[list] == nullptr) at_end_.is_needed = true;
     free_[list] = ::new (p) free_block{free_[list]};
-    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // the pointer to the next
-                                                                        // block stays readable
+    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // free_block stays readable
   }
 
  private:
