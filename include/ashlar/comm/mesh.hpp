@@ -42,8 +42,8 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if the topology
-  /// has a different number of ranks, if the ranks give different machines, or if the shared-memory
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if their number
+  /// differs from the topology's, if the ranks give different machines, or if the shared-memory
   /// settings of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,

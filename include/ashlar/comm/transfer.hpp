@@ -164,8 +164,8 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
       x.receives.emplace_back(intersect(before, to), before, to);
     }
   }
-  // All members write at once. The sizes above which copies bypass the caches were measured with
-  // two members writing, so the size is scaled to that.
+  // All members write at once. The size above which copies bypass the caches was measured with two
+  // members writing, so part_of is scaled accordingly.
   for (auto& b : x.receives) b.part_of *= std::max(1, x.members / 2);
   return x;
 }

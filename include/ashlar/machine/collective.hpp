@@ -39,8 +39,8 @@ enum class collective : signed char {
   permute,
   slice,
   zero_pad,
-  broadcast,  // one rank's values to all, and (reduce) all ranks' to one; never part of a plan
-  reduce
+  broadcast,  // one rank's values to all; never part of a plan
+  reduce      // all ranks' values to one; never part of a plan
 };
 
 constexpr char const* to_string(collective kind) {

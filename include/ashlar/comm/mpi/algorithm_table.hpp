@@ -52,7 +52,7 @@ inline constexpr spread all_spreads[] = {spread::any, spread::one_node, spread::
 inline constexpr collective tunable_collectives[] = {
     collective::all_gather, collective::reduce_scatter, collective::all_reduce};
 
-/// The name of an algorithm in a file of algorithms (algorithm_file.hpp).
+/// Returns the name of an algorithm in a file of algorithms (algorithm_file.hpp).
 constexpr char const* to_string(algorithm a) {
   constexpr char const* names[] = {"pairwise", "ring", "library"};
   static_assert(std::size(names) == std::size(all_algorithms), "every algorithm has a name");

@@ -23,8 +23,10 @@ inline void check(int status) {
   throw error("mpi", std::string(text, static_cast<std::size_t>(length)));
 }
 
-/// Makes MPI progress messages whose send has completed for this rank but which are still in MPI's
-/// buffers. A rank that waits in shared memory makes no other MPI calls, and other ranks may wait
+/// Lets MPI make progress on messages whose send has completed for this rank, but which are still
+/// in
+/// MPI's buffers. A rank that waits in shared memory makes no other MPI calls, and other ranks may
+/// wait
 /// for these messages.
 inline void let_messages_go_on() {
   int found = 0;

@@ -59,7 +59,7 @@ class ring_all_gather : public ring_lanes<ring_all_gather> {
     if (leaving.size == 0) return;
     element_pointer data = l.buffers[(t - 1) % 2];
     if (block(out).target_is_run) data = in_target(out, leaving);
-    else if (t == 1)  // packed from the target, into which it was copied or received before
+    else if (t == 1)  // this rank's block, packed from the target
       copy_range(mirrored(block(out)), leaving.begin, leaving.end(), target_, l.buffers[0], false,
                  true);
     base::send(l, data, leaving.size);

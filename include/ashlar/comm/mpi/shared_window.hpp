@@ -33,8 +33,7 @@ class shared_window {
   static constexpr std::size_t slot_count = std::size_t(1) << max_axes;
   static constexpr std::size_t page = 4096;
   static constexpr std::size_t slots_bytes = slot_count * sizeof(shared::slot);  // one page
-  static constexpr std::size_t pair_bytes = 2 * shared::stage_bytes;             // the two stages
-                                                                                 // of a group
+  static constexpr std::size_t pair_bytes = 2 * shared::stage_bytes;             // two stages
   static constexpr std::size_t head_bytes = slots_bytes + slot_count * pair_bytes;
   static_assert(slots_bytes % page == 0 && pair_bytes % page == 0);
 
@@ -139,9 +138,7 @@ class shared_window {
     int all[] = {made ? 1 : 0, usable ? 1 : 0};
     check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
     if (all[1] == 0) {
-      if (all[0] == 1)
-        MPI_Win_free(&window_);  // otherwise this collective call would hang, since
-                                 // some ranks have no window
+      if (all[0] == 1) MPI_Win_free(&window_);  // else it would hang: some rank has no window
       window_ = MPI_WIN_NULL;
       return;
     }

@@ -56,7 +56,7 @@ class backend {
   /// or if an exception dropped a transfer.
   template <class Condition>
   void until(Condition ended) const {
-    transport_.lock()->wait_until(ended);  // alive: the mesh that waits holds it
+    transport_.lock()->wait_until(ended);  // the waiting mesh keeps it alive
   }
 
   /// Captures the work that `work` gives to the device. `mesh` keeps this backend alive. Throws

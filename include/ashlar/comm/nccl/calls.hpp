@@ -39,12 +39,10 @@ concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::in
   c.all_to_all(from, to, n);       // n: elements between two members
   c.broadcast(from, to, n, peer);  // peer: the root
   c.reduce(from, to, n, op, peer);
-  c.copy(b, from, to);                           // copies a block of an array to its place in
-                                                 // another
+  c.copy(b, from, to);                           // copies a block between two arrays
   c.pack(list, from, to);                        // packs blocks of an array, one after the other
   c.unpack(list, from, to);                      // the reverse of pack
   c.combine(op, addends, to, n);                 // reduces n elements, left to right
-                                                 // (comm/transfer.hpp)
   { c.scratch(n) } -> std::same_as<std::byte*>;  // n elements, valid until the calls have ended
 };
 

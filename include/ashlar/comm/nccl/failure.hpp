@@ -7,15 +7,14 @@
 // reports badly or not at all. It only produces texts, so that it can be tested without NCCL.
 // error.hpp throws them.
 //
-//   result              most frequent cause                             the text names
-//   unhandled CUDA      no driver, an old driver, an invalid address    nvidia-smi, NCCL_DEBUG
-//   system              a missing network or /dev/shm                   NCCL_SOCKET_IFNAME,
-//                       /dev/shm
-//   internal            corrupted memory, a bug of NCCL                 NCCL_DEBUG
-//   invalid argument    ranks that differ in their calls                the arguments
-//   invalid usage       two ranks on one device                         NCCL_HOSTID
-//   remote              another rank failed or ended                    that rank's message
-//   in progress         a communicator that is not ready                the deadline
+//   result              most frequent cause                         the text names
+//   unhandled CUDA      no driver, an old driver, a bad address     nvidia-smi, NCCL_DEBUG
+//   system              a missing network or /dev/shm               NCCL_SOCKET_IFNAME, /dev/shm
+//   internal            corrupted memory, a bug of NCCL             NCCL_DEBUG
+//   invalid argument    ranks that differ in their calls            the arguments
+//   invalid usage       two ranks on one device                     NCCL_HOSTID
+//   remote              another rank failed or ended                that rank's message
+//   in progress         a communicator that is not ready            the deadline
 
 #include <string>
 

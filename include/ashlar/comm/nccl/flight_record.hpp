@@ -5,7 +5,7 @@
 
 // Records the last operations of a rank, to diagnose an operation that does not end: its kind, its
 // axes, its size, and its state. This costs a copy of about fifty bytes per operation. The states
-// are
+// are:
 //
 //   issued   given to its stream
 //   ended    seen to have ended on the device

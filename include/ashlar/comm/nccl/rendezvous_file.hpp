@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Distributes rank 0's unique id through a folder that all ranks see, by three kinds of content:
+// Distributes rank 0's unique id through files in a folder that all ranks see:
 //
 //   FILE.<r>   from rank r: "job size token"; as a receipt, once it has the id, also rank 0's token
 //   FILE       from rank 0: "job size token", the id, and the tokens of all ranks

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// All GPU ranks of a program, as the argument for a mesh: rank and size of this process, its
-// device, and the communicator of all ranks, from which the communicators of groups are split. A
-// cheap handle, made by nccl::environment.
+// The GPU ranks of a program, on which a mesh is created: rank and size of this process, its
+// device,
+// and the communicator of all ranks, from which the communicators of groups are split. It is a
+// cheap
+// handle, made by nccl::environment.
 
 #include <memory>
 

@@ -68,8 +68,7 @@ inline constexpr std::int64_t staged_by_own_core = 1024;
 /// its owner writes it.
 struct alignas(64) slot {
   std::atomic<std::uint64_t> arrived{0}, shown{0}, left{0};
-  std::atomic<std::uint64_t> abandoned{0};  ///< 0, or 1 + the owner's rank on the mesh once it has
-                                            ///< abandoned it
+  std::atomic<std::uint64_t> abandoned{0};  ///< 0; 1 + the owner's rank if it has
   std::int64_t source = not_shared;         ///< offsets in the owner's window
   std::int64_t target = not_shared;
   std::atomic<std::int64_t> stages{0};  ///< size in bytes of the largest shard that the owner
@@ -161,9 +160,8 @@ class handshake {
   /// is in the cache line that was just read.
   void refuse_if_never(slot const& s, word const& step, std::uint64_t epoch) const {
     auto const by = s.abandoned.load(std::memory_order_acquire);
-    if (by == 0 || step.load(std::memory_order_acquire) >= epoch)
-      return;  // not abandoned, or the
-               // step was taken first
+    // The owner may have taken the step just before it abandoned the mesh.
+    if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
     throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
                                       ", which others wait for. Go on with a new mesh.");
   }

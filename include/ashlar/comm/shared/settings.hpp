@@ -36,8 +36,7 @@ inline constexpr std::int64_t most_bytes = std::int64_t(1) << 46;
 
 struct settings {
   std::int64_t bytes_per_rank = automatic;  ///< 0: nothing is shared
-  int ranks_per_node = 0;                   ///< if > 0, a node's ranks are divided into nodes of
-                                            ///< this size
+  int ranks_per_node = 0;                   ///< if > 0, simulates nodes of this size
   std::string fault{};                      ///< the error in the environment variable, or empty
 
   static constexpr std::int64_t automatic = -1;
