@@ -148,9 +148,8 @@ constexpr bool reshapes_locally(shape const& extents, placement const& p, shape 
 }
 
 /// Returns the placement that a tensor of shape `extents`, placed by p, has after a local reshape
-/// to
-/// `new_extents`. Returns nothing if data would have to move, or if the numbers of elements differ.
-/// Expects a placement that `check` accepts.
+/// to `new_extents`. Returns nothing if data would have to move, or if the numbers of elements
+/// differ. Expects a placement that `check` accepts.
 constexpr std::optional<placement> reshape_placement(shape const& extents, shape const& new_extents,
                                                      topology const& t, placement const& p) {
   if (extents == new_extents) return p;

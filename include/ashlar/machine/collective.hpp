@@ -61,9 +61,8 @@ struct traffic {
 };
 
 /// Returns whether an all-reduce exchanges whole arrays, so that each rank reduces all elements.
-/// This
-/// saves one message but doubles each rank's additions, so it is used only for small arrays and
-/// between two ranks.
+/// This saves one message but doubles each rank's additions, so it is used only for small arrays
+/// and between two ranks.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }

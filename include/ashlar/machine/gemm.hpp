@@ -8,8 +8,8 @@
 //   seconds = 2 (m + h) (n + h) (k + h) / flops         h = machine::gemm_half
 //
 // So if one dim has extent h and the others are large, the GEMM runs at half of the peak rate
-// (Hockney's n 1/2, for each dim). A cube of extent s runs at (s / (s + h))^3 of the peak. If h
-// is 0, every GEMM runs at the peak. This one parameter distinguishes thin products, which sharding
+// (Hockney's n 1/2, for each dim). A cube of extent s runs at (s / (s + h))^3 of the peak. If h is
+// 0, every GEMM runs at the peak. This one parameter distinguishes thin products, which sharding
 // creates, from square products with the same number of operations.
 
 #include <ashlar/machine/machine.hpp>

@@ -24,10 +24,8 @@ inline void check(int status) {
 }
 
 /// Lets MPI make progress on messages whose send has completed for this rank, but which are still
-/// in
-/// MPI's buffers. A rank that waits in shared memory makes no other MPI calls, and other ranks may
-/// wait
-/// for these messages.
+/// in MPI's buffers. A rank that waits in shared memory makes no other MPI calls, and other ranks
+/// may wait for these messages.
 inline void let_messages_go_on() {
   int found = 0;
   check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));

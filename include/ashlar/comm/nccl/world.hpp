@@ -4,10 +4,8 @@
 #pragma once
 
 // The GPU ranks of a program, on which a mesh is created: rank and size of this process, its
-// device,
-// and the communicator of all ranks, from which the communicators of groups are split. It is a
-// cheap
-// handle, made by nccl::environment.
+// device, and the communicator of all ranks, from which the communicators of groups are split. It
+// is a cheap handle, made by nccl::environment.
 
 #include <memory>
 

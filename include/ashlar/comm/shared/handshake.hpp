@@ -68,7 +68,7 @@ inline constexpr std::int64_t staged_by_own_core = 1024;
 /// its owner writes it.
 struct alignas(64) slot {
   std::atomic<std::uint64_t> arrived{0}, shown{0}, left{0};
-  std::atomic<std::uint64_t> abandoned{0};  ///< 0; 1 + the owner's rank if it has
+  std::atomic<std::uint64_t> abandoned{0};  ///< 0 until abandon(), then 1 + the owner's rank
   std::int64_t source = not_shared;         ///< offsets in the owner's window
   std::int64_t target = not_shared;
   std::atomic<std::int64_t> stages{0};  ///< size in bytes of the largest shard that the owner
