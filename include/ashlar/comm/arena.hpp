@@ -11,8 +11,7 @@
 // in the cache.
 //
 //   in the region   a bump pointer; at the end of the region, free neighbouring blocks are merged
-//                   and the first one that is large enough is cut; if there is none, the heap is
-//                   used
+//                   and the first one that is large enough is cut; otherwise the heap is used
 //   on the heap     operator new; before the heap grows beyond its previous maximum, all its free
 //                   blocks are returned to the system
 //

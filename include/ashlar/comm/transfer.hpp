@@ -10,9 +10,8 @@
 //
 //   all_gather, all_to_all, permute   from member j: its box before ∩ my box after
 //   reduce_scatter                    from every member: my box after, reduced
-//   all_reduce                        the flat shard is split into balanced parts, one per member:
-//                                     from every member my part, reduced; then from member j its
-//                                     part
+//   all_reduce                        the flat shard is split into one balanced part per member;
+//                                     from every member my part, reduced; then from each its part
 //   broadcast                         from the root: its flat array
 //   reduce                            the root, from every member: the flat array, reduced
 //   slice, zero_pad                   from myself: my box before ∩ my box after

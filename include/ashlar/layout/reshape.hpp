@@ -7,8 +7,7 @@
 // elements: the element at flat index k stays at flat index k. It is local if every rank's box
 // holds the same flat indices before and after.
 //
-//   reshapes_locally(extents, p, new_extents, q, t)   whether a reshape from placement p to q is
-//                                                     local
+//   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
 //   reshape_placement(extents, new_extents, t, p)     a q for which it is local, or nothing
 //
 // For a tensor that has elements there is only one candidate q. To find it, take each split axis of

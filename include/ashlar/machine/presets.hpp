@@ -37,8 +37,7 @@ inline constexpr machine piz_daint{{1.4e-5, 1 / 8e9}, {1.4e-5, 1 / 8e9}, 8.4e12,
 ///   memory     40 GB, 1,555 GB/s [sheet]
 ///   intra      232 GB/s [measured: 8 A100 with NVSwitch, github.com/NVIDIA/nccl issue 1048], of
 ///              300 GB/s per direction [sheet; the paper's 600 GB/s count both directions]
-///   inter      10 GB/s per node [guess]: of 100 Gb/s [the paper, and Google's table of A2
-///              machines]
+///   inter      10 GB/s per node [guess]: of 100 Gb/s [the paper; Google's table of A2 machines]
 inline constexpr machine a100_server{
     {3.4e-6, 1 / 2.32e11}, {1.4e-5, 1 / 1e10}, 2.5e14, 1.555e12, 40'000'000'000, 128};
 

@@ -11,9 +11,8 @@
 //   blocks that are contiguous       sent and received in place, completely, in the first round
 //   on both sides
 //   other blocks                     packed and unpacked chunk by chunk
-//   reductions                       the chunks of all members are reduced in one pass, in the
-//                                    order of comm/transfer.hpp: my part or, if arrays_cross, all
-//                                    parts
+//   reductions                       all members' chunks are reduced in one pass, in the order of
+//                                    comm/transfer.hpp: my part or, if arrays_cross, all parts
 //
 // It implements the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
 // all-reduce consists of one or two exchanges (message_transfer.hpp). advance() never waits. Blocks

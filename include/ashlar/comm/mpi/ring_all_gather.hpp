@@ -9,8 +9,7 @@
 //   step t of member r   send block r - t + 1, receive block r - t
 //
 //   if all blocks are contiguous in the target   they are sent and received there, without buffers
-//   otherwise                                    an arriving chunk is unpacked, and passed on
-//                                                packed
+//   otherwise                                    arriving chunks are unpacked, and passed on packed
 //
 // Like the ring reduce-scatter, it crosses each node's link only once if each node's members are
 // adjacent in the group.

@@ -13,8 +13,7 @@
 //             because its replays use them.
 //   tensors   A tensor made during the capture holds the result of the last replay. A tensor that
 //             the work reads must keep its address.
-//   ranks     All ranks must capture the same work and replay in the same order, as for
-//             collectives.
+//   ranks     All ranks must capture the same work and replay in the same order.
 //   watchdog  It treats each replay as one operation: "graph replay 3 of 41 operations".
 //   refused   A capture throws on host values, on waiting (barriers, all-reduces of host values),
 //             and on transfers that cross its begin or end.

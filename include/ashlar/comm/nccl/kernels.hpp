@@ -11,8 +11,7 @@
 //   pack      copies blocks of an array one after the other into `to`
 //   unpack    the reverse of pack
 //   fill      writes n elements with the identity of the reduction
-//   combine   reduces n elements of each addend, left to right in accumulation_t, rounding once
-//             (transfer.hpp)
+//   combine   reduces n elements of each addend, left to right in accumulation_t; rounds once
 //
 // Copies depend only on the size of an element (2, 4 or 8 bytes).
 

@@ -7,8 +7,7 @@
 // several jobs, than it can provide. The first access to a page that it cannot provide would kill
 // the program (SIGBUS).
 //
-//   obtain_pages      makes the system write zeros to the memory, which reports missing pages as an
-//                     error
+//   obtain_pages      makes the system write zeros there, so that missing pages become errors
 //   give_back_pages   frees the memory for others; the addresses remain valid
 
 #include <cerrno>

@@ -8,8 +8,7 @@
 // applies to all. A value that is not a size, on any rank, is an error on all ranks
 // (mpi/agreed_settings.hpp):
 //
-//   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share a quarter of the free shared
-//                                       memory
+//   ASHLAR_SHARED_MEMORY   unset        the ranks share a quarter of the free shared memory
 //                          off          nothing is shared: all communication uses messages
 //                          512MiB 4GiB  bytes per rank (units: support/parse_bytes.hpp)
 //
