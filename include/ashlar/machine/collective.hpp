@@ -20,7 +20,7 @@
 //    not pairwise    p - 1      to - kept                parts of several shards
 //   slice, zero_pad  0          0                        nothing
 //
-// A permute is pairwise if shards map one to one (is_pairwise in plan/redistribution_step.hpp).
+// A permute is pairwise if its two axes have the same extent (plan/redistribution_step.hpp).
 //
 // Multiplied by α and β this gives table 2 of AutoDDL, with two differences. An all-reduce takes 2
 // (p - 1) messages, or 1, where the table says 2 p - 1. An all-to-all sends n (p - 1) / p elements
