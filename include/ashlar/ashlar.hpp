@@ -3,8 +3,8 @@
 
 #pragma once
 
-// All of ashlar on MPI and host memory. Files of plans (io/json) and other backends are included
-// by name.
+// Includes all of ashlar for MPI and host memory. Reading and writing plans (io/json) and other
+// backends have headers of their own.
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/comm/mesh.hpp>

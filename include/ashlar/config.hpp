@@ -3,31 +3,36 @@
 
 #pragma once
 
-// The only file of ashlar that asks which compiler it is read by.
+// This is the only file of ashlar that checks which compiler is in use. It defines these macros:
 //
-//   ASHLAR_HD         a function that also runs on a CUDA device when nvcc reads it
-//   ASHLAR_RESTRICT   a pointer through which, in its scope, alone its object is reached
+//   ASHLAR_HD         marks a function that also runs on a CUDA device when nvcc compiles it
+//   ASHLAR_RESTRICT   restrict: no other pointer in this scope aliases the object
 //   ASHLAR_VECTORIZE  before a loop: its iterations do not depend on each other through memory
-//                     (they may still write exactly what they read: x[i] = f(x[i]))
-//   ASHLAR_UNROLL     before a loop of a kernel: its iterations are written out, so that arrays of a thread
-//                     are indexed by constants and lie in registers
-//   ASHLAR_VECTOR_BYTES   width of the machine's vectors; loops by hand are written for it
-//   ASHLAR_STREAM_STORES  1 where stores around the caches (SSE2 and up) can be written
-//   ASHLAR_HAS_NVTX       1 where the headers of NVTX 3 are, which come with most CUDA toolkits
-//   ASHLAR_POISON(p, n)   with the address sanitizer: whoever touches these n bytes is reported, until
-//   ASHLAR_UNPOISON(p, n) allows it again; nothing without that sanitizer
-//   ASHLAR_IN_COMPILER    whether a constant is being computed (std::is_constant_evaluated())
+//                     (an iteration may still update in place: x[i] = f(x[i]))
+//   ASHLAR_UNROLL     before a loop of a kernel: the loop is fully unrolled, so that a thread's
+//                     arrays are indexed by constants and can live in registers
+//   ASHLAR_VECTOR_BYTES   bytes of a vector register of the target CPU, for loops written by hand
+//   ASHLAR_STREAM_STORES  1 if non-temporal stores, which bypass the caches, are available (SSE2
+//                         and up)
+//   ASHLAR_HAS_NVTX       1 if the NVTX 3 headers are found; most CUDA toolkits include them
+//   ASHLAR_POISON(p, n)   with AddressSanitizer: any access to these n bytes is reported, until
+//   ASHLAR_UNPOISON(p, n) allows it again; both do nothing without that sanitizer
+//   ASHLAR_IN_COMPILER    whether this is evaluated at compile time (std::is_constant_evaluated())
 //
-// A program that links ashlar::compiled (compiled/README.md) is compiled with ASHLAR_COMPILED=1. The headers then
-// only declare large functions, by these macros:
+// A program that links ashlar::compiled (compiled/README.md) is compiled with ASHLAR_COMPILED=1.
+// The headers then only declare large functions and do not define them. These macros choose between
+// the two forms:
 //
-//   ASHLAR_INLINE             before a function that is no template: inline, or nothing if the library has it
-//   ASHLAR_DEFINES(PART)      in #if: whether definitions are to be read here, which is always so without
-//                             the library, and in the library's source of that part
-//   ASHLAR_RETURN(here, compiled)   of a constexpr function: returns `here` in constant expressions, and
-//                             everywhere without the library; else `compiled`, which the library has
+//   ASHLAR_INLINE         before a function that is not a template: expands to `inline`, or to
+//                         nothing if the compiled library defines the function
+//   ASHLAR_DEFINES(PART)  in #if: whether the definitions of PART are compiled here. True without
+//                         the library, and in the library's own source file for that part
+//   ASHLAR_RETURN(here, compiled)
+//                         in a constexpr function: returns `here` in constant expressions, and
+//                         always without the library; otherwise returns `compiled`, a function of
+//                         the library
 //
-// It includes nothing and decides nothing else; warnings and architecture flags belong to CMake.
+// This file includes nothing. CMake sets the warnings and the architecture flags.
 
 #if defined(__CUDACC__)
 #define ASHLAR_HD __host__ __device__
@@ -41,8 +46,8 @@
 #define ASHLAR_RESTRICT __restrict__
 #endif
 
-// Clang checks for overlap at run time and needs no telling; told, it warns wherever it does not
-// vectorize, at -O1 everywhere.
+// Clang checks for overlap at run time and needs no hint. Given one, it warns about every loop that
+// it does not vectorize, which at -O1 is every loop.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(__CUDACC__)
 #define ASHLAR_VECTORIZE _Pragma("GCC ivdep")
 #else
@@ -86,7 +91,7 @@
 #endif
 #endif
 #if defined(ASHLAR_ADDRESS_SANITIZER)
-// As in sanitizer/asan_interface.h.
+// These declarations match sanitizer/asan_interface.h.
 extern "C" void __asan_poison_memory_region(void const volatile*, __SIZE_TYPE__);
 extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE__);
 #define ASHLAR_POISON(p, n) __asan_poison_memory_region(p, n)
@@ -101,7 +106,7 @@ extern "C" void __asan_unpoison_memory_region(void const volatile*, __SIZE_TYPE_
 #if !defined(ASHLAR_COMPILED)
 #define ASHLAR_COMPILED 0
 #endif
-// In this form, compilers leave out what `here` calls also where they do not optimize.
+// With this if-else, compilers drop the code that `here` calls even when they do not optimize.
 #if ASHLAR_COMPILED
 #define ASHLAR_INLINE
 #define ASHLAR_RETURN(here, compiled)                                                              \

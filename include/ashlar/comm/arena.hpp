@@ -3,20 +3,24 @@
 
 #pragma once
 
-// Where the memory of a mesh's tensors comes from: first a region that the ranks of a node share (if
-// the mesh has one), then the heap. Blocks are kept and handed out again, so that a training step
-// that has run once allocates nothing: fresh pages from the system cost more than many a
-// collective. Sizes are rounded up to an eighth of their power of two; the last block given back
-// of a size is handed out first, while its cache lines are warm.
+// The allocator of a mesh's tensors. It takes memory first from a region that the ranks of a node
+// share (if the mesh has one), then from the heap. Released blocks are kept and reused, so that a
+// training step allocates nothing after its first run: fresh pages from the system cost more than
+// many collectives. Sizes are rounded up to size classes (support/size_class.hpp). Of the free
+// blocks of one size, the one released last is reused first, since its cache lines are likely still
+// in the cache.
 //
-//   in the region   bump pointer; when it is at the end, free blocks are merged with their
-//                   neighbours and the first large enough is cut; when there is none, the heap
-//   on the heap     operator new; before more is asked for than was ever held, free blocks go back
+//   in the region   a bump pointer; at the end of the region, free neighbouring blocks are merged
+//                   and the first one that is large enough is cut; otherwise the heap is used
+//   on the heap     operator new; before the heap grows beyond its previous maximum, all its free
+//                   blocks are returned to the system
 //
-// Free blocks, and what rounding adds to those in use, are poisoned for the address sanitizer; those given
-// back to a retired arena are not, since messages may arrive there.
-// One arena per mesh and rank, used from one thread. It counts what is in use and the most that was.
-// For trials of code that may write beyond its shards it hands out guarded blocks (guarded_blocks.hpp).
+// For AddressSanitizer, free blocks and the padding of blocks in use are poisoned. Blocks released
+// to a retired arena are not poisoned, since messages may still arrive in them.
+//
+// Each rank of a mesh has one arena, which is not thread-safe. It counts the bytes in use and their
+// high-water mark. To test code that may write beyond its shards, it can hand out guarded blocks
+// instead (guarded_blocks.hpp).
 
 #include <algorithm>
 #include <cstddef>
@@ -39,19 +43,20 @@ class arena {
  public:
   static constexpr std::size_t alignment = 64;  // a cache line, and a vector register of AVX-512
 
-  /// An arena whose first `bytes` come from `region` (aligned to a page, or null for none), which
-  /// must outlive it.
+  /// Makes an arena whose first `bytes` come from `region`, which must be aligned to a page and
+  /// must outlive the arena. A null region means none.
   explicit arena(std::byte* region = nullptr, std::size_t bytes = 0)
       : region_(region), region_end_(bytes) {}
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
   ~arena() {
     free_heap_blocks();
-    ASHLAR_UNPOISON(region_, used_);  // its addresses may come back as something else
+    ASHLAR_UNPOISON(region_, used_);  // the addresses may be mapped again for another purpose
   }
 
-  /// A block of at least `bytes`, aligned to `alignment`, whose contents are whatever they were. Zero
-  /// bytes are a block, too. Communicates nothing. Throws std::bad_alloc where heap and region are full.
+  /// Returns a block of at least `bytes`, aligned to `alignment`, with unspecified contents. A
+  /// request for zero bytes returns a valid block too. Throws std::bad_alloc if both the region and
+  /// the heap are exhausted.
   void* allocate(std::size_t bytes) {
     if (guarded_) return guarded_->allocate(bytes);
     std::size_t const size = size_class(bytes);
@@ -63,8 +68,8 @@ class arena {
     return block;
   }
 
-  /// Takes back a block of allocate(bytes), for the same `bytes`: the count finds its list. Communicates
-  /// nothing; nobody may still read or write there.
+  /// Returns a block to the arena. `bytes` must be the value given to allocate, because it
+  /// determines the free list. Nothing may still read or write the block.
   void release(void* block, std::size_t bytes) {
     if (guarded_) return guarded_->release(block, bytes);
     std::size_t const size = size_class(bytes);
@@ -74,17 +79,18 @@ class arena {
     if (!is_retired_) ASHLAR_POISON(block, size);
   }
 
-  /// Messages may arrive in blocks whose owners have gone, or neighbours read there: none is handed out
-  /// again or freed.
+  /// Stops the arena from reusing or freeing blocks that are released from now on. Called when
+  /// messages may still arrive in them, or when neighbours may still read them.
   void retire() { is_retired_ = true; }
   bool is_retired() const { return is_retired_; }
 
-  /// From now on every block has margins of so many bytes. Expects: no block is in use.
+  /// Makes every later block a guarded block with margins of `margin` bytes. No block may be in
+  /// use.
   void guard(std::size_t margin) { guarded_ = std::make_unique<guarded_blocks>(margin); }
-  /// The guarded blocks, or null.
+  /// Returns the guarded blocks, or null if `guard` was not called.
   guarded_blocks const* guarded() const { return guarded_.get(); }
 
-  /// Where `p` lies in the shared region, or -1.
+  /// Returns the offset of `p` in the shared region, or -1 if it lies outside.
   std::int64_t offset_in_region(void const* p) const {
     auto const* const byte = static_cast<std::byte const*>(p);
     if (byte < region_ || byte >= region_ + region_end_) return -1;
@@ -107,7 +113,8 @@ class arena {
     return from_heap(size);
   }
 
-  /// Known to the leak sanitizer until the program ends, after everything else.
+  /// Blocks released to a retired arena. They are never freed. The list keeps them reachable until
+  /// the program ends, so that the leak sanitizer does not report them.
   static std::vector<void*>& blocks_of_messages() {
     static auto* const blocks = new std::vector<void*>;
     return *blocks;
@@ -116,8 +123,9 @@ class arena {
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
   void* from_region(std::size_t size) {
-    // New pages only while they are few beside what was ever in use: shapes that keep changing
-    // would else take the whole region, a list of free blocks for each size.
+    // Once the region in use would exceed twice the peak use, free blocks are merged and cut before
+    // the region grows. Otherwise, shapes that keep changing would fill it with free blocks of
+    // sizes no longer needed.
     if (region_ == nullptr) return nullptr;
     most_ = std::max(most_, in_use_ + size);
     bool const at_end = region_end_ - used_ < size;
@@ -129,7 +137,8 @@ class arena {
     return block;
   }
 
-  /// Gets pages for the region's first `bytes`; where there are no more, the region ends.
+  /// Obtains pages for the region's first `bytes`. If the system has no more pages, the region ends
+  /// there.
   bool commit(std::size_t bytes) {
     if (bytes <= committed_) return true;
     constexpr std::size_t page = 4096;
@@ -140,7 +149,8 @@ class arena {
     return got == wanted;
   }
 
-  /// The first free stretch of the region that is large enough, after merging all free blocks.
+  /// Merges all free blocks of the region and returns a block from the first free range that is
+  /// large enough.
   void* from_merged(std::size_t size) {
     for (auto& [block_size, blocks] : free_)
       std::erase_if(blocks, [&, bytes = block_size](void* block) {
@@ -180,7 +190,8 @@ class arena {
     std::size_t const wanted = heap_bytes_ + size;
     if (wanted > heap_most_) free_heap_blocks();
     void* const block = ::operator new(size, std::align_val_t{alignment});
-    // With those just freed: two sizes in turns shall not drive each other out for ever.
+    // `wanted` still counts the blocks just freed. Otherwise two alternating sizes would evict each
+    // other forever.
     heap_most_ = std::max(heap_most_, wanted);
     heap_bytes_ += size;
     return block;
@@ -198,15 +209,15 @@ class arena {
   }
 
   std::byte* region_;
-  std::size_t region_end_;                    // never handed out from here on
-  std::size_t used_ = 0;                      // of the region, by the bump pointer
-  std::size_t committed_ = 0;                 // of the region, has pages
-  std::map<std::byte*, std::size_t> merged_;  // free stretches of the region, in no list
+  std::size_t region_end_;                    // nothing is handed out from here on
+  std::size_t used_ = 0;                      // bytes of the region taken by the bump pointer
+  std::size_t committed_ = 0;                 // bytes of the region that have pages
+  std::map<std::byte*, std::size_t> merged_;  // free ranges of the region that are in no free list
   std::unordered_map<std::size_t, std::vector<void*>> free_;
-  std::size_t heap_bytes_ = 0;  // from operator new, in use or in a list
+  std::size_t heap_bytes_ = 0;  // obtained from operator new, in use or in a free list
   std::size_t heap_most_ = 0;
   std::size_t in_use_ = 0;
-  std::size_t most_ = 0;  // ever in use
+  std::size_t most_ = 0;  // peak of in_use_ plus the request, over calls of from_region
   std::size_t peak_ = 0;
   bool is_retired_ = false;
   std::unique_ptr<guarded_blocks> guarded_;

@@ -3,21 +3,22 @@
 
 #pragma once
 
-// What a mesh is made of on one sort of processor: memory, transport, and how a rank waits.
+// A backend is everything about a mesh that depends on the kind of processor: memory, transport,
+// and how a rank waits.
 //
-//   backend_of<device::host::processor>   mpi/backend.hpp: an arena, of which the ranks of a node
-//                                         share a part; MPI
+//   backend_of<device::host::processor>   mpi/backend.hpp: an arena that is partly shared by the
+//                                         ranks of a node; MPI
 //   backend_of<cuda::processor>           nccl/backend.hpp: a pool of device memory; NCCL
 //
-// It has the members
+// It has these members:
 //
-//   world, settings          what its constructor takes besides the topology
-//   processor()              what computes
-//   memory()                 allocate(bytes), release(block, bytes)
-//   operations()                  the tickets of the mesh's transfers (operation_queue.hpp)
-//   make_transport()         the communicator without decorators
-//   until(condition)         waits, and lets transfers go on meanwhile
-//   refuse_if_stopped()      throws if the transport has ended a transfer without its result
+//   world, settings         types of the constructor's arguments besides the topology
+//   processor()             the processor that computes
+//   memory()                allocate(bytes), release(block, bytes)
+//   operations()            the queue of the mesh's transfers (operation_queue.hpp)
+//   make_transport()        creates the communicator, without decorators
+//   until(condition)        waits for the condition and advances pending transfers meanwhile
+//   refuse_if_stopped()     throws if the transport has aborted a transfer without its result
 
 namespace ashlar {
 

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Writes down what a mesh moves: for tests, and for whoever wants to see.
+// Records the transfers of a mesh, for tests and for inspection.
 //
 //   communication_log const log(mesh);
 //   auto y = x | to<B>;                log.records(), log.received_bytes()
 //
-// Logs nest, and end in the opposite order of their beginning.
+// Logs may be nested. They must be destroyed in reverse order of construction.
 
 #include <memory>
 #include <vector>
@@ -18,7 +18,7 @@
 
 namespace ashlar {
 
-/// Records every transfer of a mesh while it lives.
+/// Records every transfer of a mesh during its own lifetime.
 class communication_log {
  public:
   template <class Processor>

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// What a transport must do: carry one transfer (transfer.hpp), at once or bit by bit. Whether the
-// elements come out of a neighbour's memory or as messages is its business, never the plan's.
-// Backends (mpi) and decorators (counting) implement it; nothing above this room knows which it has.
-// The call is virtual because decorators come and go at run time; it costs nanoseconds where the
-// cheapest transfer costs a microsecond.
+// The interface of a transport, which carries one transfer (transfer.hpp), either blocking or in
+// the background. The transport decides whether elements are copied from a neighbour's memory or
+// sent as messages; a plan does not depend on it. Backends (mpi) and decorators (counting)
+// implement this interface, and code above this room does not know which implementation it uses.
+// The functions are virtual because decorators are added and removed at run time. A virtual call
+// costs nanoseconds, the cheapest transfer a microsecond.
 //
-// Source and target do not overlap, except that an all-reduce may have one array as both. Until a
-// transfer has ended the source must not be written, nor the target touched.
+// Source and target do not overlap, except that an all-reduce may be in-place. Until a transfer has
+// ended, its source must not be written and its target must not be accessed.
 
 #include <memory>
 
@@ -20,8 +21,9 @@
 
 namespace ashlar {
 
-/// A transfer, the arrays it goes between, and its turn (operation_queue.hpp). A step that stays on its rank has
-/// none (0): it is started only behind one that is_queued.
+/// A transfer, its source and target arrays, and its ticket (operation_queue.hpp). A local step
+/// (slice or zero_pad) has ticket 0; it is only started after an operation for which is_queued() is
+/// true.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;
@@ -37,17 +39,19 @@ class communicator {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
 
-  /// Makes what the groups along `axes` need, if this is their first transfer. Called in program
-  /// order, unlike start. Collective over the mesh.
+  /// Creates the communicators that groups along `axes` need, if this is their first transfer.
+  /// Unlike start, it must be called in program order. Collective over the mesh.
   virtual void open(axis_list const& axes) = 0;
-  /// Carries a transfer to its end. Collective over the group.
+  /// Carries out a transfer and returns when it has ended. Collective over the group.
   virtual void run(transfer_request const& s) = 0;
-  /// Begins a transfer, which goes on when advance() is called. What `s` points to must stay until
-  /// it has ended; dropping it waits for its end. Collective over the group.
+  /// Begins a transfer; later calls of advance() continue it. The objects that `s` points to must
+  /// live until the transfer has ended. Destroying the returned object waits for the end.
+  /// Collective over the group.
   virtual std::unique_ptr<pending_operation> start(transfer_request const& s) = 0;
   /// Waits for all ranks of the mesh.
   virtual void barrier() = 0;
-  /// Whether what is begun now is written down for later: nobody can ask when it ends.
+  /// Returns whether operations begun now are captured for later replay. Nobody can query when such
+  /// an operation ends.
   virtual bool is_captured() const { return false; }
 };
 

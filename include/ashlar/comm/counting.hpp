@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A decorator that writes down every transfer: kind, axes and the bytes that this rank received by
-// the bandwidth-optimal algorithm, worked out from the blocks handed to the transport and from no
-// formula of the planner's. Tests hold the planner's predictions against it.
+// A decorator that records every transfer: its kind, its axes, and the bytes that this rank
+// receives with the bandwidth-optimal algorithm. It computes the bytes from the blocks of the
+// transfer and not from the planner's formulas, so that tests can compare the planner's predictions
+// with them.
 
 #include <vector>
 
@@ -13,7 +14,7 @@
 
 namespace ashlar {
 
-/// One transfer as a log keeps it.
+/// The log entry for one transfer.
 struct collective_record {
   collective kind = collective::all_gather;
   axis_list axes;
@@ -21,7 +22,8 @@ struct collective_record {
   friend bool operator==(collective_record const&, collective_record const&) = default;
 };
 
-/// Passes everything on to another transport and writes down what was begun. Adds no communication.
+/// Forwards every call to another transport and records each transfer when it begins. Adds no
+/// communication.
 class counting_communicator final : public communicator {
  public:
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}

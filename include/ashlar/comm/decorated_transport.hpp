@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Puts a decorator around a mesh's transport while it lives: one that counts (communication_log.hpp), or
-// one that behaves as another network would.
+// Puts a decorator around a mesh's transport during its own lifetime. Such a decorator may count
+// transfers (communication_log.hpp) or simulate another network.
 //
 //   decorated_transport const slow(mesh, [](std::shared_ptr<communicator> inner) {
 //     return std::make_shared<my_communicator>(std::move(inner)); });
 //
-// Decorators nest, and end in the opposite order of their beginning, while nothing is under way.
+// Decorators may be nested. They must be destroyed in reverse order of construction, while no
+// transfer is pending.
 
 #include <memory>
 #include <utility>
@@ -20,7 +21,7 @@ namespace ashlar {
 
 class decorated_transport {
  public:
-  /// `decorate`: from the transport that is there to the one that takes its place.
+  /// `decorate` takes the current transport and returns the one that replaces it.
   template <class Processor, class Decorate>
   decorated_transport(basic_mesh<Processor> const& m, Decorate const& decorate)
       : mesh_(m.state_), before_(mesh_->transport) {

@@ -3,11 +3,11 @@
 
 #pragma once
 
-// A pointer to elements whose type is a value, and the kernels that move and reduce them: transports
-// are compiled once, not once per element type. Kernels run over whole chunks, so that the calls
-// through pointers cost nothing to speak of.
+// A pointer to elements whose type is a run-time value, and the kernels that copy and reduce such
+// elements. With these, transports are compiled once and not once per element type. Each kernel
+// call processes a whole chunk, so the cost of calling through pointers is negligible.
 //
-// Copies know only the size of an element; reductions know its type.
+// Copies depend only on the size of an element. Reductions depend on its type.
 
 #include <span>
 
@@ -33,7 +33,7 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type);
 #if ASHLAR_DEFINES(COMM)
 namespace detail {
 
-/// Reduces a block of the sources, which lie alike, into its place in the target.
+/// Reduces one block of the sources, which all have the same layout, into its place in the target.
 template <class T>
 void reduce_elements(reduction op, strided_block const& b, std::span<void const* const> sources,
                      void* target) {
@@ -45,7 +45,7 @@ void reduce_elements(reduction op, strided_block const& b, std::span<void const*
                                b.target_strides);
 }
 
-/// Unsigned: an integer of the element's size.
+/// `Unsigned` is the unsigned integer type with the size of T. Copies use it.
 template <class T, class Unsigned>
 inline constexpr element_kernels kernels_for{
     element_type_of<T>, sizeof(T),
@@ -71,7 +71,7 @@ ASHLAR_INLINE element_kernels const& kernels_of(element_type type) {
 }
 #endif
 
-/// A position in an array of elements. Those of a source are never written through it.
+/// A position in an array of elements. Source elements are never written through it.
 struct element_pointer {
   std::byte* at = nullptr;
   element_kernels const* kernels = nullptr;
@@ -92,18 +92,18 @@ struct element_pointer {
   }
 };
 
-/// Copies a block; its elements are of one type on both sides. Offsets are in elements.
+/// Copies a block. Source and target have the same element type. Offsets are in elements.
 inline void copy(strided_block const& b, element_pointer source, element_pointer target) {
   if (b.elements > 0) target.kernels->copy(b, source.at, target.at);
 }
-/// The same for elements [first, last) of the block, counted row-major. A packed side is that range
-/// itself.
+/// Copies elements [first, last) of the block, counted row-major. If a side is packed, its pointer
+/// refers to an array that holds only this range.
 inline void copy_range(strided_block const& b, std::int64_t first, std::int64_t last,
                        element_pointer source, element_pointer target, bool packed_source,
                        bool packed_target) {
   target.kernels->copy_range(b, first, last, source.at, target.at, packed_source, packed_target);
 }
-/// target[0, elements) = the reduction of the runs at `sources`, left to right.
+/// Computes target[0, elements) as the reduction of the arrays at `sources`, from left to right.
 inline void reduce_runs(reduction op, std::int64_t elements, std::span<void const* const> sources,
                         element_pointer target) {
   strided_block run;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The element types that a communicator can carry, as values: what crosses the one virtual call.
+// The element types that a communicator can carry, as run-time values, since virtual functions of
+// the communicator cannot be templates.
 
 #include <cstdint>
 
@@ -14,7 +15,7 @@ namespace ashlar {
 
 enum class element_type : signed char { f32, f64, i32, i64, bf16 };
 
-/// Bytes.
+/// Returns the size of an element in bytes.
 constexpr int size_of(element_type type) {
   constexpr int sizes[] = {4, 8, 4, 8, 2};
   return sizes[static_cast<int>(type)];

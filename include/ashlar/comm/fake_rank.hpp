@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A mesh as one of its ranks sees it, while the other ranks do not exist: one process can so play all ranks
-// of a mesh, one after the other, as far as what they do is local. Tensors on it are that rank's shards.
-// Whatever would communicate throws. Its memory is guarded (guarded_blocks.hpp).
+// A mesh as seen by one of its ranks, although the other ranks do not exist. So one process can
+// simulate all ranks of a mesh, one after the other, as long as their work is local. Tensors on
+// such a mesh are the shards of that rank. Any communication throws. Its memory is guarded
+// (guarded_blocks.hpp).
 
 #include <ashlar/comm/mesh.hpp>
 
@@ -13,8 +14,8 @@ namespace ashlar {
 
 class fake_rank {
  public:
-  /// The mesh `t` at rank `rank`. `alone` is a world of one rank, such as MPI_COMM_SELF. Shards have
-  /// margins of `margin` bytes. Collective over `alone`.
+  /// Makes the mesh `t` as seen by rank `rank`. `alone` is a world of one rank, such as
+  /// MPI_COMM_SELF. Shards have margins of `margin` bytes. Collective over `alone`.
   static mesh make(mesh::world alone, topology const& t, int rank, std::size_t margin) {
     mesh m(alone, {{"alone", 1}});
     m.state_->shape = t;

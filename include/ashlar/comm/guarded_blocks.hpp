@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Memory in which code that reads or writes beyond its shards shows itself instead of spoiling what lies
-// beside them. Each block lies between two margins. Margins and new blocks are full of bytes 0xff: as
-// float or double that is not a number, as an integer it is -1. So a result that was made of what is
-// behind a shard, or that was never written, is not a number, and a margin that has changed was written.
+// An allocator that reveals code which reads or writes beyond its shards. Each block lies between
+// two margins. Margins and new blocks are filled with bytes 0xff, which are a NaN as float or
+// double and -1 as an integer. So a result computed from memory beyond a shard, or never written,
+// is NaN. A margin that has changed was overwritten.
 //
-// For trials (nn/verify.hpp); it is slow, and nothing is kept for the next allocation.
+// It serves to test layers (nn/verify.hpp). It is slow and does not reuse memory.
 
 #include <algorithm>
 #include <cstddef>
@@ -22,7 +22,7 @@ class guarded_blocks {
  public:
   static constexpr std::size_t alignment = 64;
 
-  /// Margins of at least `margin` bytes.
+  /// Makes an allocator with margins of at least `margin` bytes.
   explicit guarded_blocks(std::size_t margin)
       : margin_((margin + alignment - 1) / alignment * alignment) {}
   guarded_blocks(guarded_blocks const&) = delete;
@@ -38,7 +38,7 @@ class guarded_blocks {
     blocks_.emplace(begin + margin_, bytes);
     return begin + margin_;
   }
-  /// Takes back a block. One that is not from here stays where it is.
+  /// Frees a block. A block that was not allocated here is left alone.
   void release(void* block, std::size_t) {
     auto const at = blocks_.find(static_cast<std::byte*>(block));
     if (at == blocks_.end()) return;
@@ -47,7 +47,7 @@ class guarded_blocks {
     blocks_.erase(at);
   }
 
-  /// Whether nobody has written beside a block that there is or was.
+  /// Returns whether no margin of any present or former block was overwritten.
   bool are_intact() const {
     return intact_ && std::all_of(blocks_.begin(), blocks_.end(),
                                   [this](auto const& b) { return is_intact(b.first, b.second); });

@@ -3,13 +3,15 @@
 
 #pragma once
 
-// A transfer whose result the host wants at once, on any backend (backend.hpp): values of the program's own
-// memory go through the mesh's, which is what transports read and write.
+// A blocking transfer of values that the host provides or needs, on any backend (backend.hpp). The
+// values pass through blocks of the mesh's memory, since transports read and write only that
+// memory.
 //
-//   carry(back, transport, values, what)           values in, result out
-//   carry(back, transport, stored, result, what)   what is in the mesh's memory stays as it is
+//   carry(back, transport, values, what)           replaces host values by the result
+//   carry(back, transport, stored, result, what)   reads `stored` in the mesh's memory, which stays
+//                                                  unchanged, and writes the result to the host
 //
-// The host waits for the processor in both.
+// In both cases the host waits for the processor.
 
 #include <cstdint>
 #include <span>
@@ -28,7 +30,7 @@ void carry(Backend& back, communicator& transport, T const* stored, std::span<T>
   transport.run(
       {&what, element_type_of<T>, stored, target.data(), back.operations().take_ticket(what.axes)});
   download(back.processor(), static_cast<T const*>(target.data()), count, result.data());
-  back.refuse_if_stopped();  // a transport that was taken down ends what it was at with no result
+  back.refuse_if_stopped();  // an aborted transport ends its transfers without a result
 }
 
 template <class Backend, class T>

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// A mesh at run time: a topology, this rank's place on it, the transport, the memory, and the
-// machine that plans are priced for. A cheap handle: copies are the same mesh.
+// A mesh at run time: a topology, the coordinates of this rank, the transport, the memory, and the
+// machine for which plans are priced. A mesh object is a cheap handle, and copies refer to the same
+// mesh.
 //
 //   mesh(env.world(), {{"node", 2}, {"gpu", 2}})   product of extents = number of ranks
 //
-// `mesh` is basic_mesh on processes with host memory; what differs on others is in backend.hpp.
-// The ranks of a node share the memory of its tensors unless told otherwise (shared/settings.hpp).
-// That memory goes back when the last handle ends, and every tensor holds one. Meshes are made by all
-// their ranks in the same order; they may end in any (mpi/collective_handles.hpp).
-// Plans are made once and kept (plan_cache.hpp). The time that the program spends in transfers, waiting
-// or copying, is summed up for progress reports.
+// `mesh` is basic_mesh for processes with host memory. backend.hpp describes what differs for other
+// processors. By default, the ranks of a node share the memory of their tensors
+// (shared/settings.hpp). The memory is released when the last handle is destroyed; every tensor
+// holds a handle. All ranks must create their meshes in the same order, but may destroy them in any
+// order (mpi/collective_handles.hpp). Each plan is made once and cached (plan_cache.hpp). The mesh
+// sums up the time that the program spends in transfers, waiting or copying, for progress reports.
 
 #include <initializer_list>
 #include <memory>
@@ -41,8 +42,9 @@ class basic_mesh {
   using world = typename backend::world;
   using settings = typename backend::settings;
 
-  /// Collective over `ranks`. Throws ashlar::error on every rank if the number of ranks is another, if
-  /// machines differ, or if what one rank is told of shared memory is wrong.
+  /// Creates a mesh. Collective over `ranks`. Throws ashlar::error on every rank if their number
+  /// differs from the topology's, if the ranks give different machines, or if the shared-memory
+  /// settings of any rank are invalid.
   basic_mesh(world ranks, ashlar::topology const& t,
              ashlar::machine const& m = machines::workstation,
              settings const& wanted = backend::default_settings()) {
@@ -67,48 +69,51 @@ class basic_mesh {
       : basic_mesh(ranks, ashlar::topology(axes), m, wanted) {}
 
   ashlar::topology const& topology() const { return state_->shape; }
-  /// Where this rank is on the mesh: one index for each axis.
+  /// Returns the coordinates of this rank: one index per axis.
   coordinates const& coordinate() const { return state_->here; }
   int rank() const { return state_->rank; }
   int ranks() const { return state_->shape.ranks(); }
   int axes() const { return state_->shape.axes(); }
   ashlar::machine const& machine() const { return state_->priced_on; }
-  /// Prices plans for `m` from now on. Collective over the mesh; throws on every rank if the ranks
-  /// do not all give the same machine, since they would then choose different plans and wait for ever.
+  /// Makes plans be priced for `m` from now on. Collective over the mesh. Throws on every rank
+  /// unless all ranks give the same machine: with different machines they would choose different
+  /// plans and deadlock.
   void set_machine(ashlar::machine const& m) const {
     require_agreement(fingerprint(m), "mesh", "the ranks give different machines");
     state_->priced_on = m;
     state_->plans.clear();
   }
-  /// What computes on this mesh's tensors.
+  /// Returns the processor that computes on this mesh's tensors.
   decltype(auto) processor() const { return state_->back.processor(); }
   auto& memory() const { return state_->back.memory(); }
-  /// The same with a share in the mesh, which lives as long.
+  /// Returns the memory as a shared pointer that keeps the mesh alive.
   auto shared_memory() const {
     auto& memory = state_->back.memory();
     return std::shared_ptr<std::remove_reference_t<decltype(memory)>>(state_, &memory);
   }
 
   /// Throws ashlar::error on every rank unless all have the same `value`. Collective over the mesh:
-  /// one all-reduce of 16 bytes, which logs do not see.
+  /// one all-reduce of 16 bytes, which communication logs do not record.
   void require_agreement(std::uint64_t value, char const* operation, char const* fault) const {
-    // The maximum of a number and of its complement: they complement each other if all are equal.
+    // Takes the maximum of the value and of its complement. The two maxima complement each other
+    // only if all values are equal.
     std::int64_t both[2] = {static_cast<std::int64_t>(value), static_cast<std::int64_t>(~value)};
     reduce(*state_->plain, reduction::max, std::span<std::int64_t>(both));
     if (both[0] != ~both[1])
       throw error(operation, std::string(fault) + ". All ranks of a mesh must agree on it.");
   }
 
-  /// Replaces `values`, as many on every rank, by their sums (maxima, minima) over all ranks.
-  /// Collective over the mesh: one all-reduce.
+  /// Replaces `values` by their sums (maxima, minima) over all ranks. Every rank gives the same
+  /// number of values. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(std::span<T> values, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
-  /// The same for values in the memory of the mesh, `stored`, which stay as they are: the host gets their
-  /// sums and waits once, for all that it had given the processor.
+  /// Writes the sums (maxima, minima) over all ranks of `stored` to `sums`. `stored` is in the
+  /// mesh's memory and stays unchanged. The host waits once, for all work that it gave to the
+  /// processor before. Collective over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
@@ -116,13 +121,15 @@ class basic_mesh {
     reduce(*state_->transport, op, stored, sums);
   }
 
-  /// Replaces `values`, as many on every rank, by those of rank `root`. Collective over the mesh.
+  /// Replaces `values` by the values of rank `root`. Every rank gives the same number. Collective
+  /// over the mesh.
   template <class T>
   void broadcast(std::span<T> values, int root = 0) const {
     rooted(collective::broadcast, values, root, reduction::sum);
   }
-  /// Replaces the `values` of rank `root`, as many on every rank, by their sums (maxima, minima) over all
-  /// ranks; the others keep theirs. Collective over the mesh.
+  /// Replaces the `values` of rank `root` by their sums (maxima, minima) over all ranks. The values
+  /// of other ranks stay unchanged. Every rank gives the same number of values. Collective over the
+  /// mesh.
   template <class T>
   void reduce(std::span<T> values, int root = 0, reduction op = reduction::sum) const {
     if (rank() == root) return rooted(collective::reduce, values, root, op);
@@ -130,38 +137,42 @@ class basic_mesh {
     rooted(collective::reduce, std::span<T>(sent), root, op);
   }
 
-  /// Carries a transfer to its end and adds its time to communication_seconds().
+  /// Carries out a transfer, and adds its duration to communication_seconds().
   void run(transfer const& what, element_type type, void const* source, void* target) const {
     refuse_if_forbidden(what.kind, what.axes);
     auto const timed = time();
     state_->transport->run({&what, type, source, target, operations().take_ticket(what.axes)});
   }
 
-  /// A turn for a transfer that is started later: all ranks take their turns in the same order.
-  /// Where communication is forbidden this throws, not start(): a turn once taken is waited for.
+  /// Returns a ticket for a transfer that is started later. All ranks take their tickets in the
+  /// same order. If communication is forbidden, this function throws and start() does not, because
+  /// later transfers wait for every ticket that was taken.
   std::uint64_t take_ticket(transfer const& what) const {
     refuse_if_forbidden(what.kind, what.axes);
     state_->transport->open(what.axes);
     return operations().take_ticket(what.axes);
   }
-  /// Begins a transfer. This and what follows adds its time to communication_seconds().
+  /// Begins a transfer. This call, test, wait and progress add their durations to
+  /// communication_seconds().
   std::unique_ptr<pending_operation> start(transfer_request const& s) const {
     auto const timed = time();
     return state_->transport->start(s);
   }
-  /// Lets something that is under way go on. True when it has ended.
+  /// Advances a pending operation. Returns true when it has ended, or, during a capture, when later
+  /// work is ordered after it.
   bool test(pending_operation& p) const {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();
   }
-  /// Makes what follows come after its end, which a host waits for, and a device in its own time.
+  /// Orders later work after the end of `p`. The host waits for that end; a device waits in its own
+  /// time without blocking the host.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
   }
-  /// The transfers under way.
+  /// Returns the queue of pending transfers.
   ashlar::operation_queue& operations() const { return state_->back.operations(); }
-  /// Lets all transfers under way go on: worth calling now and then in a long computation.
+  /// Advances all pending transfers. A long computation should call it now and then.
   void progress() const {
     if (operations().idle()) return;
     auto const timed = time();
@@ -170,10 +181,11 @@ class basic_mesh {
 
   void barrier() const { state_->transport->barrier(); }
 
-  /// Whether a device's work is being written down (capture).
+  /// Returns whether device work is being captured (see capture).
   bool is_captured() const { return state_->plain->is_captured(); }
-  /// What `work` gives the device, written down instead of done, to be done again and again: an object with
-  /// replay(). All ranks capture the same, and replay it in the same order. On devices only.
+  /// Captures the work that `work` gives to the device, without executing it. Returns an object
+  /// with replay(), which executes it as often as needed. All ranks must capture the same work and
+  /// replay it in the same order. Only available on devices.
   template <class Work>
     requires requires(backend& back, std::shared_ptr<void> const& mesh, Work const& work) {
       back.capture(mesh, work);
@@ -183,13 +195,13 @@ class basic_mesh {
   }
 
   double communication_seconds() const { return state_->seconds; }
-  /// The plan of a redistribution, from the cache.
+  /// Returns the plan of a redistribution, from the cache.
   redistribution_plan plan(shape const& extents, int element_size, placement const& from,
                            placement const& to) const {
     return prepared(extents, element_size, from, to)->plan;
   }
-  /// The same with what this rank does in each step. The reference is good until the next plan is
-  /// asked for; a copy of the pointer for as long as it lives.
+  /// Returns the plan together with this rank's transfer for each step. The reference is valid
+  /// until the next plan is requested. A copy of the pointer keeps the plan alive.
   std::shared_ptr<prepared_plan const> const& prepared(shape const& extents, int element_size,
                                                        placement const& from,
                                                        placement const& to) const {
@@ -197,7 +209,7 @@ class basic_mesh {
                                         coordinate());
   }
 
-  /// The plans of this mesh; matmul keeps its own there.
+  /// Returns the plans of this mesh. Matrix products also cache theirs there.
   plan_cache& plans() const { return state_->plans; }
 
   friend bool operator==(basic_mesh const& a, basic_mesh const& b) { return a.state_ == b.state_; }
@@ -207,7 +219,7 @@ class basic_mesh {
   friend class no_communication;
   friend class fake_rank;
 
-  /// The transport, which uses what the backend holds, goes first.
+  /// Holds the backend in a base class, so that the transport, which uses it, is destroyed first.
   struct state_with_backend {
     backend back;
   };
@@ -236,7 +248,8 @@ class basic_mesh {
 
   transfer_timer time() const { return transfer_timer(*state_); }
 
-  /// `values`: those of the host, or stored ones and where their sums go.
+  /// `values` is either one span of host values, or a pointer to stored values and the span for
+  /// their sums.
   template <class... Values>
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));
@@ -248,7 +261,7 @@ class basic_mesh {
   std::shared_ptr<state> state_;
 };
 
-/// A mesh of processes with host memory, on MPI.
+/// A mesh of processes with host memory, which communicate through MPI.
 using mesh = basic_mesh<device::host::processor>;
 
 #if !ASHLAR_DEFINES(COMM)

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// What every mesh knows and does not depend on what its ranks compute with.
+// The state of a mesh that is the same for every backend.
 
 #include <memory>
 
@@ -17,11 +17,11 @@ struct mesh_core {
   int rank = 0;
   coordinates here{};
   machine priced_on;
-  std::shared_ptr<communicator> plain;      ///< without decorators
-  std::shared_ptr<communicator> transport;  ///< the same, perhaps decorated
+  std::shared_ptr<communicator> plain;      ///< the transport without decorators
+  std::shared_ptr<communicator> transport;  ///< the same transport, with any decorators
   plan_cache plans;
-  double seconds = 0;     ///< in transfers
-  bool is_timed = false;  ///< already, by a caller
+  double seconds = 0;     ///< time spent in transfers
+  bool is_timed = false;  ///< whether an enclosing timer is running
   bool forbidden = false;
 };
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Forbids a mesh to move anything: what is meant to be local then says so where it is not.
+// Forbids communication on a mesh, so that code which is meant to be local throws if it is not.
 
 #include <memory>
 
@@ -11,7 +11,7 @@
 
 namespace ashlar {
 
-/// Makes every transfer of a mesh an error while it lives.
+/// Makes every transfer of a mesh throw during its own lifetime.
 class no_communication {
  public:
   template <class Processor>

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The order of a mesh's transfers, and who moves those that are under way.
+// The order of a mesh's transfers, and the list of pending operations.
 //
-// Every transfer takes a ticket when the program asks for it: the next number of its group of axes.
-// All ranks run the same program, so the same ticket means the same transfer on all of them. A
-// transfer begins when this rank has ended the one before it in the same group. Groups do not wait
-// for each other; since all tickets of a plan are taken at once, in program order, the earliest
-// unfinished plan can always go on and nothing waits in a circle.
+// A transfer takes a ticket when the program requests it: the next number for its group of axes.
+// All ranks run the same program, so a ticket denotes the same transfer on all of them. A transfer
+// begins when this rank has ended the previous one in the same group. Groups do not wait for each
+// other. All tickets of a plan are taken at once, in program order, so the earliest unfinished plan
+// can always advance and there is no deadlock.
 //
-// Nothing moves by itself: whoever waits calls poll(), and so can a long computation (mesh::progress).
+// There is no progress thread. A rank that waits calls poll(), and a long computation can do so,
+// too (mesh::progress).
 
 #include <algorithm>
 #include <cstdint>
@@ -25,22 +26,23 @@
 
 namespace ashlar {
 
-/// Something under way that goes on when it is told to.
+/// A pending operation, which advances only when called.
 class pending_operation : public recycled {
  public:
   virtual ~pending_operation() = default;
-  /// Does what can be done now, never waits. True when all is done.
+  /// Does what can be done now, without waiting. Returns true when the operation has ended.
   virtual bool advance() = 0;
-  /// Makes what the processor is given from now on come after the end, and waits for nothing. True when
-  /// that is so: at once where a device keeps the order, else when all is done.
+  /// Tries to order the processor's later work after the end of this operation, without waiting.
+  /// Returns true when that is so: immediately if a device preserves the order, otherwise when the
+  /// operation has ended.
   virtual bool join() { return advance(); }
-  /// Whether what is started from now on comes after the end by itself.
+  /// Returns whether operations started from now on are ordered after this one anyway.
   virtual bool is_queued() const { return false; }
 };
 
 class operation_queue {
  public:
-  /// A group's index: the set of its axes.
+  /// Returns the index of a group: the set of its axes as a bit mask.
   static constexpr unsigned group_of(axis_list const& axes) {
     unsigned set = 0;
     for (auto const a : axes) set |= 1u << a;
@@ -58,7 +60,8 @@ class operation_queue {
 
   void add(pending_operation& p) { under_way_.push_back(&p); }
   void remove(pending_operation& p) { std::erase(under_way_, &p); }
-  /// A transfer that has its ticket will never end. Calls what on_abandon was given.
+  /// Records that a transfer with a ticket will never end, and calls the callback given to
+  /// on_abandon.
   void abandon() {
     if (!std::exchange(abandoned_, true) && tell_) tell_();
   }
@@ -72,7 +75,7 @@ class operation_queue {
   }
   bool idle() const { return under_way_.empty(); }
 
-  /// Lets everything under way go on. A call from within one of them does nothing.
+  /// Advances all pending operations. Does nothing if called from within one of them.
   void poll() {
     if (polling_ || under_way_.empty()) return;
     polling_ = true;

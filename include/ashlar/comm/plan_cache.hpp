@@ -3,11 +3,13 @@
 
 #pragma once
 
-// Plans that a mesh has made, so that each is made once: redistributions by (extents, element size,
-// both ends), matrix products by (both operands, transpositions, result). Plans depend on nothing
-// else but the mesh and the machine; the mesh clears the cache when its machine changes. Of each sort
-// at most `most_plans` are kept: when one more is asked for, all are forgotten. Who keeps a plan for
-// longer than until the next is asked for, as what is under way does, keeps the pointer.
+// The cache of a mesh's plans, so that each plan is made once. The key of a redistribution is
+// extents, element size and both placements; the key of a matrix product is both operands, the
+// transpositions, the result and the options. A plan depends on nothing else except the mesh and
+// the machine, and the mesh clears the cache when its machine changes. The cache holds at most
+// `most_plans` of each kind, and is cleared when it is full. The next lookup may thus invalidate a
+// returned reference. Code that needs a plan for longer, such as a pending operation, copies the
+// pointer.
 
 #include <bit>
 #include <memory>
@@ -21,13 +23,14 @@
 
 namespace ashlar {
 
-/// A plan and what this rank does in each of its steps.
+/// A plan, and the transfer of this rank for each of its steps.
 struct prepared_plan {
   redistribution_plan plan;
   std::vector<transfer> transfers;
 };
 
-/// The panels from `first` on of a product that streams: they have one extent.
+/// The plans for the panels of a streamed product, starting with panel `first`. These panels have
+/// equal extents, up to the next entry of prepared_product::panels.
 struct prepared_panels {
   int first = 0;
   prepared_plan a, b, c;
@@ -35,11 +38,12 @@ struct prepared_panels {
 
 struct prepared_product {
   matmul_plan plan;
-  prepared_plan a, b, c;                ///< of the whole tensors
-  std::vector<prepared_panels> panels;  ///< by `first`
+  prepared_plan a, b, c;                ///< for the whole tensors
+  std::vector<prepared_panels> panels;  ///< sorted by `first`
 };
 
-/// A plan with what the rank at `here` does in each of its steps. Communicates nothing.
+/// Returns a plan together with the transfers of the rank at `here` for its steps. Communicates
+/// nothing.
 ASHLAR_INLINE prepared_plan prepare(redistribution_plan const& plan, topology const& t,
                                     coordinates const& here);
 ASHLAR_INLINE prepared_product prepare(matmul_plan const& plan, topology const& t, machine const& m,
@@ -94,7 +98,7 @@ class plan_cache {
   }
 
  private:
-  /// Everything that a plan depends on, as words.
+  /// All values that a plan depends on, encoded as words.
   struct key {
     inplace_vector<std::uint64_t, 24> words;
 

@@ -3,14 +3,14 @@
 
 #pragma once
 
-// A block of elements on its way from one row-major array to another: the unit that packing,
-// unpacking and copies out of a neighbour's shard are made of. Worked out once per plan, then only
-// pointers change.
+// A block of elements that is copied from one row-major array to another. Packing, unpacking and
+// copies out of a neighbour's shard consist of such blocks. A block is computed once per plan;
+// later only the array pointers change.
 //
-//   copy(block, source, target)               the whole block
-//   copy_range(block, first, last, …)         elements [first, last) of its row-major order: chunks
+//   copy(block, source, target)               copies the whole block
+//   copy_range(block, first, last, …)         copies elements [first, last) of its row-major order
 //
-// A packed block is an array of its own extents.
+// A packed block is an array that has exactly the extents of the block.
 
 #include <ashlar/device/host/elements.hpp>
 #include <ashlar/layout/region.hpp>
@@ -20,15 +20,17 @@ namespace ashlar {
 struct strided_block {
   int rank = 0;
   std::int64_t elements = 0;
-  /// Elements that are written at about the same time: the target's, whose other parts are other blocks.
+  /// The number of elements that are written at about the same time, including other blocks of the
+  /// same target. The copy kernel uses it to decide whether to bypass the caches.
   std::int64_t part_of = 0;
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;
   std::int64_t source_strides[max_rank]{}, target_strides[max_rank]{};
-  bool source_is_run = true, target_is_run = true;  ///< one run of memory on that side
+  bool source_is_run = true, target_is_run = true;  ///< whether the block is contiguous on that
+                                                    ///< side
 
   strided_block() = default;
-  /// `region` of a shard with box `from`, to its place in a shard with box `to`.
+  /// Describes the copy of `region` from a shard with box `from` to a shard with box `to`.
   strided_block(box const& region, box const& from, box const& to)
       : rank(region.rank()), elements(region.elements()), part_of(to.elements()) {
     if (elements == 0) return;
@@ -47,14 +49,15 @@ struct strided_block {
   }
 };
 
-/// Copies a block from `source` to `target`, which do not overlap, in the memory of a processor.
+/// Copies a block from `source` to `target`, which do not overlap and are in the memory of the
+/// processor.
 template <class Processor, class T>
 void copy(Processor const& on, strided_block const& b, T const* source, T* target) {
   if (b.elements == 0) return;
   copy_strided(on, b.rank, b.extents, source + b.source_offset, b.source_strides,
                target + b.target_offset, b.target_strides);
 }
-/// The same in the host's.
+/// Copies a block in host memory.
 template <class T>
 void copy(strided_block const& b, T const* source, T* target) {
   if (b.elements == 0) return;
@@ -64,8 +67,9 @@ void copy(strided_block const& b, T const* source, T* target) {
 
 namespace detail {
 
-/// Calls visit(dim, count, source_offset, target_offset) for boxes that together are the elements
-/// [first, last) of dims `d` and inner: `count` indices of dim `dim`, all of the dims inside it.
+/// Divides the elements [first, last) of dims `d` and inner into boxes, and calls visit(dim, count,
+/// source_offset, target_offset) for each. A box has `count` indices of dim `dim` and all indices
+/// of the dims inside it.
 template <class Visit>
 void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64_t last,
                    std::int64_t source, std::int64_t target, Visit& visit) {
@@ -77,7 +81,7 @@ void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64
   auto const to = [&](std::int64_t i) { return target + i * b.target_strides[d]; };
   std::int64_t i = first / inner;
   std::int64_t const end = last / inner;
-  if (first % inner != 0) {  // the rest of a started row
+  if (first % inner != 0) {  // the rest of a partial row
     std::int64_t const stop = i == end ? last - i * inner : inner;
     for_each_part(b, d + 1, first - i * inner, stop, at(i), to(i), visit);
     if (i == end) return;
@@ -89,8 +93,8 @@ void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64
 
 }  // namespace detail
 
-/// Copies elements [first, last) of the block, counted row-major. With `packed_source` the source is
-/// the packed range itself; with `packed_target` the target is.
+/// Copies elements [first, last) of the block, counted row-major. If `packed_source` is set,
+/// `source` points to an array of only this range; `packed_target` means the same for `target`.
 template <class T>
 void copy_range(strided_block const& b, std::int64_t first, std::int64_t last, T const* source,
                 T* target, bool packed_source, bool packed_target) {

@@ -3,22 +3,22 @@
 
 #pragma once
 
-// What ONE rank does in one step of a plan, worked out once from the step and kept with the plan.
-// It says which elements come from which member of the group and where they go, and nothing about
-// how they travel: out of a neighbour's shard (shared/direct_transfer.hpp) or as messages
+// The work of ONE rank in one step of a plan. It is computed once from the step and stored with the
+// plan. It says which elements come from which member of the group and where they go, but not how
+// they travel: directly from a neighbour's shard (shared/direct_transfer.hpp) or as messages
 // (mpi/message_transfer.hpp).
 //
 //   all_gather, all_to_all, permute   from member j: its box before ∩ my box after
 //   reduce_scatter                    from every member: my box after, reduced
-//   all_reduce                        the flat shard in balanced parts, one per member: from every
-//                                     member my part, reduced; then from member j its part
+//   all_reduce                        the flat shard is split into one balanced part per member;
+//                                     from every member my part, reduced; then from each its part
 //   broadcast                         from the root: its flat array
 //   reduce                            the root, from every member: the flat array, reduced
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
-// Reductions have one order, whatever carries them: part j is ((s[j+1] + s[j+2]) + …) + s[j], indices
-// modulo the size of the group, in accumulation_t of the element type, rounded once. A ring visits the
-// addends in that order too.
+// Every transport reduces in the same order: part j is ((s[j+1] + s[j+2]) + …) + s[j], with indices
+// modulo the size of the group. Sums are computed in accumulation_t of the element type and rounded
+// once. The order is the one in which a ring visits the addends.
 
 #include <algorithm>
 #include <vector>
@@ -32,21 +32,25 @@ struct transfer {
   collective kind = collective::slice;
   axis_list axes;
   reduction op = reduction::sum;
-  int members = 1;                  ///< of the group
-  int index = 0;                    ///< mine in it
-  int partner = -1;                 ///< of a pairwise permute; the root of a broadcast or reduce
-  box from, to;                     ///< my shard before and after
-  std::int64_t largest_source = 0;  ///< elements of the largest shard before, of all members
+  int members = 1;                  ///< number of ranks in the group
+  int index = 0;                    ///< position of this rank in the group
+  int partner = -1;                 ///< rank index of the partner in a pairwise permute, or of the
+                                    ///< root of a broadcast or reduce
+  box from, to;                     ///< this rank's shard before and after
+  std::int64_t largest_source = 0;  ///< elements of the largest shard before the transfer, over all
+                                    ///< members
   bool pads = false;  ///< zero_pad: elements outside receives[0] become the reduction's identity
-  /// Per member: what comes out of its shard into mine, and what goes out of mine into its. For a
-  /// reduction the source is any member's shard: they lie alike. Blocks to myself included.
+  /// Per member, including this rank: the block that comes from its shard into mine, and the block
+  /// that goes from my shard into its. For a reduction, a receive block describes any member's
+  /// shard, since all have the same layout.
   std::vector<strided_block> receives, sends;
 
   bool reduces() const {
     return kind == collective::reduce_scatter || kind == collective::all_reduce ||
            kind == collective::reduce;
   }
-  /// Elements that this rank receives by the bandwidth-optimal algorithm, by the blocks themselves.
+  /// Returns the number of elements that this rank receives with the bandwidth-optimal algorithm,
+  /// computed from the blocks.
   std::int64_t received_elements() const {
     std::int64_t elements = 0;
     auto const mine = static_cast<std::size_t>(index);
@@ -66,14 +70,14 @@ inline box flat_box(interval const& part) {
   return b;
 }
 
-/// A run [begin, begin + size) of a flat array, to or from a packed block.
+/// Returns the block that copies [begin, begin + size) of a flat array to or from a packed array.
 inline strided_block flat_block(interval const& part, std::int64_t whole) {
   return {flat_box(part), flat_box({0, whole}), flat_box({0, whole})};
 }
 
 }  // namespace detail
 
-/// The all-reduce of a flat array of `elements` elements along `axes`.
+/// Returns the all-reduce of a flat array of `elements` elements along `axes`.
 inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, topology const& t,
                                 coordinates const& here, reduction op) {
   transfer x;
@@ -92,7 +96,8 @@ inline transfer flat_all_reduce(std::int64_t elements, axis_list const& axes, to
   return x;
 }
 
-/// A flat array of member `root` to all (broadcast), or all members' reduced to its (reduce), along `axes`.
+/// Returns the transfer along `axes` that copies member `root`'s flat array to all members
+/// (broadcast), or reduces all members' arrays into the array of `root` (reduce).
 inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list const& axes,
                             topology const& t, coordinates const& here, int root,
                             reduction op = reduction::sum) {
@@ -116,7 +121,7 @@ inline transfer flat_rooted(collective kind, std::int64_t elements, axis_list co
   return x;
 }
 
-/// What the rank at `here` does in step `s` of a tensor.
+/// Returns the transfer of the rank at `here` for step `s` of a tensor with these extents.
 inline transfer make_transfer(redistribution_step const& s, shape const& extents, topology const& t,
                               coordinates const& here) {
   box const from = local_box(extents, t, s.from, here), to = local_box(extents, t, s.to, here);
@@ -158,7 +163,8 @@ inline transfer make_transfer(redistribution_step const& s, shape const& extents
       x.receives.emplace_back(intersect(before, to), before, to);
     }
   }
-  // All members write at once; what is worth a place in the caches was measured with two that do.
+  // All members write at once. The size above which copies bypass the caches was measured with two
+  // members writing, so part_of is scaled accordingly.
   for (auto& b : x.receives) b.part_of *= std::max(1, x.members / 2);
   return x;
 }

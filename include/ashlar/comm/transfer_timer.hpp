@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The time that a program spends in transfers, waiting or copying: until a timer goes, its time is added to
-// the mesh's seconds, unless a timer around it adds it.
+// Measures the time that a program spends in transfers, waiting or copying. The destructor adds the
+// time since construction to the mesh's seconds, unless an enclosing timer already counts it.
 
 #include <chrono>
 

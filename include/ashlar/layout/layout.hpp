@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Extents × topology × placement: which box of the global index space a rank holds.
+// Computes from shape, topology and placement which box of the global index space a rank holds.
 //
 //   local_box(shape, topology, placement, c)   the box of the rank at coordinates c
 //
-// A split dimension is the interval of the nested balanced split; any other is whole. A partial
-// axis does not change the box: every rank of it holds an addend of the whole box. Coordinate 0
-// along every axis always has the largest box, which is what the cost model uses.
+// In a dimension that is split, the box is the rank's interval of the nested balanced split
+// (split.hpp). In any other dimension it is the full range. A partial axis does not change the box:
+// every rank along it holds an addend for each element of the box. Coordinate 0 along every axis
+// always has the largest box, and the cost model uses this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>
@@ -43,13 +44,13 @@ constexpr box intersect(box const& a, box const& b) {
   return c;
 }
 
-/// The box of the rank at `c`. Expects a placement that `check` accepts.
+/// Returns the box of the rank at `c`. Expects a placement that `check` accepts.
 constexpr box local_box(shape const& s, topology const& t, placement const& p,
                         coordinates const& c) {
   box b;
   b.dim.resize(s.rank());
   for (int d = 0; d < s.rank(); ++d) b.dim[d] = {0, s[d]};
-  // One pass per depth: an outer axis must be applied before an inner one.
+  // One pass per depth, because outer axes must be applied before inner ones.
   for (int depth = 0; depth < p.axes(); ++depth)
     for (int a = 0; a < p.axes(); ++a)
       if (p[a].is_split() && p[a].depth == depth)
@@ -58,13 +59,13 @@ constexpr box local_box(shape const& s, topology const& t, placement const& p,
   return b;
 }
 
-/// The largest number of elements that a rank holds.
+/// Returns the largest number of elements that any rank holds.
 constexpr std::int64_t max_local_elements(shape const& s, topology const& t, placement const& p) {
   return local_box(s, t, p, coordinates{}).elements();
 }
 
-/// Whether the rank at `c` is the one that speaks for its copies: coordinate 0 along every axis
-/// on which the tensor is broadcast. Sums over all ranks count each element once with it.
+/// Returns whether the rank at `c` represents its replicas: it has coordinate 0 along every axis on
+/// which the tensor is replicated. A sum over representatives counts each element once.
 constexpr bool is_representative(placement const& p, coordinates const& c) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_broadcast() && c[static_cast<std::size_t>(a)] != 0) return false;

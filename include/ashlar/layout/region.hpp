@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Where a part of a shard lies in the shard's memory, which is row-major over its box.
+// Locates a box within the memory of a shard, which is row-major.
 //
-//   is_contiguous(whole, region)   one run of memory
-//   offset_of(whole, region)       elements before the region's first
+//   is_contiguous(whole, region)   whether the region is one contiguous range of memory
+//   offset_of(whole, region)       the number of elements before the region's first element
 
 #include <ashlar/layout/layout.hpp>
 
 namespace ashlar {
 
-/// Whether `region` of a row-major shard with box `whole` is one run of memory.
+/// Returns whether `region` is contiguous in the memory of a row-major shard with box `whole`.
 constexpr bool is_contiguous(box const& whole, box const& region) {
-  bool partial_seen = false;  // from the last dim outwards: full dims, one partial, then ones
+  bool partial_seen = false;  // from the last dim outwards: full dims, then one partial dim, then
+                              // dims of size 1
   for (int d = whole.rank() - 1; d >= 0; --d) {
     if (partial_seen && region[d].size != 1) return region.elements() == 0;
     if (region[d].size != whole[d].size) partial_seen = true;
@@ -22,7 +23,7 @@ constexpr bool is_contiguous(box const& whole, box const& region) {
   return true;
 }
 
-/// The offset of a region's first element in a shard.
+/// Returns the offset, in elements, of the first element of `region` in a shard with box `whole`.
 constexpr std::int64_t offset_of(box const& whole, box const& region) {
   std::int64_t offset = 0;
   for (int d = 0; d < whole.rank(); ++d)

@@ -3,23 +3,26 @@
 
 #pragma once
 
-// When a reshape moves nothing. It keeps the row-major order, so element k before is element k
-// after. It is local if the box of every rank holds the same flat indices before and after.
+// Decides when a reshape needs no communication. A reshape preserves the row-major order of the
+// elements: the element at flat index k stays at flat index k. It is local if every rank's box
+// holds the same flat indices before and after.
 //
-//   reshapes_locally(extents, p, new_extents, q, t)   exactly that
-//   reshape_placement(extents, new_extents, t, p)     a q for which it holds, none if none does
+//   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
+//   reshape_placement(extents, new_extents, t, p)     a q for which it is local, or nothing
 //
-// Why there is one q to look at, for a tensor that has elements. Follow the rank at coordinate 1
-// along one split axis and 0 along the others:
+// For a tensor that has elements there is only one candidate q. To find it, take each split axis of
+// p and look at the rank at coordinate 1 along that axis and 0 along all others:
 //
-//   it has elements    its first flat index f is known, and the dim that q must split is the one
-//                      with stride <= f < stride · extent: the axis is live
-//   it has none        the axis is idle: its coordinate 0 holds all that is left of the dim, and so
-//                      it must in q: innermost on any dim of which coordinate 0 is left one index
-//   extent 1           as if live; any dim would do
+//   it has elements    Let f be its first flat index. This axis must split the dim of the new shape
+//                      with stride <= f < stride · extent. Such an axis is called live.
+//   it has none        Coordinate 0 holds all that is left of the dim, and must do so in q too. So
+//                      the axis becomes the innermost one of a dim of which coordinate 0 has only
+//                      one index left. Such an axis is called idle.
+//   extent 1           Any dim would be correct. The axis is treated like a live one.
 //
-// Live axes keep their order, since f falls from outer to inner. Partial and broadcast axes stay
-// as they are. It does not look for a redistribution that would help: plan/nearest.hpp does.
+// Live axes keep their order, since f decreases from outer to inner axes. Partial and broadcast
+// axes stay unchanged. This file does not search for a redistribution that would make the reshape
+// local; plan/nearest.hpp does.
 
 #include <optional>
 
@@ -28,15 +31,16 @@
 namespace ashlar {
 namespace detail {
 
-/// The flat indices of a box, in lowest terms: dims of one index vanish and dims that continue one
-/// another merge, so two boxes hold the same indices if and only if these are equal.
+/// The set of flat indices of a box, in normal form: dims of size 1 are dropped, and adjacent dims
+/// that form one regular range are merged. So two boxes hold the same flat indices if and only if
+/// their normal forms are equal.
 struct flat_indices {
   struct digit {
     std::int64_t size = 0;
     std::int64_t stride = 0;
     friend constexpr bool operator==(digit const&, digit const&) = default;
   };
-  std::int64_t first = -1;                 // of none
+  std::int64_t first = -1;                 // -1: the box is empty
   inplace_vector<digit, max_rank> digits;  // innermost first
 
   constexpr flat_indices(shape const& extents, box const& b) {
@@ -56,8 +60,8 @@ struct flat_indices {
   friend constexpr bool operator==(flat_indices const&, flat_indices const&) = default;
 };
 
-/// Row-major strides; a dim of no index counts as one, so that those of empty tensors tell dims
-/// apart.
+/// Returns the row-major strides. An extent of 0 counts as 1, so that the dims of an empty tensor
+/// still have distinct strides.
 constexpr shape strides_of(shape const& extents) {
   shape s = extents;
   std::int64_t stride = 1;
@@ -68,15 +72,16 @@ constexpr shape strides_of(shape const& extents) {
   return s;
 }
 
-/// The dim with stride <= flat < stride · extent; -1 if there is none.
+/// Returns the dim with stride <= flat < stride · extent, or -1 if there is none.
 constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape const& strides) {
   for (int d = 0; d < extents.rank(); ++d)
     if (strides[d] <= flat && flat < strides[d] * extents[d]) return d;
   return -1;
 }
 
-/// Where an axis that divides nothing goes: to a dim of which coordinate 0 is left at most one
-/// index (`any`: to any dim), best to one of this stride and of one index. -1 if there is none.
+/// Returns the dim that an idle axis splits after the reshape, or -1 if there is none. It must be a
+/// dim of which coordinate 0 has at most one index left, unless `any` permits every dim. A dim with
+/// the given stride is preferred, most of all one that also has at most one index.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;
@@ -89,7 +94,8 @@ constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
   return best;
 }
 
-/// `a` and the axes that split a dim with it, in p or in q, or with one that does.
+/// Returns `a` and all axes that are linked to it, directly or through other axes. Two axes are
+/// linked if they split the same dim in p or in q.
 constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
   axis_list group{static_cast<signed char>(a)};
   for (int i = 0; i < group.size(); ++i)
@@ -103,7 +109,8 @@ constexpr axis_list linked_axes(placement const& p, placement const& q, int a) {
 
 }  // namespace detail
 
-/// Whether p's partial axes are q's, with the same reduction: a reshape cannot complete a sum.
+/// Returns whether p and q have the same partial axes with the same reductions. A reshape cannot
+/// complete a pending reduction, so this is necessary.
 constexpr bool same_partials(placement const& p, placement const& q) {
   if (p.axes() != q.axes()) return false;
   for (int a = 0; a < p.axes(); ++a)
@@ -111,12 +118,14 @@ constexpr bool same_partials(placement const& p, placement const& q) {
   return true;
 }
 
-/// Whether every rank holds the same elements in the same order as a part of `extents` placed by p
-/// and of `new_extents` placed by q. Expects placements that `check` accepts.
+/// Returns whether every rank holds the same elements in the same order, once as part of a tensor
+/// of shape `extents` placed by p, and once as part of one of shape `new_extents` placed by q.
+/// Expects placements that `check` accepts.
 ///
-/// It looks at one group of linked axes at a time, the others at coordinate 0. That is exact: the
-/// indices of a box are the sums of one index per dim, so as a polynomial (the sum of x^index) it
-/// is a product with a factor per group, and equal products of non-zero factors may be divided.
+/// It compares one group of linked axes at a time, with all other axes at coordinate 0. That
+/// suffices: each flat index of a box is a sum of one term per dim. So the polynomial sum of
+/// x^index over the box is a product with one factor per group, and a non-zero factor can be
+/// cancelled from both sides of an equality.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;
@@ -137,8 +146,9 @@ constexpr bool reshapes_locally(shape const& extents, placement const& p, shape 
   return true;
 }
 
-/// How `extents` placed by p lies after a reshape that moves nothing; none if data would have to
-/// move or the numbers of elements differ. Expects a placement that `check` accepts.
+/// Returns the placement that a tensor of shape `extents`, placed by p, has after a local reshape
+/// to `new_extents`. Returns nothing if data would have to move, or if the numbers of elements
+/// differ. Expects a placement that `check` accepts.
 constexpr std::optional<placement> reshape_placement(shape const& extents, shape const& new_extents,
                                                      topology const& t, placement const& p) {
   if (extents == new_extents) return p;
@@ -178,16 +188,18 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
   return q;
 }
 
-/// Where the splits go when dim `dim` becomes `parts` dims: to the first of them, and later dims
-/// move up. Says nothing about extents: reshapes_locally does.
+/// Returns the placement after dim `dim` is divided into `parts` dims: its splits go to the first
+/// of these, and the numbers of later dims increase. Does not consider extents; reshapes_locally
+/// does.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
   return p;
 }
 
-/// Where the splits go when `count` dims from `first` on become one: to that one, the axes of an
-/// earlier dim outside those of a later one. Says nothing about extents: reshapes_locally does.
+/// Returns the placement after `count` dims, starting at `first`, are merged into one: their splits
+/// go to the merged dim, and the axes of an earlier dim become outer to those of a later dim. Does
+/// not consider extents; reshapes_locally does.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

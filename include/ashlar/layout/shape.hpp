@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The global extents of a tensor. They live in the tensor and are never inferred from shards: five
-// rows over two ranks are 3 and 2, and neither rank could tell.
+// The global extents of a tensor. The tensor stores them; they are never inferred from shards. Five
+// rows on two ranks are split into 3 and 2, and neither rank could infer the total.
 
 #include <cstdint>
 #include <string>
@@ -34,7 +34,7 @@ struct shape {
 };
 
 namespace detail {
-/// The shape of a braced list whose length is the number of dims.
+/// Makes a shape from a braced list, whose length is the number of dims.
 template <int Rank>
 constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
   shape s;
@@ -43,7 +43,7 @@ constexpr shape shape_of(std::int64_t const (&extents)[Rank]) {
 }
 }  // namespace detail
 
-/// "512x1024".
+/// Returns text such as "512x1024", or "scalar" for rank 0.
 inline std::string to_string(shape const& s) {
   std::string text;
   for (int d = 0; d < s.rank(); ++d) {
@@ -53,8 +53,8 @@ inline std::string to_string(shape const& s) {
   return s.rank() == 0 ? "scalar" : text;
 }
 
-/// Refuses negative extents and element counts beyond 2^58: bytes of a few shards of 8-byte elements
-/// stay below 2^63. Throws ashlar::error.
+/// Throws ashlar::error if an extent is negative or the number of elements exceeds 2^58. With this
+/// limit, the total bytes of a few shards of 8-byte elements stay below 2^63.
 inline void check_extents(shape const& s, std::string const& operation) {
   constexpr std::int64_t most = std::int64_t{1} << 58;
   std::int64_t n = 1;

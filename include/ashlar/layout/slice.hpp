@@ -3,15 +3,18 @@
 
 #pragma once
 
-// When cutting a range out of a dim, or joining tensors along one, moves nothing. The placement
-// stays, and each rank's part of the result must come out of its own shard:
+// Decides when a slice of a dim, or a concatenation of tensors along a dim, needs no communication.
+// The placement stays the same, and each rank must be able to make its part of the result from its
+// own shard:
 //
-//   slices_locally        begin + (its part of the result)  is in  its part of the operand
-//   concatenates_locally  the same for each operand's range of the result
+//   slices_locally        begin + (the rank's part of the result) lies in its part of the operand
+//   concatenates_locally  the rank's part of the result, within each operand's range, lies in its
+//                         part of that operand
 //
-// Both always hold where no axis splits the dim, and seldom elsewhere, since the balanced split of
-// another extent cuts at other places: a range within one rank's rows that only it is left with,
-// a range of all rows, operands of which all but one are empty.
+// Both hold whenever no axis splits the dim. With a split dim they seldom hold, because a balanced
+// split of a different extent cuts at different positions. The exceptions are a range that belongs
+// to the same single rank before and after, the full range, and a concatenation in which all
+// operands but one are empty.
 
 #include <span>
 
@@ -20,10 +23,10 @@
 namespace ashlar {
 namespace detail {
 
-/// What the rank at `c` holds of dim `dim` if that has n indices.
+/// Returns the part of dim `dim` that the rank at `c` holds if the dim has n indices.
 constexpr interval part_of_dim(std::int64_t n, int dim, topology const& t, placement const& p,
                                coordinates const& c) {
-  shape other;  // dims are cut independently of one another
+  shape other;  // dims are split independently of one another
   other.extent.resize(max_rank);
   other[dim] = n;
   return local_box(other, t, p, c)[dim];
@@ -31,7 +34,8 @@ constexpr interval part_of_dim(std::int64_t n, int dim, topology const& t, place
 
 }  // namespace detail
 
-/// Whether [begin, begin + size) of dim `dim`, of n indices, needs nothing of another rank.
+/// Returns whether slicing [begin, begin + size) out of dim `dim`, which has n indices, needs no
+/// data from other ranks.
 constexpr bool slices_locally(std::int64_t n, int dim, std::int64_t begin, std::int64_t size,
                               topology const& t, placement const& p) {
   axis_list const axes = p.axes_of(dim);
@@ -44,7 +48,8 @@ constexpr bool slices_locally(std::int64_t n, int dim, std::int64_t begin, std::
   return true;
 }
 
-/// Whether tensors of these sizes along dim `dim`, joined along it, need nothing of another rank.
+/// Returns whether concatenating tensors of these sizes along dim `dim` needs no data from other
+/// ranks.
 constexpr bool concatenates_locally(std::span<std::int64_t const> sizes, int dim, topology const& t,
                                     placement const& p) {
   std::int64_t total = 0;

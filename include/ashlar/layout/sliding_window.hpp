@@ -3,14 +3,16 @@
 
 #pragma once
 
-// A window that slides along a dim, of an image along its rows and along its columns: what convolution
-// and pooling have in common. Place i of `places(n)` covers the coordinates
+// A window that slides along one dim, such as the rows or the columns of an image. Convolution and
+// pooling both use it. In a dim of n indices, position i of `places(n)` positions covers the
+// indices
 //
 //   [i stride - padding, i stride - padding + extent)
 //
-// of n; those below 0 and from n on are padding. A window that begins beyond the last coordinate that
-// fits is no place: the rest of the division by the stride is left out. `covered` is what a rank with
-// some of the places reads, and so, less what it has, its halo (step/halo.hpp).
+// Indices below 0 and from n on are padding. Only positions whose window fits completely into the
+// padded range count: the remainder of the division by the stride is ignored. `covered` returns the
+// indices that a rank with some of the positions reads. The ones that the rank does not hold are
+// its halo (step/halo.hpp).
 
 #include <ashlar/layout/split.hpp>
 
@@ -19,15 +21,16 @@ namespace ashlar {
 struct sliding_window {
   std::int64_t extent = 1;
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< on either side
+  std::int64_t padding = 0;  ///< on each side
 
-  /// Places along an extent of n; 0 if the window does not fit once.
+  /// Returns the number of positions in a dim of n indices, which is 0 if the window does not fit.
   constexpr std::int64_t places(std::int64_t n) const {
     std::int64_t const room = n + 2 * padding - extent;
     return room < 0 ? 0 : room / stride + 1;
   }
 
-  /// The coordinates, of n, from the first to the last that some places in a row cover.
+  /// Returns the range of the dim's n indices that a range of adjacent positions covers, without
+  /// padding.
   constexpr interval covered(interval of_places, std::int64_t n) const {
     if (of_places.size == 0) return {};
     return intersect({of_places.begin * stride - padding, (of_places.size - 1) * stride + extent},

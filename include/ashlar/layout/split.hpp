@@ -3,11 +3,11 @@
 
 #pragma once
 
-// The balanced split: n items over p parts give the first n mod p parts one more. Parts may be
-// empty. Never chunks of ceil(n / p): with those, merging two axes is not the same as nesting them,
-// and trailing ranks starve.
+// The balanced split: if n items are split into p parts, the first n mod p parts get one item more.
+// Parts may be empty. Chunks of ceil(n / p) would be wrong: merging two axes would then differ from
+// nesting them, and the last ranks could get too little or nothing.
 //
-// Nested splits split each part again, outermost axis first.
+// A nested split splits each part again, starting with the outermost axis.
 
 #include <cstdint>
 
@@ -22,7 +22,7 @@ struct interval {
   friend constexpr bool operator==(interval const&, interval const&) = default;
 };
 
-/// Part `index` of `parts` of an interval.
+/// Returns part `index` of the balanced split of `whole` into `parts` parts.
 constexpr interval balanced_part(interval whole, int parts, int index) {
   std::int64_t const quotient = whole.size / parts;
   std::int64_t const remainder = whole.size % parts;
@@ -30,7 +30,7 @@ constexpr interval balanced_part(interval whole, int parts, int index) {
   return {whole.begin + index * quotient + extra, quotient + (index < remainder ? 1 : 0)};
 }
 
-/// Whether every index of `inner` is one of `outer`; an empty interval is part of any.
+/// Returns whether `inner` lies within `outer`. An empty interval lies within every interval.
 constexpr bool contains(interval outer, interval inner) {
   return inner.size == 0 || (outer.begin <= inner.begin && inner.end() <= outer.end());
 }

@@ -3,26 +3,29 @@
 
 #pragma once
 
-// The moves that redistribute a tensor, and the traffic each of them makes.
+// The kinds of moves that redistribute a tensor, and the traffic of each.
 //
-// Traffic is what ONE rank receives with the bandwidth-optimal algorithm, in messages and elements
-// (p ranks in the group, `from` and `to` the rank's elements before and after, `kept` those of
-// `to` that it holds already):
+// Traffic counts the messages and elements that ONE rank receives with the bandwidth-optimal
+// algorithm. Here p is the number of ranks in the group, `from` and `to` are the rank's elements
+// before and after the move, and `kept` is the number of elements of `to` that the rank already
+// holds:
 //
-//   move            messages   elements received            the rank's view
-//   all_gather      p - 1      to - from                    every shard of the others
-//   reduce_scatter  p - 1      (p - 1) to                   the others' addends of its shard
-//   all_reduce      2 (p - 1)  (p - 1) b + (from - b)       both of the above; b: its block of from;
-//                                                           1 message if the arrays cross (below)
-//   all_to_all      p - 1      to - kept
-//   permute         1          to                           between pairs of ranks; p - 1 messages and
-//                                                           to - kept where shards do not map one to
-//                                                           one (plan/redistribution_step.hpp tells which)
-//   slice, zero_pad 0          0                            local
+//   move             messages   elements received        the rank receives
+//   all_gather       p - 1      to - from                the shards of all others
+//   reduce_scatter   p - 1      (p - 1) to               the others' addends of its shard
+//   all_reduce       2 (p - 1)  (p - 1) b + (from - b)   both of the above; b: its block of `from`
+//                                                        (1 message if arrays_cross)
+//   all_to_all       p - 1      to - kept                its part of the shards of all others
+//   permute          1          to                       its partner's shard
+//    not pairwise    p - 1      to - kept                parts of several shards
+//   slice, zero_pad  0          0                        nothing
 //
-// Multiplied with α and β this is table 2 of AutoDDL with two differences, both of them counts of
-// what the named algorithms do: an all-reduce takes 2 (p - 1) messages, or 1, where the table says
-// 2 p - 1, and an all-to-all does not send a rank its own part: n (p - 1) / p where the table says n.
+// A permute is pairwise if its two axes have the same extent (plan/redistribution_step.hpp).
+//
+// Multiplied by α and β this gives table 2 of AutoDDL, with two differences. An all-reduce takes 2
+// (p - 1) messages, or 1, where the table says 2 p - 1. An all-to-all sends n (p - 1) / p elements
+// where the table says n, since a rank does not send its own part to itself. In both cases we count
+// what the named algorithm does.
 
 #include <cstdint>
 
@@ -36,8 +39,8 @@ enum class collective : signed char {
   permute,
   slice,
   zero_pad,
-  broadcast,  // values of one rank to all, and all ranks' to one: no plan has them
-  reduce
+  broadcast,  // one rank's values to all; never part of a plan
+  reduce      // all ranks' values to one; never part of a plan
 };
 
 constexpr char const* to_string(collective kind) {
@@ -57,13 +60,15 @@ struct traffic {
   friend constexpr bool operator==(traffic const&, traffic const&) = default;
 };
 
-/// Whether the whole arrays of an all-reduce cross, and each rank reduces all: between two ranks, while
-/// a message less is worth more than half of the additions.
+/// Returns whether an all-reduce exchanges whole arrays, so that each rank reduces all elements.
+/// This saves one message but doubles each rank's additions, so it is used only for small arrays
+/// and between two ranks.
 constexpr bool arrays_cross(int p, std::int64_t elements) {
   return p == 2 && elements <= 32 * 1024;
 }
 
-/// The table above. `index` is the rank's position in its group (its block of an all-reduce).
+/// Returns the traffic from the table above. `index` is the rank's position in its group and
+/// determines the size of its block in an all-reduce.
 constexpr traffic collective_traffic(collective kind, int p, std::int64_t from, std::int64_t to,
                                      std::int64_t kept, int index) {
   if (p <= 1) return {};

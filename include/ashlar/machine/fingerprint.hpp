@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A number by which ranks see whether they were given the same machine: they would otherwise choose
-// different plans. Of every number that a price depends on; the name does not count.
+// A hash of a machine by which ranks detect whether they were given different machines, since they
+// would then choose different plans. It covers every number that affects a price, but not the name.
 
 #include <bit>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace ashlar {
 
-/// The same for equal machines, another for others but for chance.
+/// Returns the same number for equal machines and, with high probability, different ones otherwise.
 constexpr std::uint64_t fingerprint(machine const& m) {
   std::uint64_t h = std::bit_cast<std::uint64_t>(m.memory);
   auto const add = [&](auto v) { h = (h ^ std::bit_cast<std::uint64_t>(v)) * 1099511628211ull; };

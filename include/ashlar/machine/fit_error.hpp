@@ -3,8 +3,9 @@
 
 #pragma once
 
-// How far a fitted model is off the samples it was fitted to, relative to each sample: the median,
-// which says what is usual, and the worst. Seconds that no clock gives are refused here for all fits.
+// The error of a fitted model on the samples that it was fitted to, relative to each measured time:
+// the median, which is typical, and the worst. This file also rejects invalid measured times for
+// all fits.
 
 #include <algorithm>
 #include <cmath>
@@ -15,13 +16,13 @@
 
 namespace ashlar {
 
-/// How far predictions are from what was measured, relative to that.
+/// The relative deviation of predictions from measurements.
 struct fit_error {
   double median = 0;
   double worst = 0;
 };
 
-/// Of the predictions for the samples, in the same order.
+/// Returns the errors of predictions for measured samples, given in the same order.
 inline fit_error error_of(std::vector<double> const& predicted,
                           std::vector<double> const& measured) {
   std::vector<double> off;

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// flops and gemm_half from the measured times of products (machine/gemm.hpp), by least squares of the
-// relative errors: with a given gemm_half, 1 / flops has a closed form, and gemm_half itself is
-// searched for. Samples of one size only are an error.
+// Fits flops and gemm_half to the measured times of products (machine/gemm.hpp), by least squares
+// of the relative errors. For a given gemm_half, the best 1 / flops has a closed form; gemm_half
+// itself is found by search. Samples of only one size are an error.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,8 @@ struct gemm_fit {
 
 namespace detail {
 
-/// The least sum of squared relative errors with a given h, and 1 / flops there.
+/// Computes the least sum of squared relative errors for a given gemm_half, and the 1 / flops that
+/// attains it.
 struct half_trial {
   double inverse = 0, squares = 0;
 
@@ -49,7 +50,8 @@ struct half_trial {
   }
 };
 
-/// A product costs the same whichever way its extents are ordered.
+/// Returns the extents in ascending order, since the cost of a product does not depend on their
+/// order.
 inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
   std::array<std::int64_t, 3> list{s.m, s.n, s.k};
   std::sort(list.begin(), list.end());
@@ -58,8 +60,8 @@ inline std::array<std::int64_t, 3> sorted_extents(gemm_sample const& s) {
 
 }  // namespace detail
 
-/// flops and gemm_half by a search over gemm_half. Throws ashlar::error if a time or an extent is not
-/// above zero, or if there are not two samples of different extents.
+/// Fits flops by a closed form and gemm_half by search. Throws ashlar::error if a time or an extent
+/// is not above zero, or if fewer than two samples have different extents.
 inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   char const* const me = "fit_gemm";
   bool differ = false;
@@ -73,7 +75,8 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   if (!differ)
     throw error(me, std::to_string(samples.size()) +
                         " samples do not tell flops from gemm_half. Measure several extents.");
-  // The best of a grid, then ever finer around it: the error has one valley in all that was seen.
+  // Finds the best of a grid, then refines around it. In all measurements so far, the error had a
+  // single minimum.
   double best = 0, step = most / 64;
   auto const squares = [&](double half) { return detail::half_trial(samples, half).squares; };
   for (double h = 0; h <= most; h += step)

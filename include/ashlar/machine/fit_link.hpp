@@ -3,19 +3,21 @@
 
 #pragma once
 
-// α and β from measured times (AutoDDL section 3.2): the pair that makes
+// Fits α and β to measured times (AutoDDL section 3.2). It returns the pair that minimizes
 //
 //   sum over samples of ((α messages + β bytes - seconds) / seconds)²
 //
-// least, neither below zero. Errors are relative, so that kilobytes count as much as megabytes: the
-// samples span four orders of magnitude. Samples that cannot tell α from β are an error.
+// with neither below zero. Errors are relative, so that samples of kilobytes count as much as
+// samples of megabytes: samples span four orders of magnitude. Samples that do not determine both α
+// and β are an error.
 
 #include <ashlar/machine/fit_error.hpp>
 #include <ashlar/machine/machine.hpp>
 
 namespace ashlar {
 
-/// One measured collective: what one rank does of it, in units of a link's α and β.
+/// One measured collective: the messages and bytes of one rank, which are the factors of a link's α
+/// and β.
 struct link_sample {
   double messages = 0;
   double bytes = 0;
@@ -27,8 +29,9 @@ struct link_fit {
   fit_error error;
 };
 
-/// Throws ashlar::error if a time is not above zero, counts are negative or not finite, or the
-/// samples do not determine both (fewer than two, or all of one size per message).
+/// Returns the fitted link and its error. Throws ashlar::error if a time is not above zero, if
+/// counts are negative or not finite, or if the samples do not determine both α and β (fewer than
+/// two samples, or all with the same number of bytes per message).
 inline link_fit fit_link(std::vector<link_sample> const& samples) {
   char const* const me = "fit_link";
   double xx = 0, xy = 0, yy = 0, x = 0, y = 0;
@@ -40,7 +43,8 @@ inline link_fit fit_link(std::vector<link_sample> const& samples) {
     xx += a * a, xy += a * b, yy += b * b, x += a, y += b;
   }
   double const determinant = xx * yy - xy * xy;
-  // Cauchy-Schwarz: 0 where all samples have one size per message, up to rounding.
+  // By Cauchy-Schwarz, the determinant is 0 up to rounding if all samples have the same bytes per
+  // message.
   if (!(determinant > 1e-9 * xx * yy))
     throw error(me, std::to_string(samples.size()) +
                         " samples do not tell α from β. Measure messages of several sizes.");

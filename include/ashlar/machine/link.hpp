@@ -3,27 +3,31 @@
 
 #pragma once
 
-// The α and β that one rank of a group sees, given that every group of the mesh along the same
-// axes communicates at the same time (r ranks per node, g of them in one group, p in the group; of a
-// rank's p - 1 messages f = (p - g) / (p - 1) leave the node):
+// The α and β that one rank of a group observes while every group of the mesh along the same axes
+// communicates at the same time. Let r be the ranks per node, p the ranks of the group, and g those
+// of them in one node. Of a rank's p - 1 messages, the fraction f = (p - g) / (p - 1) leaves the
+// node:
 //
-//   group inside a node                  intra
-//   across nodes                         α intra (1 - f) + inter f, β max(intra, inter · r f)
-//     each rank exchanges its own parts with every other member (comm/mpi/pairwise_exchange.hpp),
-//     also in a gather or a reduction: all but those for the node's other members leave the node
-//   across nodes, permute of axes of     α inter, β max(intra, inter · r · (p - g) / p),
-//     one extent e, p = e²: one partner  and inter · r where both axes are between nodes
-//     a rank
+//   group inside a node   the link `intra`
+//   group across nodes    α = intra (1 - f) + inter f,   β = max(intra, inter · r f)
+//                         Each rank exchanges its own parts with every other member
+//                         (comm/mpi/pairwise_exchange.hpp), also in a gather or a reduction. All
+//                         messages except those to members in the same node leave the node.
+//   permute across nodes  α = inter,   β = max(intra, inter · r · (p - g) / p)
+//                         This row is for two axes of the same extent, where each rank has one
+//                         partner. If both axes are between nodes, β = inter · r.
 //
-// So a gather along a node axis and a GPU axis at once is dearer than one after the other: a ring
-// would cross a node's link once, pairs cross it g times. Plans of several steps avoid that.
+// So a gather along a node axis and a GPU axis together costs more than one after the other: a ring
+// would cross a node's link once, but the pairwise exchange crosses it g times. Plans with several
+// steps avoid this.
 //
-// AutoDDL section 4.2 takes the inter-node α and β for any group that leaves the node; sharing the
-// node's link among its ranks, without which a mesh of fat nodes is underpriced, and α intra for the
-// messages that stay in the node are our additions.
+// AutoDDL section 4.2 uses the inter-node α and β for any group that leaves the node. We add two
+// refinements. The ranks of a node share its link, because otherwise the cost on meshes of large
+// nodes is underestimated. Messages that stay in the node have the α of `intra`.
 //
-// intra and inter are those of the collective where the machine gives them (intra_of, inter_of). A
-// permute that is no exchange between pairs takes those of an all-to-all, which it is.
+// If the machine gives links for the collective (intra_of, inter_of), these replace intra and
+// inter. A permute whose axes differ in extent is really an all-to-all and uses the links of an
+// all-to-all.
 
 #include <ashlar/machine/collective.hpp>
 #include <ashlar/machine/machine.hpp>
@@ -47,8 +51,9 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   link const& intra = m.intra_of.has(kind) ? m.intra_of[kind] : m.intra;
   if (!leaves_node) return intra;
   link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
-  // Of a node's ranks, those on the diagonal of the two axes are their own partners. Between nodes
-  // they have nodes of their own, so that the other nodes' ranks all send out.
+  // In a node that holds a row of the pairs, the rank on the diagonal is its own partner and sends
+  // nothing. If both axes are between nodes, diagonal ranks are in nodes of their own, and all
+  // ranks of the other nodes send.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);
@@ -58,7 +63,7 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
           shared_beta > inside_beta ? shared_beta : inside_beta};
 }
 
-/// No group has a β below this one.
+/// Returns the smallest β of the machine. No group has a smaller one.
 constexpr double least_beta(machine const& m) {
   double least = m.intra.beta < m.inter.beta ? m.intra.beta : m.inter.beta;
   for (auto const* links : {&m.intra_of, &m.inter_of})
@@ -68,12 +73,13 @@ constexpr double least_beta(machine const& m) {
   return least;
 }
 
-/// Seconds of one move: α · messages + β · bytes. The one cost formula of the library.
+/// Returns the seconds of one move: α · messages + β · bytes. This is the only cost formula of the
+/// library.
 constexpr double seconds(link const& l, traffic const& load, int element_size) {
   return l.alpha * double(load.messages) + l.beta * double(load.elements) * element_size;
 }
 
-/// The same for a group of the mesh.
+/// Returns the seconds of one move for a group of the mesh along `axes`.
 constexpr double seconds(machine const& m, topology const& t, axis_list const& axes,
                          collective kind, traffic const& load, int element_size) {
   return load.messages == 0 ? 0 : seconds(group_link(m, t, axes, kind), load, element_size);

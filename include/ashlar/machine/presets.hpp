@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Machines by name, with where each number is from:
+// Machines by name, with the source of each number:
 //
-//   [sheet]     the vendor's figure          [measured]  measured there, or on the same parts
-//   [guess]     ours; calibrate where it matters (bench/calibrate)
+//   [sheet]     the vendor's figure
+//   [measured]  measured on this machine or on the same parts
+//   [guess]     our estimate; calibrate if accuracy matters (bench/calibrate)
 //
-// β is the inverse of NCCL's bus bandwidth: what a rank receives per second while a large collective
-// runs. α is NCCL's own estimate for a step of a ring (its src/graph/tuning.cc, protocol Simple):
-// 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs. Papers print neither
-// their α and β nor their rates of GEMM, so plans are compared by ratios of volume and of time.
+// β is the inverse of NCCL's bus bandwidth, the rate at which a rank receives during a large
+// collective. α is NCCL's own estimate for one step of a ring (its src/graph/tuning.cc, protocol
+// Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs. The
+// papers print neither their α and β nor their GEMM rates, so we compare plans by ratios of volume
+// and of time.
 
 #include <string_view>
 
@@ -20,41 +22,43 @@
 namespace ashlar {
 namespace machines {
 
-/// Piz Daint (AutoDDL section 5.2): Cray XC50, one P100 (PCIe, 16 GB) a node, Aries; single precision.
+/// Piz Daint (AutoDDL section 5.2): Cray XC50, one P100 (PCIe, 16 GB) per node, Aries; single
+/// precision.
 ///   flops      8.4e12 [guess]: 90 % of 9.3 TF/s [sheet]; gemm_half 32 [guess]
 ///   memory     16 GB, 732 GB/s [sheet]
-///   inter      8 GB/s [guess]: below the 10 GB/s or so that Aries injects; the paper fits its own
-///              α and β for NCCL (section 3.2) and does not print them
-///   intra      as inter: a node is one rank
+///   inter      8 GB/s [guess]: below the roughly 10 GB/s that a node can send into Aries; the
+///              paper fits its own α and β for NCCL (section 3.2) but does not print them
+///   intra      the same as inter, since a node has only one rank
 inline constexpr machine piz_daint{{1.4e-5, 1 / 8e9}, {1.4e-5, 1 / 8e9}, 8.4e12,
                                    7.32e11,           16'000'000'000,    32};
 
 /// Servers of 16 A100 (40 GB) on Google Cloud, two in AutoDDL section 5.3; mixed precision.
 ///   flops      2.5e14 [guess]: 80 % of 312 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     40 GB, 1,555 GB/s [sheet]
-///   intra      232 GB/s [measured: 8 A100 by NVSwitch, github.com/NVIDIA/nccl issue 1048], of
-///              300 GB/s a direction [sheet; the paper's 600 GB/s are both]
-///   inter      10 GB/s a node [guess]: of 100 Gb/s [the paper, and Google's table of A2 machines]
+///   intra      232 GB/s [measured: 8 A100 with NVSwitch, github.com/NVIDIA/nccl issue 1048], of
+///              300 GB/s per direction [sheet; the paper's 600 GB/s count both directions]
+///   inter      10 GB/s per node [guess]: of 100 Gb/s [the paper; Google's table of A2 machines]
 inline constexpr machine a100_server{
     {3.4e-6, 1 / 2.32e11}, {1.4e-5, 1 / 1e10}, 2.5e14, 1.555e12, 40'000'000'000, 128};
 
-/// p3.8xlarge of Amazon EC2: 4 V100 (16 GB); mixed precision. HiDup measures on V100 of a cloud too.
+/// p3.8xlarge of Amazon EC2: 4 V100 (16 GB); mixed precision. HiDup also measures on V100 in a
+/// cloud.
 ///   flops      9.5e13 [guess]: 76 % of 125 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     16 GB, 900 GB/s [sheet]
-///   intra      80 GB/s [guess]: of 100 GB/s a direction [sheet: 200 GB/s both ways]
-///   inter      1.21 GB/s a node [measured: 9.71 Gb/s by iperf3, HiDup section 6.1, machines of 8
+///   intra      80 GB/s [guess]: of 100 GB/s per direction [sheet: 200 GB/s for both]
+///   inter      1.21 GB/s per node [measured: 9.71 Gb/s by iperf3, HiDup section 6.1, machines of 8
 ///              V100], of 10 Gb/s [sheet]
 inline constexpr machine p3_8xlarge{
     {3.4e-6, 1 / 8e10}, {1.4e-5, 8 / 9.71e9}, 9.5e13, 9e11, 16'000'000'000, 128};
 
-/// Servers of 8 H200 (141 GB) with NVSwitch and a 400 Gb/s card for each GPU; mixed precision.
+/// Servers of 8 H200 (141 GB) with NVSwitch and a 400 Gb/s network card per GPU; mixed precision.
 ///   flops      7e14 [guess]: 71 % of 989 TF/s, dense bfloat16 [sheet]; gemm_half 192 [guess]
 ///   memory     141 GB, 4.8 TB/s [sheet]
-///   intra      370 GB/s [measured: NVLink 4, a maintainer of NCCL, github.com/NVIDIA/nccl-tests
-///              issue 212], of 450 GB/s a direction [sheet]; all-reduce, summed in the switches,
+///   intra      370 GB/s [measured: NVLink 4, by a maintainer of NCCL, github.com/NVIDIA/nccl-tests
+///              issue 212], of 450 GB/s per direction [sheet]; all-reduce, summed in the switches:
 ///              475 GB/s [measured: 8 H200, nccl-tests issue 272]
-///   inter      384 GB/s a node [measured rule: 24 GB/s for a card of 200 Gb/s, nccl-tests issue 119],
-///              of 8 x 400 Gb/s [sheet: Google's table of A3 Ultra machines]
+///   inter      384 GB/s per node [measured: 24 GB/s for a card of 200 Gb/s, nccl-tests issue 119,
+///              scaled to 8 cards of 400 Gb/s; sheet: Google's table of A3 Ultra machines]
 inline constexpr machine h200_server = [] {
   machine m{{3.4e-6, 1 / 3.7e11}, {1.4e-5, 1 / 3.84e11}, 7e14, 4.8e12, 141'000'000'000, 192};
   m.intra_of.set(collective::all_reduce, {3.4e-6, 1 / 4.75e11});
@@ -68,13 +72,13 @@ struct named_machine {
   machine const* is = nullptr;
 };
 
-/// All machines that have a name here.
+/// All machines of this file and of machine.hpp, by name.
 inline constexpr named_machine named_machines[] = {
     {"workstation", &machines::workstation}, {"gpu_cluster", &machines::gpu_cluster},
     {"piz_daint", &machines::piz_daint},     {"a100_server", &machines::a100_server},
     {"p3_8xlarge", &machines::p3_8xlarge},   {"h200_server", &machines::h200_server}};
 
-/// The machine of that name; null if there is none.
+/// Returns the machine with that name, or null if there is none.
 constexpr machine const* find_machine(std::string_view name) {
   for (auto const& m : named_machines)
     if (m.name == name) return m.is;

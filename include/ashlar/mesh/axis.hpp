@@ -3,9 +3,9 @@
 
 #pragma once
 
-// One named axis of a mesh: its extent and its link tier, that is, whether ranks that differ only
-// along it sit in one node or in different nodes. An axis named "node", "host" or "rack" is
-// between nodes unless told otherwise; every other name is inside a node.
+// One named axis of a mesh: its extent and its link tier. The tier tells whether ranks that differ
+// only along this axis are in the same node or in different nodes. By default, an axis named
+// "node", "host" or "rack" is between nodes, and an axis of any other name is inside a node.
 
 #include <stdexcept>
 #include <string_view>

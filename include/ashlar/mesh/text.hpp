@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The text form of meshes, "node=2,gpu=4", and of a placement on one, "[S(0),B]@node=2,gpu=4".
-// A tier other than the name's default is written after the extent: "gpu=8:inter", "node=2:intra".
+// The text form of a mesh, "node=2,gpu=4", and of a placement on a mesh, "[S(0),B]@node=2,gpu=4". A
+// link tier that differs from the default for the axis name follows the extent: "gpu=8:inter",
+// "node=2:intra".
 
 #include <limits>
 #include <ostream>
@@ -37,7 +38,7 @@ inline std::string to_string(placement const& p, topology const& t) {
   return to_string(p) + "@" + to_string(t);
 }
 
-/// The names of some axes, "node+gpu".
+/// Returns the names of the axes in `list`, for example "node+gpu".
 inline std::string to_string(axis_list const& list, topology const& t) {
   std::string text;
   for (auto const a : list) {
@@ -47,7 +48,8 @@ inline std::string to_string(axis_list const& list, topology const& t) {
   return text;
 }
 
-/// Reads "node=2,gpu=4". Throws ashlar::error naming the text and what is wrong with it.
+/// Parses "node=2,gpu=4". Throws ashlar::error, which quotes the text and says what is wrong with
+/// it.
 inline topology parse_topology(std::string_view text) {
   auto fail = [&](std::string const& what) {
     throw error("parse_topology", "\"" + std::string(text) + "\": " + what +

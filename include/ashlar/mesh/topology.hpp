@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The shape of a mesh as a value: named axes and nothing of any process. Ranks are numbered
-// row-major, last axis fastest. A group is the set of ranks that differ only along an ordered list
-// of axes; its members are numbered with the first axis of the list slowest, so that the order of
-// the list is the order of the shards.
+// The shape of a mesh as a value: named axes, without any processes. Ranks are numbered row-major,
+// with the last axis varying fastest. A group is a set of ranks that differ only along an ordered
+// list of axes. Its members are numbered with the first axis of the list varying slowest, so that
+// the order of the axes in the list determines the order of the shards.
 
 #include <array>
 #include <stdexcept>
@@ -16,10 +16,10 @@
 
 namespace ashlar {
 
-/// A position on the mesh, one entry per axis.
+/// The coordinates of a rank on the mesh, one per axis.
 using coordinates = std::array<int, max_axes>;
 
-/// The most ranks of a mesh.
+/// The largest number of ranks of a mesh.
 inline constexpr int max_ranks = 1 << 30;
 
 struct topology {
@@ -41,14 +41,14 @@ struct topology {
   constexpr int axes() const { return axis.size(); }
   constexpr int extent(int a) const { return axis[a].extent; }
 
-  /// Number of ranks.
+  /// Returns the number of ranks.
   constexpr int ranks() const {
     int n = 1;
     for (int a = 0; a < axis.size(); ++a) n *= axis[a].extent;
     return n;
   }
 
-  /// Number of ranks in one node: the product of the axes inside a node.
+  /// Returns the number of ranks in one node: the product of the extents of the axes inside a node.
   constexpr int ranks_per_node() const {
     int n = 1;
     for (int a = 0; a < axis.size(); ++a)
@@ -72,14 +72,14 @@ struct topology {
     return rank;
   }
 
-  /// Number of ranks in a group along `list`.
+  /// Returns the number of ranks in a group along `list`.
   constexpr int group_size(axis_list const& list) const {
     int n = 1;
     for (int i = 0; i < list.size(); ++i) n *= axis[list[i]].extent;
     return n;
   }
 
-  /// The position of `c` in its group along `list`.
+  /// Returns the index of the rank at `c` within its group along `list`.
   constexpr int index_in_group(coordinates const& c, axis_list const& list) const {
     int index = 0;
     for (int i = 0; i < list.size(); ++i)
@@ -87,7 +87,8 @@ struct topology {
     return index;
   }
 
-  /// The coordinates of member `index` of the group of `c` along `list`.
+  /// Returns the coordinates of member `index` of the group along `list` that contains the rank at
+  /// `c`.
   constexpr coordinates member(coordinates c, axis_list const& list, int index) const {
     for (int i = list.size() - 1; i >= 0; --i) {
       c[static_cast<std::size_t>(list[i])] = index % axis[list[i]].extent;

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The type in which values of type T are summed, and in which arithmetic on them is done: the one
-// place where a storage type is told apart from the type that computes.
+// The type in which values of type T are summed and computed with. This is the only place that
+// distinguishes a storage type from the type used for arithmetic.
 //
 //   bfloat16    float
 //   otherwise   T

@@ -3,19 +3,21 @@
 
 #pragma once
 
-// bfloat16: the upper half of a float, as an element type that is stored and moved, not computed in.
+// bfloat16: the upper half of a float, as an element type for storage and communication but not for
+// arithmetic.
 //
 //   bit 15      sign
-//   bits 14..7  exponent, as float's
-//   bits 6..0   fraction, 7 of float's 23 bits
+//   bits 14..7  exponent, the same as a float's
+//   bits 6..0   the upper 7 of a float's 23 fraction bits
 //
-//   from float    to nearest, ties to even; an overflow gives inf; a NaN keeps its sign and upper
-//                 fraction and is made quiet
-//   from double   rounded once (not over float)
+//   from float    rounds to nearest, ties to even; an overflow gives infinity; a NaN keeps its sign
+//                 and the upper bits of its fraction and becomes quiet
+//   from double   rounds once, not first to float and then to bfloat16
 //   to float      exact
 //
-// The bits are those of CUDA's __nv_bfloat16. There are no arithmetic operators: each would round,
-// so that a sum of n terms would lose all of its digits. Convert to float, compute, convert once.
+// The bit layout is the one of CUDA's __nv_bfloat16. There are no arithmetic operators, because
+// each would round, and a long sum would lose all of its digits. Convert to float, compute, and
+// convert back once.
 
 #include <bit>
 #include <concepts>
@@ -28,15 +30,17 @@ namespace ashlar {
 
 namespace detail {
 
-/// The nearest bfloat16 of the float with these bits. Also for compilers' vectors, see lanes.hpp.
+/// Returns the bfloat16 nearest to the float with these bits; device/host/lanes.hpp does it for
+/// vectors.
 constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
   bool const is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
   std::uint32_t const nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;
   return static_cast<std::uint16_t>(is_nan ? (bits >> 16) | 0x40u : nearest);
 }
 
-/// A float that rounds to the same bfloat16 as `value`: cut off, with its last bit set if inexact
-/// (round to odd), so that the next rounding sees on which side of a tie the value is.
+/// Returns a float that rounds to the same bfloat16 as `value`. It truncates `value` to a float and
+/// sets the last bit if that was inexact ("round to odd"), so that the second rounding knows on
+/// which side of a tie `value` is.
 constexpr float round_to_odd(double value) {
   auto nearest = static_cast<float>(value);
   auto const back = static_cast<double>(nearest);
@@ -73,7 +77,7 @@ class bfloat16 {
     return from_bits(static_cast<std::uint16_t>(bits_ ^ 0x8000u));
   }
 
-  /// As floats compare: -0 equals 0, a NaN equals nothing.
+  /// Compares like floats: -0 equals 0, and a NaN equals nothing.
   friend constexpr bool operator==(bfloat16 a, bfloat16 b) {
     return static_cast<float>(a) == static_cast<float>(b);
   }

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A block of a mesh's memory for the length of a scope: packing buffers and workspaces. The memory is
-// whatever hands out blocks of a processor's, by allocate(bytes) and release(block, bytes):
-// an arena of the host, a pool of a device.
+// A block of memory that is released at the end of a scope, for packing buffers and workspaces. The
+// memory comes from any object with allocate(bytes) and release(block, bytes), such as an arena on
+// the host or a memory pool of a device.
 
 #include <cstddef>
 #include <cstdint>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Counts of bytes and elements that know whether they still fit in 63 bits. What is too large stays
-// too large, so that a sum of products is asked once, at its end.
+// A count of bytes or elements that remembers whether it exceeded 63 bits. Once too large, it stays
+// too large, so that a sum of products needs only one check, at its end.
 
 #include <cstdint>
 #include <limits>
@@ -16,7 +16,7 @@ class checked_count {
   constexpr checked_count(std::int64_t value = 0)
       : value_(value < 0 ? 0 : value), fits_(value >= 0) {}
 
-  /// Whether the count is a number from 0 to 2^63 - 1; `value` is then that.
+  /// Returns whether the count is a number from 0 to 2^63 - 1. If so, `value` returns it.
   constexpr bool fits() const { return fits_; }
   constexpr std::int64_t value() const { return value_; }
 

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The one exception of the library. Its text names the operation, what is wrong, and what to do
-// instead; comm/mpi/environment.hpp adds the rank of one that nobody catches and stops the others.
-// The sentence of a condition that is also checked at compile time is the same literal there.
+// The base class of all exceptions of the library. The text names the operation, what is wrong, and
+// what to do instead. For an uncaught exception, comm/mpi/environment.hpp adds the rank and stops
+// the other ranks. Where a condition is checked both at compile time and at run time, both report
+// the same text.
 
 #include <stdexcept>
 #include <string>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Tells a destructor whether an exception is what ends its object: one more is passing than when the
-// object was made. To ask whether any is passing would take an object that is made and ended in
-// order, by a destructor that runs meanwhile, for one that is dropped.
+// Tells a destructor whether it runs because of an exception: more exceptions are in flight now
+// than when the object was constructed. Testing for any exception in flight would be wrong: another
+// destructor that runs during stack unwinding may create and destroy such an object normally.
 
 #include <exception>
 

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// A vector of at most Capacity elements that lives in place: the container of everything that must
-// be a value in a constant expression (placements, plans, rule tables). It is a structural type, so
-// a plan can be a template argument. Overflow is an error at run time and does not compile in a
-// constant expression. It does not construct lazily: T must be default constructible and cheap.
+// A vector of at most Capacity elements that are stored in place. It is used for everything that
+// must be a value in a constant expression (placements, plans, rule tables). It is a structural
+// type, so a plan can be a template argument. Overflow throws at run time and does not compile in a
+// constant expression. All Capacity elements are constructed at once, so T must be default
+// constructible and cheap.
 
 #include <initializer_list>
 #include <stdexcept>
@@ -17,7 +18,7 @@ template <class T, int Capacity>
 struct inplace_vector {
   using value_type = T;
 
-  T items[Capacity > 0 ? Capacity : 1]{};  // public, so that the type stays structural
+  T items[Capacity > 0 ? Capacity : 1]{};  // public, as a structural type requires
   int count = 0;
 
   constexpr inplace_vector() = default;

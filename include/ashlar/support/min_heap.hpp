@@ -3,9 +3,9 @@
 
 #pragma once
 
-// A binary heap of (weight, item) pairs with the least weight on top, also in constant expressions.
-// Of equal weights the greatest item comes first: where items are numbered as they are found, that
-// goes on from what was found last.
+// A binary heap of (weight, item) pairs with the smallest weight on top, also usable in constant
+// expressions. Among equal weights, the greatest item comes first: in a search that numbers items
+// as it finds them, the search then continues from the item found last.
 
 #include <ashlar/support/scratch.hpp>
 
@@ -32,7 +32,7 @@ class min_heap {
     e[i] = {weight, item};
   }
 
-  /// Takes the first entry out. Expects one.
+  /// Removes and returns the top entry. The heap must not be empty.
   constexpr entry pop() {
     entry* const e = entries_.data();
     entry const first = e[0], last = e[--size_];

@@ -3,10 +3,12 @@
 
 #pragma once
 
-// Memory that is not there, as an error that says what was asked, for what, what is left and what to do:
+// The exception for a failed allocation. Its text gives the bytes requested, for what, how much
+// memory is left, and what to do. Two places contribute to it:
 //
-//   who allocates   knows the bytes, and what is left
-//   who asked       knows what for: it catches this and throws `asked_by` of it (a tensor names its shape)
+//   the allocator    knows the number of bytes, and how much is left
+//   its caller       knows the purpose: it catches this exception and throws the result of
+//                    `asked_by` (a tensor adds its shape)
 
 #include <cstdint>
 #include <string>
@@ -17,8 +19,8 @@ namespace ashlar {
 
 class out_of_memory : public error {
  public:
-  /// "device memory" or "host memory"; `by`: who asked; `left`: a clause of what is there, perhaps
-  /// empty.
+  /// `memory` is "device memory" or "host memory", `by` names the requester, and `left` is a clause
+  /// about the memory that is left; `by` and `left` may be empty.
   out_of_memory(std::string const& operation, std::string const& memory, std::int64_t bytes,
                 std::string const& by = {}, std::string const& left = {})
       : error(operation, "out of " + memory + ": " + std::to_string(bytes) +
@@ -27,7 +29,7 @@ class out_of_memory : public error {
                              ". Split over more ranks, or lower the batch."),
         memory_(memory), bytes_(bytes), left_(left) {}
 
-  /// The same, of an operation and a name that say more.
+  /// Returns the same exception with an operation and a requester that are more specific.
   out_of_memory asked_by(std::string const& operation, std::string const& by) const {
     return {operation, memory_, bytes_, by, left_};
   }

@@ -3,14 +3,13 @@
 
 #pragma once
 
-// Sizes of memory as people write them: "140GB", "1.5 GiB", "4096".
+// Parses sizes of memory as people write them: "140GB", "1.5 GiB", "4096".
 //
 //   unit       B or none   kB KB   MB    GB    TB        KiB    MiB    GiB    TiB
 //   bytes      1           1e3     1e6   1e9   1e12      2^10   2^20   2^30   2^40
-
 //
-// The number is decimal, without sign or exponent, with a point whatever the locale. What is left of a
-// byte is dropped.
+// The number is decimal, without sign or exponent, and has a decimal point in every locale. A
+// fraction of a byte is dropped.
 
 #include <charconv>
 #include <cstdint>
@@ -19,7 +18,7 @@
 
 namespace ashlar {
 
-/// The bytes that a text says; nothing if it is no size, or one beyond 9e18.
+/// Returns the bytes that `text` describes, or nothing if it is not a size or is 9e18 or more.
 inline std::optional<std::int64_t> parse_bytes(std::string_view text) {
   struct unit {
     std::string_view name;
@@ -29,7 +28,7 @@ inline std::optional<std::int64_t> parse_bytes(std::string_view text) {
       {"", 1},      {"B", 1},        {"kB", 1e3},     {"KB", 1e3},     {"MB", 1e6},     {"GB", 1e9},
       {"TB", 1e12}, {"KiB", 1024.0}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
   };
-  // from_chars would also read -1, inf and nan.
+  // from_chars would also accept -1, inf and nan.
   if (text.empty() || !((text[0] >= '0' && text[0] <= '9') || text[0] == '.')) return {};
   double number = 0;
   char const* const end = text.data() + text.size();

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Memory of small objects that come and go with every transfer: the owner of a shard, what is under
-// way. Blocks are kept, in a list for each size, and handed out again, so that a step that has run
-// once asks the system for nothing. Each thread has lists of its own, until it ends.
+// Memory for small objects that are created and destroyed with every transfer, such as the owner of
+// a shard or a pending transfer. Freed blocks go to a free list for their size and are reused, so
+// that a training step allocates nothing from the system after its first run. Each thread has its
+// own lists until it ends.
 //
-//   class derived_from : public recycled                      new and delete of an object
-//   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   the counter of a shared pointer
-//   recycled_vector<T>                        a short list
+//   class derived_from : public recycled                       new and delete of a class
+//   std::shared_ptr<T>(p, deleter, recycling_allocator<T>())   a shared pointer's control block
+//   recycled_vector<T>                                         a short vector
 
 #include <cstddef>
 #include <new>
@@ -36,7 +37,7 @@ class recycled {
     if (list >= lists || ended_) return ::operator delete(p);
     if (free_[list] == nullptr) at_end_.is_needed = true;
     free_[list] = ::new (p) free_block{free_[list]};
-    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // the list stays readable
+    ASHLAR_POISON(free_[list] + 1, list * grain - sizeof(free_block));  // free_block stays readable
   }
 
  private:
@@ -44,7 +45,7 @@ class recycled {
   struct free_block {
     free_block* next;
   };
-  /// Gives the lists of a thread back when it ends; made when first needed.
+  /// Frees a thread's lists when the thread ends. It is constructed when first used.
   struct end_of_thread {
     bool is_needed;
     ~end_of_thread() {

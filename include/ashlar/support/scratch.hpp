@@ -3,10 +3,10 @@
 
 #pragma once
 
-// An owned array of n value-initialized elements, for algorithms that also run in the compiler.
-// std::vector will not do there: with libstdc++ 12 its sized constructors are no constant
-// expressions for Clang, and each element access costs evaluator steps, of which Clang grants a
-// million. Here data() is a plain pointer.
+// An owned array of n value-initialized elements, for algorithms that also run at compile time.
+// std::vector does not work there: with libstdc++ 12 its sized constructors are not constant
+// expressions for Clang. Each element access would also cost evaluator steps, and Clang allows
+// about a million of them. Here data() is a plain pointer.
 
 #include <cstddef>
 

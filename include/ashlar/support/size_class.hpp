@@ -3,18 +3,20 @@
 
 #pragma once
 
-// The sizes in which memory that is kept for reuse is handed out: a block serves every request of its
-// class, so that shapes that differ a little share blocks.
+// The block sizes that memory pools hand out. A free block serves every request of its size class,
+// so that shapes that differ a little share blocks.
 //
 //   up to `least`   `least`
-//   else            the next eighth of the power of two below: at most an eighth is lost
+//   above           rounded up to a multiple of 1/8 of the power of two at or below the request:
+//                   the padding is at most 1/8 of the request
 
 #include <bit>
 #include <cstddef>
 
 namespace ashlar {
 
-/// Expects: `least` is a power of two, at least 8. Returns the class of `bytes`, a multiple of least / 8.
+/// Returns the size class of `bytes`, a multiple of least / 8. `least` must be a power of two of at
+/// least 8.
 constexpr std::size_t size_class(std::size_t bytes, std::size_t least = 512) {
   if (bytes <= least) return least;
   std::size_t const grain = std::bit_floor(bytes) / 8;

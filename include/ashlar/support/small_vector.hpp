@@ -3,7 +3,8 @@
 
 #pragma once
 
-// A vector that allocates only from element Few + 1 on: for lists that are short on most meshes.
+// A vector that allocates only when it has more than Few elements, for lists that are usually
+// short.
 
 #include <span>
 #include <vector>

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// A file is written whole or not at all: to a temporary beside it, which is then renamed.
+// Writes a file completely or not at all: the text goes to a temporary file beside it, which is
+// then renamed.
 
 #include <cstdio>
 #include <filesystem>
@@ -15,8 +16,8 @@
 
 namespace ashlar {
 
-/// Writes a text. Throws ashlar::error(operation) naming the file if that fails; what was there
-/// before then stays.
+/// Writes `text` to the file `path`. If that fails, throws ashlar::error(operation) naming the
+/// file, and the previous file remains unchanged.
 inline void write_whole(std::string const& path, std::string const& text,
                         std::string const& operation) {
   std::string const temporary = path + ".tmp";

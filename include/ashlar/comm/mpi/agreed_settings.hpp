@@ -3,11 +3,12 @@
 
 #pragma once
 
-// The settings of shared memory that all ranks of a mesh follow. Environments of nodes may differ.
+// Makes all ranks of a mesh use the same shared-memory settings, although the environments of nodes
+// may differ:
 //
-//   no fault on any rank   rank 0's, on all
-//   a fault on some rank   the first such rank's fault, thrown on all; before any other collective
-//                          call, in which the others would wait for it
+//   no rank has a fault   rank 0's settings apply to all
+//   some rank has one     the first such rank's fault is thrown on all ranks, before any other
+//                         collective call in which other ranks would wait for it
 
 #include <cstdint>
 #include <string>
@@ -30,7 +31,8 @@ inline std::string fault_of(shared::settings const& s) {
 
 }  // namespace detail
 
-/// Collective over `comm`: an all-reduce of 24 bytes. Throws the same ashlar::error on every rank.
+/// Returns the settings for all ranks. Collective over `comm`: an all-reduce of 24 bytes. Throws
+/// the same ashlar::error on every rank if any rank has a fault.
 inline shared::settings agreed_settings(shared::settings const& mine, MPI_Comm comm) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(comm, &rank);

@@ -3,21 +3,21 @@
 
 #pragma once
 
-// The table of algorithms (algorithm_table.hpp) as a text file, named by the environment variable
-// ASHLAR_COLLECTIVES, which then replaces the default one. Read when a mesh is made, by its first
-// rank alone, which tells the others: they cannot differ.
+// The table of algorithms (algorithm_table.hpp) as a text file. If the environment variable
+// ASHLAR_COLLECTIVES names a file, its table replaces the default one. Only the mesh's first rank
+// reads the file, when a mesh is created, and broadcasts it, so that all ranks have the same table.
 //
 //   # kind          members  bytes   nodes             algorithm
 //   all-reduce      3        64KiB   any               ring
 //   all-gather      2        0       several-per-node  ring
 //
 //   kind        all-gather, reduce-scatter, all-reduce
-//   members     the row is for groups of so many or more
-//   bytes       and for whole arrays of so many or more: 4096, 64KiB, 16MiB
+//   members     the smallest group for which the row applies
+//   bytes       the smallest whole array for which the row applies: 4096, 64KiB, 16MiB
 //   nodes       any, one-node, one-per-node, several-per-node
 //   algorithm   pairwise, ring, library
 //
-// Later rows come before earlier ones; text behind # says nothing.
+// Later rows take precedence over earlier ones. Text after # is a comment.
 
 #include <algorithm>
 #include <charconv>
@@ -36,7 +36,8 @@ namespace ashlar::mpi {
 
 namespace detail {
 
-/// Looks up the value whose name is `word`. False if `word` names none of `all`.
+/// Sets `value` to the enumerator whose name is `word`. Returns false if `word` is the name of
+/// none.
 template <class Enum, std::size_t Count>
 bool named(std::string const& word, Enum const (&all)[Count], Enum& value) {
   auto const* const it = std::find_if(all, all + Count,
@@ -48,7 +49,7 @@ bool named(std::string const& word, Enum const (&all)[Count], Enum& value) {
 
 }  // namespace detail
 
-/// Throws ashlar::error with `file` and the line of what is wrong.
+/// Parses a table. Throws ashlar::error naming `file` and the faulty line.
 inline algorithm_table parse_algorithms(std::string const& text, std::string const& file) {
   algorithm_table table;
   std::istringstream lines(text);
@@ -88,7 +89,7 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
   return table;
 }
 
-/// The table as text that parse_algorithms reads.
+/// Writes the table as text that parse_algorithms reads.
 inline std::string to_string(algorithm_table const& table) {
   std::string text = "# kind members bytes nodes algorithm\n";
   for (auto const& row : table)
@@ -98,12 +99,12 @@ inline std::string to_string(algorithm_table const& table) {
   return text;
 }
 
-/// The table of a mesh on the ranks of `comm`. Collective: rank 0's file, for all of them; what is
-/// wrong with it is thrown on every rank.
+/// Returns the table for a mesh on the ranks of `comm`. Collective: rank 0 reads the file for all
+/// of them. An error in it is thrown on every rank.
 inline algorithm_table algorithms_from_environment(MPI_Comm comm) {
   int rank = 0;
   check(MPI_Comm_rank(comm, &rank));
-  std::string name, text;  // no name: the default table
+  std::string name, text;  // an empty name means the default table
   int is_readable = 1;
   if (rank == 0) {
     char const* const variable = std::getenv("ASHLAR_COLLECTIVES");

@@ -3,21 +3,24 @@
 
 #pragma once
 
-// Which algorithm carries a transfer that goes as messages. The rule is a table; of the rows that
-// match and whose algorithm may carry the transfer, the last one counts; where none does: pairwise.
+// Chooses the algorithm for a transfer that is sent as messages. The rule is a table: the last row
+// that matches the transfer and whose algorithm may carry it determines the algorithm. If there is
+// no such row, the algorithm is pairwise.
 //
-//   may carry     all-gather           reduce-scatter, all-reduce              the others
-//   pairwise      always               always                                  always
-//   ring          always               not bfloat16                            never
-//   library       blocks are runs      integers; float and double: a sum of    never
-//                 of memory            two members; never bfloat16
+//   may carry     all-gather            reduce-scatter, all-reduce             other collectives
+//   pairwise      always                always                                 always
+//   ring          always                not bfloat16                           never
+//   library       contiguous blocks     contiguous blocks of integers, or      never
+//                                       of float or double for a sum of two
+//                                       members; never bfloat16
 //
-// Sums have one order (comm/transfer.hpp), which pairs and rings keep, so the bits do not depend on
-// the table. A ring would round a bfloat16 at every hop. The library's order is its own: it is asked
-// only where order cannot matter; the maximum of floats is no such case (NaN, sign of zero).
+// Every reduction has one defined order (comm/transfer.hpp). The pairwise exchange and the ring
+// follow it, so results do not depend on the table, bit for bit. A ring would round a bfloat16 at
+// every hop, so it is excluded. The MPI library reduces in an order of its own, so it is used only
+// if the order cannot matter. For maxima of floats the order can matter (NaN, sign of zero).
 //
-// Every entry of `exchange_facts` is the same on all members, so that all of them choose alike.
-// The table of a mesh: algorithm_file.hpp. It is made by bench/tune_collectives.
+// All members of a group compute equal `exchange_facts`, so they choose the same algorithm.
+// algorithm_file.hpp determines the table of a mesh. bench/tune_collectives writes such a file.
 
 #include <climits>
 #include <cstdint>
@@ -32,22 +35,24 @@ enum class algorithm : signed char { pairwise, ring, library };
 inline constexpr algorithm all_algorithms[] = {algorithm::pairwise, algorithm::ring,
                                                algorithm::library};
 
-/// How a group lies on the nodes of the mesh.
+/// How the members of a group are distributed over the nodes of the mesh.
 enum class spread : signed char {
-  any,              ///< in a row of the table: wherever
-  one_node,         ///< all members on one
-  one_per_node,     ///< or several in turns: neighbours in the group are never on one node
-  several_per_node  ///< one node's behind each other: a ring crosses each node's link once
+  any,              ///< only in a row of the table: matches every group
+  one_node,         ///< all members are on one node
+  one_per_node,     ///< adjacent members are on different nodes: one member per node, or several
+                    ///< interleaved
+  several_per_node  ///< each node's members are adjacent, so that a ring crosses each node's link
+                    ///< once
 };
 
 inline constexpr spread all_spreads[] = {spread::any, spread::one_node, spread::one_per_node,
                                          spread::several_per_node};
 
-/// The collectives that more than one algorithm can carry.
+/// The collectives for which there is a choice of algorithms.
 inline constexpr collective tunable_collectives[] = {
     collective::all_gather, collective::reduce_scatter, collective::all_reduce};
 
-/// The name of an algorithm in a file of algorithms (algorithm_file.hpp).
+/// Returns the name of an algorithm in a file of algorithms (algorithm_file.hpp).
 constexpr char const* to_string(algorithm a) {
   constexpr char const* names[] = {"pairwise", "ring", "library"};
   static_assert(std::size(names) == std::size(all_algorithms), "every algorithm has a name");
@@ -70,10 +75,11 @@ struct algorithm_row {
 
 using algorithm_table = inplace_vector<algorithm_row, 256>;
 
-/// Within a node, and between nodes with one member each, pairs are ahead of rings or equal: their
-/// messages travel at once, a ring's one after the other (measured with Open MPI). Where all of a
-/// node's ranks share its link a ring crosses it once, pairs for every member elsewhere: worth more
-/// than the latencies of p - 1 hops from some size on (tests/smpi/collectives.cpp).
+/// Returns the default table. Within a node, and between nodes with one member each, the pairwise
+/// exchange is at least as fast as a ring, because its messages travel concurrently (measured with
+/// Open MPI). If all ranks of a node share the node's link, a ring crosses the link once, and the
+/// pairwise exchange once for every member on another node. From some size on, this outweighs the
+/// latency of the ring's p - 1 hops (tests/smpi/collectives.cpp).
 constexpr algorithm_table make_default_algorithms() {
   struct {
     int least_members;
@@ -97,14 +103,14 @@ struct exchange_facts {
   int members = 1;
   std::int64_t bytes = 0;
   spread where = spread::one_node;
-  bool in_runs = false;  ///< the library can take the blocks where they are
+  bool in_runs = false;  ///< whether the library can access the blocks in place
 
   constexpr bool reduces() const { return kind != collective::all_gather; }
 };
 
-/// Whether the library's call can take the blocks of a transfer as they lie. All members see the
-/// same: the whole array of an all-gather has the same box everywhere, and so have the addends of a
-/// reduction; they are what the blocks are runs of.
+/// Returns whether the MPI library can access the blocks of a transfer in place. All members get
+/// the same result, because the array in which the blocks must be contiguous has the same box on
+/// all of them: the target of an all-gather, or the addends of a reduction.
 inline bool lies_in_runs(transfer const& x) {
   std::int64_t elements = 0;
   if (x.kind == collective::all_gather) {
@@ -113,7 +119,7 @@ inline bool lies_in_runs(transfer const& x) {
       elements += b.elements;
     }
   } else {
-    for (auto const& b : x.sends) {  // and one behind the other
+    for (auto const& b : x.sends) {  // contiguous, and each block directly after the previous one
       if (b.elements > 0 && (!b.source_is_run || b.source_offset != elements)) return false;
       elements += b.elements;
     }
@@ -121,20 +127,21 @@ inline bool lies_in_runs(transfer const& x) {
   return elements <= INT_MAX;
 }
 
-/// Whether more than one algorithm can carry this collective.
+/// Returns whether more than one algorithm can carry this collective.
 constexpr bool has_algorithms(collective kind) {
   for (auto const tunable : tunable_collectives)
     if (kind == tunable) return true;
   return false;
 }
 
-/// Whether every order of reducing gives the same bits (device/host/combine.hpp).
+/// Returns whether every order of reduction gives the same bits (device/host/combine.hpp).
 constexpr bool order_is_free(element_type type, reduction op, int members) {
   return type == element_type::i32 || type == element_type::i64 ||
          (members <= 2 && op == reduction::sum);
 }
 
-/// Whether this algorithm can carry the exchange with the bits that all others give.
+/// Returns whether this algorithm can carry the exchange with bitwise the same results as the
+/// others.
 constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   if (a == algorithm::pairwise) return true;
   if (!has_algorithms(x.kind)) return false;
@@ -143,20 +150,22 @@ constexpr bool may_carry(algorithm a, exchange_facts const& x) {
   return x.in_runs && (!x.reduces() || order_is_free(x.type, x.op, x.members));
 }
 
-/// Whether a row of the table is for this exchange.
+/// Returns whether a row of the table applies to this exchange.
 constexpr bool matches(algorithm_row const& row, exchange_facts const& x) {
   return row.kind == x.kind && row.least_members <= x.members && row.least_bytes <= x.bytes &&
          (row.where == spread::any || row.where == x.where);
 }
 
-/// That of the last row that is for the exchange and may carry it; pairwise without one.
+/// Returns the algorithm of the last row that applies to the exchange and whose algorithm may carry
+/// it, or pairwise if there is no such row.
 constexpr algorithm choose(algorithm_table const& table, exchange_facts const& x) {
   for (int i = table.size() - 1; i >= 0; --i)
     if (matches(table[i], x) && may_carry(table[i].use, x)) return table[i].use;
   return algorithm::pairwise;
 }
 
-/// How the groups along `axes` lie on the nodes, by the tiers of the axes.
+/// Returns how the groups along `axes` are distributed over the nodes, according to the tiers of
+/// the axes.
 constexpr spread spread_of(topology const& t, axis_list const& axes) {
   bool leaves_node = false, several = false, in_order = true;
   for (int i = 0; i < axes.size(); ++i) {
@@ -166,14 +175,14 @@ constexpr spread spread_of(topology const& t, axis_list const& axes) {
       several = true;
     } else {
       leaves_node = true;
-      in_order = in_order && !several;  // axes of nodes come first in the group's order
+      in_order = in_order && !several;  // the axes between nodes come before the others
     }
   }
   if (!leaves_node) return spread::one_node;
   return several && in_order ? spread::several_per_node : spread::one_per_node;
 }
 
-/// The algorithm for a transfer. `where` is that of its group.
+/// Returns the algorithm for a transfer. `where` is the spread of its group.
 inline algorithm choose(algorithm_table const& table, transfer const& x, element_type type,
                         spread where) {
   if (table.empty() || !has_algorithms(x.kind)) return algorithm::pairwise;

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// A mesh of processes with host memory, on MPI (backend.hpp says what its members are for).
+// The backend for processes with host memory, on MPI (see backend.hpp for the meaning of its
+// members).
 
 #include <memory>
 
@@ -27,7 +28,7 @@ class backend {
   using world = MPI_Comm;
   using settings = shared::settings;
 
-  /// Collective over `comm`, whose ranks are those of `t`.
+  /// Collective over `comm`, which must have as many ranks as `t`.
   backend(MPI_Comm comm, topology const& t, shared::settings const& sharing)
       : topology_(t), handles_(comm), window_(handles_, sharing),
         memory_(window_.region(), window_.region_bytes()),
@@ -38,7 +39,7 @@ class backend {
   backend& operator=(backend const&) = delete;
   ~backend() {
     if (watch_.is_passing())
-      operations_.abandon();  // others may wait for what this rank would do next
+      operations_.abandon();  // other ranks may wait for this rank's next step
     if (!memory_.is_retired()) return;
     handles_.keep_forever();
     window_.keep_pages();
@@ -66,7 +67,7 @@ class backend {
     waiting_.until(ended);
   }
 
-  /// A rank that cannot go on throws where it waits.
+  /// Does nothing: with MPI, an error is thrown at the place where a rank waits.
   void refuse_if_stopped() const {}
 
  private:

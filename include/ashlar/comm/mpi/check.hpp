@@ -3,7 +3,7 @@
 
 #pragma once
 
-// What MPI is told of an element type, and its error codes as exceptions.
+// The MPI datatypes and operations of ashlar's types, and MPI error codes as exceptions.
 
 #include <string>
 
@@ -14,7 +14,7 @@
 
 namespace ashlar::mpi {
 
-/// Throws ashlar::error with MPI's text unless `status` is success.
+/// Throws ashlar::error with MPI's error message unless `status` is MPI_SUCCESS.
 inline void check(int status) {
   if (status == MPI_SUCCESS) return;
   char text[MPI_MAX_ERROR_STRING];
@@ -23,15 +23,16 @@ inline void check(int status) {
   throw error("mpi", std::string(text, static_cast<std::size_t>(length)));
 }
 
-/// Lets MPI bring messages on their way that have ended for this rank but still lie in its buffers: a
-/// rank that waits in shared memory calls MPI otherwise not at all, and others may wait for them.
+/// Lets MPI make progress on messages whose send has completed for this rank, but which are still
+/// in MPI's buffers. A rank that waits in shared memory makes no other MPI calls, and other ranks
+/// may wait for these messages.
 inline void let_messages_go_on() {
   int found = 0;
   check(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &found, MPI_STATUS_IGNORE));
 }
 
-/// The type under which elements travel. MPI has no bfloat16: it moves as two bytes and is never
-/// reduced by MPI (algorithm_table.hpp).
+/// Returns the MPI datatype for messages. MPI has no bfloat16, so it is sent as a 2-byte integer
+/// and never reduced by MPI (algorithm_table.hpp).
 inline MPI_Datatype datatype_of(element_type type) {
   switch (type) {
     case element_type::f32: return MPI_FLOAT;
@@ -42,7 +43,7 @@ inline MPI_Datatype datatype_of(element_type type) {
   }
 }
 
-/// The operation by which MPI combines elements.
+/// Returns the MPI operation for a reduction.
 inline MPI_Op operation_of(reduction op) {
   MPI_Op const ops[] = {MPI_SUM, MPI_MAX, MPI_MIN};
   return ops[static_cast<int>(op)];

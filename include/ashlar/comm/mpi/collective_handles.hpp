@@ -3,16 +3,17 @@
 
 #pragma once
 
-// The communicators and windows of a mesh. MPI frees them by calls of all their ranks together, but
-// a mesh may end earlier on one rank than on another, in another order, or while an exception passes.
-// So its end asks nothing of other ranks:
+// The MPI communicators and windows of a mesh. MPI frees them by collective calls. But a mesh may
+// be destroyed earlier on one rank than on another, in a different order, or during stack
+// unwinding. So destroying a mesh does not communicate:
 //
-//   a mesh ends         its handles are marked
-//   a mesh is made      its ranks free the handles of earlier meshes of the same ranks that are
-//   MPI is finalized    marked on all of them; at the end those of all meshes
+//   a mesh is destroyed   its handles are marked as ended on this rank
+//   a mesh is created     its ranks free the handles of those earlier meshes of the same ranks that
+//                         are marked on all ranks
+//   MPI is finalized      the ranks free the handles of all meshes that are marked on all ranks
 //
-// Both go through the meshes in the order in which they were made, the same on all their ranks. What
-// is not marked everywhere stays, at last until the program ends.
+// Meshes are processed in the order of their creation, which is the same on all their ranks.
+// Handles that are not marked on all ranks are kept, in the extreme case until the program ends.
 
 #include <memory>
 #include <vector>
@@ -25,7 +26,7 @@ namespace ashlar::mpi {
 
 class collective_handles {
  public:
-  /// Duplicates `comm`, so that messages never mix with the program's own. Collective over it.
+  /// Duplicates `comm`, so that messages never mix with the program's own. Collective over `comm`.
   explicit collective_handles(MPI_Comm comm) : held_(std::make_shared<held>()) {
     free_ended([comm](held const& h) {
       int relation = MPI_UNEQUAL;
@@ -42,29 +43,31 @@ class collective_handles {
   collective_handles& operator=(collective_handles const&) = delete;
   ~collective_handles() { held_->is_ended = !keeps_forever_; }
 
-  /// The duplicate.
+  /// Returns the duplicate.
   MPI_Comm comm() const { return held_->comms[0]; }
-  /// Takes over a handle. All ranks keep theirs in the same order.
+  /// Takes ownership of a handle. All ranks must call this in the same order.
   void keep_communicator(MPI_Comm comm) {
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);  // check() throws instead
     held_->comms.push_back(comm);
   }
   void keep_window(MPI_Win window) { held_->windows.push_back(window); }
-  /// MPI may use them even after the end: they are never freed.
+  /// Makes the handles stay allocated forever, because MPI may use them even after the mesh is
+  /// destroyed.
   void keep_forever() { keeps_forever_ = true; }
 
-  /// How many meshes this rank holds handles of.
+  /// Returns the number of meshes whose handles this rank holds.
   static std::size_t meshes() { return all().size(); }
 
  private:
   struct held {
-    std::vector<MPI_Comm> comms;  // the first is that of all ranks of the mesh
+    std::vector<MPI_Comm> comms;  // the first one contains all ranks of the mesh
     std::vector<MPI_Win> windows;
-    bool is_ended = false;  // on this rank
+    bool is_ended = false;  // the mesh has been destroyed on this rank
   };
 
   static std::vector<std::shared_ptr<held>>& all() {
-    // Never destroyed: an environment that is static, too, may finalize MPI after it would be.
+    // Never destroyed, because a static environment object may finalize MPI after other static
+    // objects are destroyed.
     static auto* const meshes = new std::vector<std::shared_ptr<held>>;
     return *meshes;
   }
@@ -95,7 +98,8 @@ class collective_handles {
     for (auto& comm : h.comms) MPI_Comm_free(&comm);
   }
 
-  /// MPI_Finalize first deletes what is attached to MPI_COMM_SELF, while all calls still work.
+  /// Frees the remaining handles in MPI_Finalize. That function first deletes the attributes of
+  /// MPI_COMM_SELF, at a time when all MPI calls still work.
   static void free_the_rest_at_finalize() {
     static int key = MPI_KEYVAL_INVALID;
     if (key != MPI_KEYVAL_INVALID) return;

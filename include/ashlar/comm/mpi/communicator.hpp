@@ -3,16 +3,16 @@
 
 #pragma once
 
-// The communicator on MPI. For each transfer:
+// The communicator on MPI. For each transfer it chooses one of three ways:
 //
 //   all members on one node, all shards small              eager (shared/eager_transfer.hpp)
 //   all members on one node, all shards in their windows   direct (shared/direct_transfer.hpp)
-//   else                                                   messages (message_transfer.hpp), by the
-//                                                          algorithm that algorithm_table.hpp takes
+//   otherwise                                              messages (message_transfer.hpp) by an
+//                                                          algorithm of algorithm_table.hpp
 //
-// A member whose shard came from the heap says so in the handshake, and all members turn to messages
-// together. Group communicators are made when opened (MPI_Comm_split over the whole mesh, so every
-// rank must come by) and kept.
+// A member whose shard is on the heap says so in the handshake, and all members switch to messages
+// together. The communicator of a group is created by open() and kept. It needs MPI_Comm_split over
+// the whole mesh, so every rank must take part.
 
 #include <algorithm>
 #include <unordered_map>
@@ -32,8 +32,8 @@ namespace ashlar::mpi {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// Expects: the handles' communicator has as many ranks as `t`. `memory` is where the shards come
-  /// from; it and the others outlive this.
+  /// The communicator of `handles` must have as many ranks as `t`. `memory` is the arena of the
+  /// shards. All arguments passed by reference must outlive this object.
   communicator(collective_handles& handles, topology const& t, shared_window& window, arena& memory,
                operation_queue& order, waiting const& wait)
       : topology_(t), algorithms_(algorithms_from_environment(handles.comm())), handles_(&handles),
@@ -71,7 +71,7 @@ class communicator final : public ashlar::communicator {
   void barrier() override { check(MPI_Barrier(handles_->comm())); }
 
  private:
-  /// The ranks that differ along a list of axes, in the list's order.
+  /// A group of ranks that differ only along a list of axes, in the order of the list.
   struct group {
     MPI_Comm comm = MPI_COMM_NULL;
     bool is_on_node = false;
@@ -79,7 +79,7 @@ class communicator final : public ashlar::communicator {
     shared::neighbourhood neighbours;
   };
 
-  /// A transfer under way: waits for its turn, then goes direct or as messages.
+  /// A pending transfer, which waits for its turn and then proceeds in one of the three ways.
   class pending_transfer final : public pending_operation {
    public:
     pending_transfer(communicator& owner, transfer_request const& s)
@@ -90,7 +90,7 @@ class communicator final : public ashlar::communicator {
       auto& order = *owner_->operations_;
       if (!watch_.is_passing() && !order.is_abandoned()) try {
           owner_->waiting_->until([&] { return advance(); });
-        } catch (...) {  // the next transfer says that the mesh is abandoned
+        } catch (...) {  // the next transfer reports that the mesh is abandoned
         }
       if (!done_) {
         if (std::holds_alternative<shared::direct_transfer>(way_)) owner_->memory_->retire();
@@ -154,7 +154,7 @@ class communicator final : public ashlar::communicator {
             memory_->offset_in_region(s.target)};
   }
 
-  /// False where it must go as messages.
+  /// Returns false if the transfer must be sent as messages.
   bool run_direct(transfer_request const& s, group const& g) {
     auto direct = start_direct(s, g);
     try {
@@ -189,7 +189,8 @@ class communicator final : public ashlar::communicator {
     group g;
     unsigned const slot = operation_queue::group_of(axes);
     window_->obtain_stages(slot);
-    coordinates color = here_;  // ranks that agree on every other axis
+    coordinates color = here_;  // this rank's coordinates with 0 along the group's axes: the same
+                                // for all its members
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
     check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),
                          topology_.index_in_group(here_, axes), &g.comm));

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// MPI from initialization to the end of the program, and what happens when a rank fails: it says
-// what and where, once, and the whole job ends with a non-zero exit. Nobody is left waiting.
+// Initializes and finalizes MPI, and handles failing ranks: a failing rank prints its error once,
+// and the whole job ends with a non-zero exit status. No rank is left waiting.
 //
 //   ashlar::mpi::environment env(argc, argv);   // first thing in main
 //   ashlar::mesh mesh(env.world(), {{"node", 2}, {"gpu", 2}});
 //
-// An error that every rank meets (a bad option) is printed by rank 0; one that a single rank meets is
-// printed by that rank, after a moment in which rank 0 could have ended the job. A program that
-// catches the exception outside the environment's scope prints it itself; at its exit the job ends.
+// An error that occurs on every rank (such as an invalid option) is printed only by rank 0. An
+// error on one other rank is printed by that rank, after a delay in which rank 0 could have ended
+// the job. A program that catches an exception outside the environment's scope must print it
+// itself; the job ends when the program exits.
 
 #include <chrono>
 #include <cstdio>
@@ -23,7 +24,7 @@
 
 namespace ashlar::mpi {
 
-/// Prints "[rank r] message" and ends the job on all ranks. Does not return.
+/// Prints "[rank r] error: message" and ends the job on all ranks. Does not return.
 [[noreturn]] inline void abort(char const* message) {
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
@@ -61,8 +62,8 @@ inline void at_exit() { abort("an exception left the scope of mpi::environment")
 
 class environment {
  public:
-  /// Initializes MPI unless the program already did, and makes an exception that nobody catches
-  /// end the job (std::set_terminate).
+  /// Initializes MPI unless the program has already done so, and installs a terminate handler that
+  /// ends the job on an uncaught exception.
   environment(int& argc, char**& argv) {
     int initialized = 0;
     MPI_Initialized(&initialized);
@@ -77,7 +78,8 @@ class environment {
   environment& operator=(environment const&) = delete;
   ~environment() {
     if (!owner_) return;
-    // While an exception passes, the other ranks may wait for messages of this one: no finalizing.
+    // During stack unwinding, the other ranks may wait for messages of this rank, so MPI_Finalize
+    // could hang.
     if (std::uncaught_exceptions() > 0) std::atexit(detail::at_exit);
     else MPI_Finalize();
   }

@@ -5,13 +5,14 @@
 
 // A transfer as one call of the MPI library.
 //
-//   all_gather       MPI_Iallgatherv in place, my block copied into the target first
+//   all_gather       MPI_Iallgatherv in place, after copying this rank's block into the target
 //   reduce_scatter   MPI_Ireduce_scatter
 //   all_reduce       MPI_Iallreduce
 //
-// Only where algorithm_table.hpp allows it. Always the non-blocking call, also where the caller waits at once:
-// one member may wait while another has other transfers under way, and MPI does not match a blocking
-// collective with its non-blocking twin. Those are also the calls that networks carry out themselves.
+// It is used only where algorithm_table.hpp allows it. The call is always non-blocking, even if the
+// caller waits at once: one member may wait while another has other pending transfers, and MPI does
+// not match a blocking collective with its non-blocking counterpart. Some networks also offload the
+// non-blocking calls.
 
 #include <ashlar/comm/arena.hpp>
 #include <ashlar/comm/element_pointer.hpp>
@@ -20,10 +21,10 @@
 
 namespace ashlar::mpi {
 
-/// One transfer as one call of MPI, non-blocking. Collective over the communicator.
+/// One transfer as one non-blocking call of MPI. Collective over the communicator.
 class library_collective {
  public:
-  /// Expects may_carry(algorithm::library, …) of this transfer. Begins it.
+  /// Begins the transfer. Requires may_carry(algorithm::library, …) for it.
   library_collective(transfer const& x, element_pointer source, element_pointer target,
                      MPI_Comm comm, arena& memory)
       : memory_(&memory) {
@@ -37,7 +38,7 @@ class library_collective {
     }
     auto const p = static_cast<std::size_t>(x.members);
     bytes_ = 2 * p * sizeof(int);
-    counts_ = static_cast<int*>(memory.allocate(bytes_));  // MPI may read them until the end
+    counts_ = static_cast<int*>(memory.allocate(bytes_));  // MPI may read the counts until the end
     int* const offsets = counts_ + p;
     auto const& blocks = x.kind == collective::all_gather ? x.receives : x.sends;
     for (std::size_t j = 0; j < p; ++j) {

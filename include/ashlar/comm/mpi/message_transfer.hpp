@@ -3,22 +3,24 @@
 
 #pragma once
 
-// A transfer as messages, by an algorithm of algorithm_table.hpp. advance() never waits; wait() sleeps in MPI.
+// A transfer as messages, by an algorithm of algorithm_table.hpp. advance() never waits; wait()
+// blocks in MPI.
 //
-//                                       pairwise          ring                      library
-//   all_gather                          one exchange      ring all-gather           one call
-//   reduce_scatter                      one exchange      ring reduce-scatter of    one call
-//                                                         what all blocks have,
-//                                                         one exchange of the rest
-//   all_reduce                          two exchanges:    ring reduce-scatter,      one call
-//                                       reduce my part,   the rest as above,
-//                                       gather all parts  ring all-gather
-//   all_reduce where arrays_cross       one exchange of the whole arrays            one call
-//   all_to_all, permute                 one exchange
+//                                 pairwise            ring                        library
+//   all_gather                    one exchange        ring all-gather             one call
+//   reduce_scatter                one exchange        ring reduce-scatter up to   one call
+//                                                     the length of the shortest
+//                                                     block, then one exchange
+//                                                     for the rest
+//   all_reduce                    two exchanges:      reduce-scatter as above,    one call
+//                                 reduce my part,     then ring all-gather
+//                                 gather all parts
+//   all_reduce if arrays_cross    one exchange of the whole arrays                one call
+//   all_to_all, permute           one exchange
 //
-// Each of them receives the same bytes, those of the plan, on every rank. One that an exception drops
-// before its end does not wait for members that may never come: it leaves its messages to MPI and
-// retires the arena.
+// With every algorithm, each rank receives exactly the bytes that the plan predicts. If an
+// exception destroys a transfer before its end, the destructor does not wait for members that may
+// never respond. It leaves the messages to MPI and retires the arena.
 
 #include <utility>
 #include <variant>
@@ -33,8 +35,8 @@ namespace ashlar::mpi {
 
 class message_transfer {
  public:
-  /// Begins to send and to receive. `what` must outlive the transfer. All members give the same
-  /// `use`, one that may carry it.
+  /// Begins to send and to receive. `what` must outlive the transfer. All members must give the
+  /// same `use`, which must be an algorithm that may carry the transfer.
   message_transfer(transfer const& what, element_pointer source, element_pointer target,
                    MPI_Comm comm, arena& memory, algorithm use = algorithm::pairwise)
       : what_(&what), source_(source), target_(target), comm_(comm), memory_(&memory),
@@ -98,7 +100,7 @@ class message_transfer {
     return task;
   }
 
-  /// False: there is nothing more to do.
+  /// Begins the next phase. Returns false if there is none.
   bool begin_next() {
     if (std::exchange(leaves_rest_, false)) {
       pairwise_task task = reduction_task(what_->sends, mine());
@@ -140,7 +142,7 @@ class message_transfer {
   MPI_Comm comm_;
   arena* memory_;
   algorithm algorithm_;
-  bool leaves_rest_ = false;  // by a ring, of uneven blocks
+  bool leaves_rest_ = false;  // a ring leaves the rest of unequal blocks to an exchange
   bool gathers_ = false;
   strided_block whole_;
   std::variant<std::monostate, pairwise_exchange, ring_reduce_scatter, ring_all_gather,

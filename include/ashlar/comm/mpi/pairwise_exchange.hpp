@@ -3,20 +3,20 @@
 
 #pragma once
 
-// The pairwise exchange: a block from each member to each other, over MPI_Isend and MPI_Irecv, in
-// rounds of at most `chunk` elements of every block, two rounds under way at a time. While one round
-// travels, the one before is unpacked or reduced and the next one packed, in buffers that stay in
-// cache.
+// The pairwise exchange sends a block from each member to each other member, with MPI_Isend and
+// MPI_Irecv. It works in rounds of at most `chunk` elements of every block, with two rounds in
+// flight at a time. While one round travels, the previous one is unpacked or reduced and the next
+// one is packed, in buffers that stay in the cache.
 //
-//   blocks that are runs of memory   sent and received in place, whole, in the first round
+//   blocks that are contiguous       sent and received in place, completely, in the first round
 //   on both sides
-//   others                           packed and unpacked chunk by chunk
-//   reductions                       chunks of all members reduced in one pass, in the order of
-//                                    comm/transfer.hpp: my part or, of arrays that cross, all parts
+//   other blocks                     packed and unpacked chunk by chunk
+//   reductions                       all members' chunks are reduced in one pass, in the order of
+//                                    comm/transfer.hpp: my part or, if arrays_cross, all parts
 //
-// It is the all-gather, the all-to-all, the permute and the (pairwise) reduce-scatter; an all-reduce
-// is one or two of them (message_transfer.hpp). advance() never waits. Blocks of different sizes are
-// never padded. What it needs beside the arrays is one block of the arena.
+// It implements the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
+// all-reduce consists of one or two exchanges (message_transfer.hpp). advance() never waits. Blocks
+// of different sizes are never padded. Apart from the arrays, it needs one block of the arena.
 
 #include <algorithm>
 #include <climits>
@@ -31,30 +31,33 @@
 
 namespace ashlar::mpi {
 
-/// Bytes of one block that travel in one round, when they are packed or reduced on the way.
-/// At most: many members get shorter ones, so that the buffers of all stay below 32 MiB.
+/// The largest number of bytes of one block that travel in one round, if they are packed or
+/// reduced. With many members the chunks are smaller, so that all buffers together stay below 32
+/// MiB.
 inline constexpr std::int64_t pairwise_chunk_bytes = packing_chunk_bytes;
 constexpr std::int64_t pairwise_chunk_of(int members) {
   return std::clamp<std::int64_t>((8 << 20) / members, 32 * 1024, pairwise_chunk_bytes);
 }
 
-/// What a pairwise exchange does: block sends[j] of `source` goes to member j (a single one goes to
-/// all); that of member j arrives as receives[j] in `target` or, with `reduces`, all of them are
-/// reduced into receives[0], from element `first` of each block on.
+/// The description of a pairwise exchange: block sends[j] of `source` goes to member j; a single
+/// send block goes to all members. The block from member j arrives as receives[j] in `target`. With
+/// `reduces`, all arriving blocks are instead reduced into receives[0]. Only the elements of each
+/// block from `first` on are exchanged.
 struct pairwise_task {
   std::span<strided_block const> sends;
   std::span<strided_block const> receives;
   int members = 1;
-  strided_block const* own = nullptr;  ///< my own block, from source to target; null if it is there
+  strided_block const* own = nullptr;  ///< this rank's own block, from source to target; null if it
+                                       ///< is already there
   int index = 0;
   bool reduces = false;
   reduction op = reduction::sum;
   std::int64_t first = 0;
   std::span<strided_block const>
-      parts{};  ///< of whole arrays that are reduced: whose part is where
+      parts{};  ///< for a reduction of whole arrays: the part that each member owns
 };
 
-/// One transfer in rounds, of which some are under way. Dropped before its end it retires the arena.
+/// An exchange that works in rounds. If it is destroyed before its end, it retires the arena.
 class pairwise_exchange {
  public:
   pairwise_exchange(pairwise_task const& task, element_pointer source, element_pointer target,
@@ -84,7 +87,7 @@ class pairwise_exchange {
     return true;
   }
 
-  /// The same, but the thread sleeps in MPI instead of asking again.
+  /// Carries the exchange to its end. The thread blocks in MPI instead of polling.
   void wait() {
     while (done_ < rounds_) {
       auto& slot = slots_[done_ % depth];
@@ -98,7 +101,7 @@ class pairwise_exchange {
 
   struct round_slot {
     MPI_Request* requests = nullptr;
-    int count = 0;           // of requests
+    int count = 0;           // number of requests
     element_pointer buffer;  // a chunk for each member to receive, then one for each to send
   };
 
@@ -106,11 +109,13 @@ class pairwise_exchange {
   strided_block const& sent(int j) const {
     return task_.sends[task_.sends.size() == 1 ? 0 : static_cast<std::size_t>(j)];
   }
-  /// What arrives from member j: for a reduction always a piece of my own part.
+  /// Returns the block that arrives from member j. In a reduction it always belongs to this rank's
+  /// part.
   strided_block const& received(int j) const {
     return task_.receives[task_.reduces ? 0 : static_cast<std::size_t>(j)];
   }
-  /// Both ends of a message know both sides of its block, so they agree on how it is cut.
+  /// Returns whether a block is sent in chunks. Sender and receiver know both layouts, so they
+  /// agree on this.
   bool is_cut(strided_block const& b) const {
     return task_.reduces || !b.source_is_run || !b.target_is_run || b.elements > INT_MAX;
   }
@@ -129,7 +134,7 @@ class pairwise_exchange {
     take_memory();
   }
 
-  /// Requests, pointers to addends and buffers, cut out of one block.
+  /// Allocates one block and divides it into requests, pointers to addends, and buffers.
   void take_memory() {
     auto const p = static_cast<std::size_t>(members());
     auto const slots = static_cast<std::size_t>(std::min(rounds_, depth));

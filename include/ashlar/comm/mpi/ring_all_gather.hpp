@@ -3,14 +3,16 @@
 
 #pragma once
 
-// The ring all-gather: each block goes around, from its owner to the member before it.
+// The ring all-gather: each block travels around the ring, from its owner to the member before the
+// owner.
 //
 //   step t of member r   send block r - t + 1, receive block r - t
 //
-//   all blocks are runs of the target   sent and received there, no buffers
-//   else                                what arrives is unpacked and passed on as it came
+//   if all blocks are contiguous in the target   they are sent and received there, without buffers
+//   otherwise                                    arriving chunks are unpacked, and passed on packed
 //
-// Like the ring reduce-scatter it crosses each node's link once where a group lies node behind node.
+// Like the ring reduce-scatter, it crosses each node's link only once if each node's members are
+// adjacent in the group.
 
 #include <span>
 
@@ -19,14 +21,14 @@
 
 namespace ashlar::mpi {
 
-/// One all-gather under way around a ring. `receives[j]` says where member j's block goes.
+/// One all-gather around a ring. `receives[j]` describes the destination of member j's block.
 class ring_all_gather : public ring_lanes<ring_all_gather> {
   using base = ring_lanes<ring_all_gather>;
   friend base;
 
  public:
-  /// Member j's block arrives as receives[j] in `target`. Mine comes from `source`, by
-  /// receives[index] as well; a `source` of null: it is in the target already.
+  /// Member j's block arrives as receives[j] in `target`. This rank's block is copied from `source`
+  /// by receives[index], unless `source` is null because the block is already in the target.
   ring_all_gather(std::span<strided_block const> receives, int index, element_pointer source,
                   element_pointer target, MPI_Comm comm, arena& memory)
       : base(static_cast<int>(receives.size()), index, target.type(), longest_of(receives),
@@ -56,7 +58,7 @@ class ring_all_gather : public ring_lanes<ring_all_gather> {
     if (leaving.size == 0) return;
     element_pointer data = l.buffers[(t - 1) % 2];
     if (block(out).target_is_run) data = in_target(out, leaving);
-    else if (t == 1)  // out of the target, where it is by now
+    else if (t == 1)  // this rank's block, packed from the target
       copy_range(mirrored(block(out)), leaving.begin, leaving.end(), target_, l.buffers[0], false,
                  true);
     base::send(l, data, leaving.size);
@@ -69,7 +71,7 @@ class ring_all_gather : public ring_lanes<ring_all_gather> {
     copy_range(block(in), piece.begin, piece.end(), l.buffers[l.step % 2], target_, true, false);
   }
 
-  /// The block on its way back out of its target.
+  /// Returns the block that copies in the opposite direction, out of the target.
   static strided_block mirrored(strided_block const& b) {
     strided_block back = b;
     back.source_offset = b.target_offset;

@@ -3,18 +3,19 @@
 
 #pragma once
 
-// What the rings have in common: member r sends to r + 1 and receives from r - 1, p - 1 times. The
-// blocks are cut into chunks, and a lane takes one chunk of every block around the whole ring; a few
-// lanes are under way at a time, so that one's messages travel while another's are reduced. What a
-// lane holds stays in cache. Lane l takes chunks l, l + lanes, …; its messages have tag l.
+// The common base of the ring algorithms: member r sends to r + 1 and receives from r - 1, p - 1
+// times. Blocks are cut into chunks. A lane takes one chunk of every block around the whole ring. A
+// few lanes are in flight at a time, so that one lane's messages travel while another lane's data
+// are reduced. The buffers of a lane stay in the cache. Lane l processes chunks l, l + lanes, …,
+// and its messages have tag l.
 //
 //   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then finish it
 //
-// Blocks of different sizes are never padded: past a block's end a chunk of it is empty, and an
-// empty message is not sent. A ring derives from this and says what a step does:
+// Blocks of different sizes are never padded. Beyond the end of a block its chunks are empty, and
+// an empty message is not sent. A ring derives from this class and defines the two parts of a step:
 //
 //   post(lane)     starts the messages of lane.step (send, receive)
-//   finish(lane)   they have ended
+//   finish(lane)   processes the data when the messages have ended
 
 #include <algorithm>
 
@@ -26,7 +27,7 @@
 
 namespace ashlar::mpi {
 
-/// Bytes of one block that go around together.
+/// The bytes of one block that travel around the ring together.
 inline constexpr std::int64_t ring_chunk_bytes = packing_chunk_bytes;
 
 template <class Ring>
@@ -35,7 +36,7 @@ class ring_lanes {
   ring_lanes(ring_lanes const&) = delete;
   ring_lanes& operator=(ring_lanes const&) = delete;
 
-  /// Never waits. True when all has ended.
+  /// Does what can be done now, without waiting. Returns true when everything has ended.
   bool advance() {
     for (auto& l : lanes_)
       while (l.under_way) {
@@ -46,7 +47,8 @@ class ring_lanes {
       }
     return under_way_ == 0;
   }
-  /// The same, but the thread sleeps in MPI. All members wait for their lanes in the same order.
+  /// Carries the ring to its end. The thread blocks in MPI. All members wait for their lanes in the
+  /// same order.
   void wait() {
     while (under_way_ > 0)
       for (auto& l : lanes_) {
@@ -67,7 +69,8 @@ class ring_lanes {
     bool under_way = false;
   };
 
-  /// `longest` is that of all blocks; `buffers` of a chunk each per lane, 0 to 3.
+  /// `longest` is the number of elements of the longest block. `buffers` is the number of chunk
+  /// buffers per lane, 0 to 3.
   ring_lanes(int members, int index, element_type type, std::int64_t longest, int buffers,
              MPI_Comm comm, arena& memory)
       : members_(members), index_(index), comm_(comm), type_(datatype_of(type)), memory_(&memory) {
@@ -98,10 +101,11 @@ class ring_lanes {
     }
   }
 
-  /// The member `steps` behind this one, and the block that it owns.
+  /// Returns the index of the member `steps` before this one in the ring, which is also its block's
+  /// index.
   int behind(int steps) const { return (index_ + 2 * members_ - steps) % members_; }
 
-  /// The lane's chunk of a block.
+  /// Returns the lane's chunk of a block with this many elements.
   interval part(lane const& l, std::int64_t elements) const {
     return intersect(interval{l.chunk * chunk_, chunk_}, interval{0, elements});
   }
@@ -144,7 +148,8 @@ class ring_lanes {
   lane lanes_[lane_count];
 };
 
-/// The elements of the shortest and of the longest of some blocks.
+/// Returns the number of elements of the shortest block (shortest_of) or of the longest
+/// (longest_of).
 template <class Blocks>
 std::int64_t shortest_of(Blocks const& blocks) {
   std::int64_t least = blocks[0].elements;

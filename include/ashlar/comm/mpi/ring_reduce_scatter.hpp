@@ -3,18 +3,19 @@
 
 #pragma once
 
-// The ring reduce-scatter: block j starts at member j + 1 and goes around to member j; each member
-// adds its own addend behind what comes: ((s[j+1] + s[j+2]) + …) + s[j], the order of
-// comm/transfer.hpp without further ado.
+// The ring reduce-scatter: block j starts at member j + 1 and travels around the ring to member j.
+// Each member appends its own addend to the sum that arrives: ((s[j+1] + s[j+2]) + …) + s[j]. This
+// is the order that comm/transfer.hpp requires.
 //
-//   step t of member r   send block r - t, receive block r - t - 1 and add mine to it
-//   t = p - 1            that is block r, complete: into the target
+//   step t of member r   send block r - t, receive block r - t - 1 and add my addend to it
+//   t = p - 1            the received block is r; its sum is complete and goes to the target
 //
-// Each member sends to one other only: a group that lies node behind node crosses each node's link
-// once, where pairs cross it for every member elsewhere. It carries as many elements of each block as
-// all blocks have: of longer ones a member would receive others than its own, while the rest of its own
-// goes by pairs (message_transfer.hpp). A hop rounds to T, so that bfloat16, whose sums are rounded
-// once, cannot go this way.
+// Each member sends to only one other. So if each node's members are adjacent in the group, the
+// ring crosses each node's link once, where the pairwise exchange crosses it for every member on
+// another node. It handles only as many elements of each block as the shortest block has. Sent
+// around the ring, the excess of longer blocks would make members receive more than their share, so
+// it goes by a pairwise exchange (message_transfer.hpp). Each hop rounds to T. So a ring cannot
+// carry bfloat16, whose sums must be rounded only once.
 
 #include <span>
 
@@ -23,15 +24,15 @@
 
 namespace ashlar::mpi {
 
-/// One reduce-scatter under way around a ring; the sums have the order of transfer.hpp.
+/// One reduce-scatter around a ring. It sums in the order of transfer.hpp.
 class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
   using base = ring_lanes<ring_reduce_scatter>;
   friend base;
 
  public:
-  /// Expects several members. The first elements of sends[j] of `source` are my addend of member j's
-  /// block; mine arrive as `result` in `target`, which may be `source` if every block lies there as
-  /// in the source.
+  /// Expects at least two members. The first elements of sends[j] of `source` are this rank's
+  /// addend of member j's block. The sum of this rank's block goes to `result` in `target`.
+  /// `target` may be `source` if every block has the same position in both.
   ring_reduce_scatter(std::span<strided_block const> sends, strided_block const& result, int index,
                       reduction op, element_pointer source, element_pointer target, MPI_Comm comm,
                       arena& memory)
@@ -45,7 +46,7 @@ class ring_reduce_scatter : public ring_lanes<ring_reduce_scatter> {
  private:
   strided_block const& block(int j) const { return sends_[static_cast<std::size_t>(j)]; }
 
-  /// My addend of a piece of block j: where it is, or packed into `room`.
+  /// Returns this rank's addend of a piece of block j: in place, or packed into `room`.
   element_pointer addend(int j, interval const& piece, element_pointer room) const {
     auto const& b = block(j);
     if (b.source_is_run) return source_ + b.source_offset + piece.begin;

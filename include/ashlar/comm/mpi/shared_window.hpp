@@ -3,12 +3,14 @@
 
 #pragma once
 
-// Memory that the ranks of one node share: an MPI-3 shared window with, for each rank, its slots and
-// stages (shared/handshake.hpp), one and two per group of axes, and then the region of its arena. Where a rank
-// cannot have one (an MPI without, a full /dev/shm, a window that is none), no rank of its node has.
+// Memory that the ranks of one node share: an MPI-3 shared-memory window. Each rank's part has its
+// slots and stages (shared/handshake.hpp), one slot and two stages per group of axes, and then the
+// region of its arena. If any rank of a node cannot have a window, no rank of that node has one.
+// Reasons are an MPI without support, a full /dev/shm, or a window that does not work.
 //
-// When a mesh ends on this rank its region's pages go back: the others have read what they need. Its
-// slots and stages stay, which they may still read, until the window is freed (collective_handles.hpp).
+// When a mesh is destroyed on this rank, the pages of its region are freed, since all other ranks
+// have finished reading them. They may still read its slots and stages, which stay until the window
+// is freed (collective_handles.hpp).
 
 #include <cstddef>
 #include <cstdint>
@@ -30,13 +32,13 @@ class shared_window {
  public:
   static constexpr std::size_t slot_count = std::size_t(1) << max_axes;
   static constexpr std::size_t page = 4096;
-  static constexpr std::size_t slots_bytes = slot_count * sizeof(shared::slot);  // a page
-  static constexpr std::size_t pair_bytes = 2 * shared::stage_bytes;             // of stages
+  static constexpr std::size_t slots_bytes = slot_count * sizeof(shared::slot);  // one page
+  static constexpr std::size_t pair_bytes = 2 * shared::stage_bytes;             // two stages
   static constexpr std::size_t head_bytes = slots_bytes + slot_count * pair_bytes;
   static_assert(slots_bytes % page == 0 && pair_bytes % page == 0);
 
-  /// Collective over the handles' communicator, whose ranks are those of the mesh. Throws
-  /// ashlar::error on every rank if the settings of one are none (agreed_settings.hpp).
+  /// Collective over the handles' communicator, whose ranks are the ranks of the mesh. Throws
+  /// ashlar::error on every rank if the settings of any rank are invalid (agreed_settings.hpp).
   shared_window(collective_handles& handles, shared::settings wanted) {
     MPI_Comm const comm = handles.comm();
     int rank = 0, ranks = 0;
@@ -62,14 +64,16 @@ class shared_window {
     if (!finalized && mine_ != nullptr && !keeps_pages_)
       shared::give_back_pages(region(), region_bytes());
   }
-  /// From now on what lies in the region stays until the program ends: messages may be under way.
+  /// Makes the contents of the region stay until the program ends, because messages may still be in
+  /// flight.
   void keep_pages() { keeps_pages_ = true; }
 
-  /// This rank's region for tensors; null if nothing is shared.
+  /// Returns this rank's region for tensors, or null if nothing is shared.
   std::byte* region() const { return mine_ == nullptr ? nullptr : mine_ + head_bytes; }
   std::size_t region_bytes() const { return bytes_ - head_bytes; }
 
-  /// The region of a rank of the mesh as this rank sees it; null if it is not on this node.
+  /// Returns the region of a rank of the mesh in this process's address space, or null if that rank
+  /// is not on this node.
   std::byte* region_of(int rank) const {
     auto* const base = window_of_[static_cast<std::size_t>(rank)];
     return base == nullptr ? nullptr : base + head_bytes;
@@ -77,8 +81,8 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
-  /// Asks for the pages of this rank's stages of a group, once. Others look for them (stages_of) after the
-  /// next collective of all ranks.
+  /// Obtains the pages for this rank's stages of a group, on the first call. Other ranks may use
+  /// the stages (stages_of) after the next collective call of all ranks.
   void obtain_stages(unsigned group) {
     if (mine_ == nullptr || (asked_ >> group & 1) != 0) return;
     asked_ |= std::uint64_t(1) << group;
@@ -88,17 +92,17 @@ class shared_window {
                                                   : shared::staged_by_own_core,
         std::memory_order_release);
   }
-  /// The two stages of a rank of this node, behind each other.
+  /// Returns the two adjacent stages of a rank of this node.
   std::byte* stages_of(int rank, unsigned group) const {
     return window_of_[static_cast<std::size_t>(rank)] + stages_offset(group);
   }
-  /// Tells those who wait for this rank in shared memory that it will not come.
+  /// Tells ranks that wait for this rank in shared memory that it will never take its next step.
   void abandon(int rank) const {
     if (mine_ == nullptr) return;
     auto* const slots = reinterpret_cast<shared::slot*>(mine_);
     for (std::size_t g = 0; g < slot_count; ++g) slots[g].abandon(rank);
   }
-  /// Of the mesh, whether they share memory or not.
+  /// Returns the number of the mesh's ranks on this node, whether they share memory or not.
   int ranks_on_node() const { return ranks_on_node_; }
 
  private:
@@ -122,8 +126,9 @@ class shared_window {
                                               ? shared::automatic_bytes(members_)
                                               : wanted.bytes_per_rank);
     bytes = head_bytes + bytes / page * page;
-    // A size of whole pages, or parts that may lie apart, make MPICH 4.0 look for addresses that are
-    // free on all ranks, page by page: seconds for some GiB. So one piece, with room to align.
+    // If the size is a multiple of a page, or if the parts may be non-contiguous, MPICH 4.0
+    // searches page by page for addresses that are free on all ranks, which takes seconds for a few
+    // GiB. So this asks for one contiguous piece, with room for alignment.
     auto const asked = static_cast<MPI_Aint>(bytes + page + alignof(shared::slot));
     void* base = nullptr;
     int const status = MPI_Win_allocate_shared(asked, 1, MPI_INFO_NULL, node_, &base, &window_);
@@ -133,7 +138,7 @@ class shared_window {
     int all[] = {made ? 1 : 0, usable ? 1 : 0};
     check(MPI_Allreduce(MPI_IN_PLACE, all, 2, MPI_INT, MPI_MIN, node_));
     if (all[1] == 0) {
-      if (all[0] == 1) MPI_Win_free(&window_);  // else it would wait for those who have none
+      if (all[0] == 1) MPI_Win_free(&window_);  // else it would hang: some rank has no window
       window_ = MPI_WIN_NULL;
       return;
     }
@@ -143,17 +148,19 @@ class shared_window {
     for (std::size_t g = 0; g < slot_count; ++g)
       ::new (mine_ + g * sizeof(shared::slot)) shared::slot;
     check(MPI_Win_sync(window_));
-    check(MPI_Barrier(node_));  // nobody looks at a slot before it is made
+    check(MPI_Barrier(node_));  // nobody reads a slot before it is constructed
     check(MPI_Win_sync(window_));
   }
 
-  /// The first page that begins in a rank's part: the same one for all, who map whole pages.
+  /// Returns the start of the first page in a rank's part. All processes map whole pages, so it is
+  /// the same page for all.
   static std::byte* on_page(void* part) {
     auto const skip = (page - reinterpret_cast<std::uintptr_t>(part) % page) % page;
     return static_cast<std::byte*>(part) + skip;
   }
 
-  /// Whether a query answers with this rank's part. SimGrid 3.32 gives everybody the first rank's.
+  /// Returns whether a query for this rank's part gives the right address. SimGrid 3.32 always
+  /// returns the first rank's part.
   bool finds_own_part(void const* base) const {
     int rank = 0, unit = 0;
     MPI_Aint size = 0;
@@ -163,7 +170,7 @@ class shared_window {
            found == base;
   }
 
-  /// Where the windows of this node's ranks are, by their rank on the mesh.
+  /// Finds the addresses of the windows of this node's ranks, indexed by rank on the mesh.
   void look_up(int rank) {
     std::vector<int> mesh_rank(static_cast<std::size_t>(members_));
     check(MPI_Allgather(&rank, 1, MPI_INT, mesh_rank.data(), 1, MPI_INT, node_));
@@ -181,14 +188,14 @@ class shared_window {
     return slots_bytes + group * pair_bytes;
   }
 
-  MPI_Comm node_ = MPI_COMM_NULL;  // while this is made
-  int members_ = 1;                // of it
+  MPI_Comm node_ = MPI_COMM_NULL;  // only used during construction
+  int members_ = 1;                // number of ranks in node_
   int ranks_on_node_ = 1;
   MPI_Win window_ = MPI_WIN_NULL;
   std::byte* mine_ = nullptr;
   std::size_t bytes_ = head_bytes;
   std::vector<std::byte*> window_of_;
-  std::uint64_t asked_ = 0;  // groups whose stages were asked for
+  std::uint64_t asked_ = 0;  // bit mask of groups whose stages were requested
   static_assert(slot_count <= 64);
   bool keeps_pages_ = false;
 };

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// How a rank of a mesh waits: it lets the mesh's transfers go on and asks again.
+// How a rank of a mesh waits: in a loop, it advances the mesh's pending transfers and tests the
+// condition.
 //
-//   its first `patience` questions   at once; every 128th time MPI may bring messages on their way
-//   then                             after other threads of this core had their turn; every 4th time MPI
-//                                    too, whose turn takes as long as theirs
+//   first `patience` tests   without a pause; every 128th time it lets MPI make progress
+//   later tests              each time it yields to other threads on its core; every 4th time it
+//                            lets MPI make progress, which takes about as long as a yield
 //
-// Patience is short where ranks share cores (shared/settings.hpp): what one waits for may need the core
-// on which it asks.
+// Patience is short if ranks share cores (shared/settings.hpp), because the rank that it waits for
+// may need the core on which it polls.
 
 #include <thread>
 
@@ -25,7 +26,8 @@ class waiting {
   waiting(operation_queue& order, int ranks_on_node)
       : operations_(&order), patience_(patience_of(ranks_on_node)) {}
 
-  /// Throws ashlar::error if an exception dropped a transfer, since others may then never end.
+  /// Waits until `ended()` is true. Throws ashlar::error if an exception dropped a transfer, since
+  /// other transfers might then never end.
   template <class Condition>
   void until(Condition ended) const {
     for (unsigned asked = 0; !ended(); ++asked) {

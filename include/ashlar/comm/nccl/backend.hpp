@@ -3,13 +3,15 @@
 
 #pragma once
 
-// A mesh of ranks with a device each, on NCCL (comm/backend.hpp says what its members are for).
+// The backend for ranks with one device each, on NCCL (see comm/backend.hpp for the meaning of its
+// members).
 //
 //   ashlar::nccl::environment env(argc, argv);
 //   ashlar::nccl::mesh mesh(env.world(), {{"node", 2}, {"gpu", 4}});
 //
-// Everything of a mesh is on one stream, its transfers on another beside it; the host runs ahead of both.
-// It waits where values come to it: in all-reduces of values of its own, and for a barrier.
+// All computation of a mesh is on one stream, and its transfers are on a second one. The host runs
+// ahead of both. It waits only where it needs values: in all-reduces of host values, and in a
+// barrier.
 
 #include <memory>
 
@@ -28,7 +30,7 @@ class backend {
   using world = nccl::world;
   using settings = sums;
 
-  /// Expects: as many ranks in `w` as in `t`.
+  /// `w` must have as many ranks as `t`.
   backend(nccl::world const& w, topology const& t, sums how)
       : world_(w), topology_(t), how_(how), memory_(pool_, stream_),
         products_(pool_, stream_, cuda::gemm_options_from_environment()) {}
@@ -40,7 +42,7 @@ class backend {
   static sums default_settings() { return sums_from_environment(); }
 
   cuda::processor processor() { return {stream_.get(), &products_}; }
-  /// In the order of the mesh's stream.
+  /// Returns the device memory, whose blocks are reused in the order of the mesh's stream.
   cuda::arena& memory() { return memory_; }
   operation_queue& operations() { return operations_; }
   std::shared_ptr<ashlar::communicator> make_transport() {
@@ -50,20 +52,21 @@ class backend {
     return made;
   }
 
-  /// Throws ashlar::error if the watchdog has stopped the transport, or an exception dropped a transfer.
+  /// Waits until `ended()` is true. Throws ashlar::error if the watchdog has stopped the transport,
+  /// or if an exception dropped a transfer.
   template <class Condition>
   void until(Condition ended) const {
-    transport_.lock()->wait_until(ended);  // the mesh that waits has it
+    transport_.lock()->wait_until(ended);  // the waiting mesh keeps it alive
   }
 
-  /// `mesh`: what this is part of. Throws ashlar::error if `work` does what cannot be captured, and then
-  /// nothing of it has run.
+  /// Captures the work that `work` gives to the device. `mesh` keeps this backend alive. Throws
+  /// ashlar::error if `work` does something that cannot be captured; nothing of it has then run.
   template <class Work>
   nccl::graph capture(std::shared_ptr<void> const& mesh, Work const& work) {
     return {mesh, transport_.lock(), memory_, stream_, work};
   }
 
-  /// Throws ashlar::error if the watchdog has taken the transport down.
+  /// Throws ashlar::error if the watchdog has aborted the transport.
   void refuse_if_stopped() const {
     if (auto const own = transport_.lock()) own->refuse_if_stopped();
   }
@@ -80,7 +83,7 @@ class backend {
   std::weak_ptr<communicator> transport_;
 };
 
-/// A mesh of ranks with a device each.
+/// A mesh of ranks with one device each.
 using mesh = basic_mesh<cuda::processor>;
 
 }  // namespace nccl

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// What a transfer is made of on a device: calls of NCCL and of kernels, one after the other on one stream.
+// The operations from which a transfer on a device is composed: calls of NCCL and of kernels, one
+// after the other on one stream. There are two implementations:
 //
-//   library_calls.hpp    makes them
-//   recorded_calls.hpp   writes them down, and tests play them
+//   library_calls.hpp    makes the calls
+//   recorded_calls.hpp   records them, and tests replay the records
 //
-// issue.hpp says which calls a transfer is.
+// issue.hpp decides which calls a transfer consists of.
 
 #include <concepts>
 #include <cstddef>
@@ -22,8 +23,8 @@ namespace ashlar::nccl {
 
 enum class sums : signed char { library, ordered };
 
-/// The calls of one transfer: its communicator, stream and element type are theirs to know. Counts are
-/// of elements; pointers are to device memory.
+/// The calls of one transfer. The implementation knows the communicator, the stream and the element
+/// type. Counts are in elements, and pointers are to device memory.
 template <class Calls>
 concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::int64_t n, int peer,
                          reduction op, strided_block const& b, std::span<strided_block const> list,
@@ -32,17 +33,17 @@ concept calls = requires(Calls& c, std::byte const* from, std::byte* to, std::in
   c.group_end();
   c.send(from, n, peer);
   c.receive(to, n, peer);
-  c.all_gather(from, to, n);          // n: of each member
-  c.reduce_scatter(from, to, n, op);  // n: to each member
+  c.all_gather(from, to, n);          // n: elements of each member
+  c.reduce_scatter(from, to, n, op);  // n: elements for each member
   c.all_reduce(from, to, n, op);
-  c.all_to_all(from, to, n);       // n: between two members
+  c.all_to_all(from, to, n);       // n: elements between two members
   c.broadcast(from, to, n, peer);  // peer: the root
   c.reduce(from, to, n, op, peer);
-  c.copy(b, from, to);                           // a block of an array to its place in another
-  c.pack(list, from, to);                        // blocks of an array, one after the other
-  c.unpack(list, from, to);                      // and back
-  c.combine(op, addends, to, n);                 // n elements, left to right (comm/transfer.hpp)
-  { c.scratch(n) } -> std::same_as<std::byte*>;  // n elements until the calls have ended
+  c.copy(b, from, to);                           // copies a block between two arrays
+  c.pack(list, from, to);                        // packs blocks of an array, one after the other
+  c.unpack(list, from, to);                      // the reverse of pack
+  c.combine(op, addends, to, n);                 // reduces n elements, left to right
+  { c.scratch(n) } -> std::same_as<std::byte*>;  // n elements, valid until the calls have ended
 };
 
 }  // namespace ashlar::nccl

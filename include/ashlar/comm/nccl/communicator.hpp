@@ -3,21 +3,22 @@
 
 #pragma once
 
-// The communicator on GPUs: transfers between arrays in device memory by NCCL (issue.hpp), on a stream of
-// their own.
+// The communicator on GPUs: NCCL carries transfers between arrays in device memory (issue.hpp), on
+// a stream of its own.
 //
-//   run       begins after what the compute stream was given so far; what it is given later begins after
-//             the transfer. The host does not wait.
-//   start     begins so too; the compute stream goes on beside it until the transfer has ended
-//   advance   gives the device what has its turn; true when the device has come to the transfer's end
-//   join      the compute stream waits for that end, the host does not
-//   barrier   the host waits for all ranks, and for its own device
-//   captured  nothing begins: transfers are written down with the compute stream's work (capture.hpp), to
-//             be one operation of each replay
+//   run       The transfer begins after all work given to the compute stream before. Work given to
+//             it later begins after the transfer. The host does not wait.
+//   start     The transfer begins likewise, but the compute stream continues beside it until join.
+//   advance   Gives transfers whose turn has come to the device. Returns true when the device has
+//             ended the transfer.
+//   join      The compute stream waits for the end of the transfer, the host does not.
+//   barrier   The host waits for all ranks and for its own device.
+//   captured  During a capture nothing begins. Transfers are captured together with the compute
+//             stream's work and run in each replay (graph.hpp).
 //
-// Transfers are given to the device in the order of the program over all groups (turns.hpp), so that all
-// ranks give them in one order. A fault or a transfer that does not end is the watchdog's: the next call
-// here then throws it.
+// Transfers are given to the device in program order over all groups (turns.hpp), which is the same
+// order on all ranks. The watchdog detects faults and transfers that do not end. The next call here
+// then throws the error.
 
 #include <memory>
 
@@ -38,8 +39,8 @@ namespace ashlar::nccl {
 
 class communicator final : public ashlar::communicator {
  public:
-  /// Expects: as many ranks in `w` as in `t`. Everything given by reference outlives this. `compute` is
-  /// where the arrays are written and read.
+  /// `w` must have as many ranks as `t`. All arguments passed by reference must outlive this
+  /// object. `compute` is the stream on which the arrays are written and read.
   communicator(world const& w, topology const& t, operation_queue& order, cuda::stream& compute,
                cuda::pool& pool, transfer_kernels const& kernels,
                sums how = sums_from_environment())
@@ -55,12 +56,12 @@ class communicator final : public ashlar::communicator {
                                            record_.text());
   }
 
-  /// Throws ashlar::error if the watchdog has taken the communicators down.
+  /// Throws ashlar::error if the watchdog has aborted the NCCL communicators.
   void refuse_if_stopped() { watchdog_.refuse_if_stopped(); }
   bool has_stopped() const { return watchdog_.has_stopped(); }
 
-  /// Lets transfers go on until the condition holds. Throws ashlar::error as refuse_if_stopped does, or
-  /// if an exception dropped a transfer.
+  /// Polls pending transfers until the condition holds. Throws ashlar::error as refuse_if_stopped
+  /// does, or if an exception dropped a transfer.
   template <class Condition>
   void wait_until(Condition const& ended) {
     while (!ended()) {
@@ -96,7 +97,8 @@ class communicator final : public ashlar::communicator {
 
   bool is_captured() const override { return is_captured_; }
 
-  /// From here to end_capture, compute is captured. Throws ashlar::error while transfers are under way.
+  /// Begins a capture of the compute stream, which ends with end_capture. Throws ashlar::error
+  /// while transfers are pending.
   void begin_capture() {
     refuse_if_stopped();
     if (is_captured_)
@@ -107,7 +109,8 @@ class communicator final : public ashlar::communicator {
     is_captured_ = true;
     private_memory_ = memory_.begin_private();
   }
-  /// Joins what was captured. Throws ashlar::error if a transfer was begun that nobody waits for.
+  /// Orders the compute stream after the captured transfers. Throws ashlar::error if one of them
+  /// was started but never waited for.
   void join_capture() {
     if (!operations_.idle())
       throw error("capture",
@@ -115,7 +118,7 @@ class communicator final : public ashlar::communicator {
     if (captured_ == 0) return;
     captured_flight_.add(captured_ + 1, own_, &compute_);
   }
-  /// How many operations were captured, and the number of their private memory.
+  /// The number of captured operations, and the id of their private memory.
   struct captured_part {
     std::int64_t operations = 0;
     int memory = 0;
@@ -128,7 +131,8 @@ class communicator final : public ashlar::communicator {
   }
   void forget_capture(captured_part const& part) { memory_.free_private(part.memory); }
 
-  /// Gives the device a graph that was captured here, for the `replay`-th time: after all transfers so far.
+  /// Gives the device the `replay`-th replay of a graph that was captured here, ordered after all
+  /// transfers so far.
   void launch(cuda::graph& what, std::uint64_t replay, std::int64_t operations) {
     refuse_if_stopped();
     wait_until([&] { return turns_.all_given(); });
@@ -154,7 +158,7 @@ class communicator final : public ashlar::communicator {
  private:
   friend class pending_transfer<communicator>;
 
-  /// Gives the device a transfer that has its turn; its number.
+  /// Gives the device a transfer whose turn has come. Returns the number of the operation.
   std::uint64_t give(transfer_request const& s, cuda::stream* follower) {
     auto const number = put(*s.what, s.type, s.source, s.target, follower);
     if (s.ticket == 0) return number;
@@ -181,7 +185,7 @@ class communicator final : public ashlar::communicator {
     return number;
   }
 
-  /// A step that stays on its rank.
+  /// Carries out a step that needs no communication.
   void stay(transfer const& x, element_type type, std::byte const* source, std::byte* target) {
     if (x.pads) kernels_.fill(type, x.op, target, x.to.elements(), own_);
     for (auto const& block : x.receives)
@@ -190,7 +194,7 @@ class communicator final : public ashlar::communicator {
 
   watched watch() {
     return {[this, device = world_.device] {
-              cudaSetDevice(device);  // of the watchdog's thread
+              cudaSetDevice(device);  // selects the device for the watchdog's thread
               return flight_.last_ended();
             },
             [this] {
@@ -214,17 +218,17 @@ class communicator final : public ashlar::communicator {
   transfer_kernels kernels_;
   sums how_;
   cuda::stream own_;
-  cuda::arena memory_;  // of transfers, in the order of their stream
+  cuda::arena memory_;  // scratch memory of transfers, reused in the order of their stream
   cuda::event compute_reached_, own_reached_;
   groups groups_;
   in_flight flight_;
-  in_flight captured_flight_;  // whose ends nobody may ask after
+  in_flight captured_flight_;  // events of a capture, which must not be queried
   std::uint64_t captured_ = 0;
   bool is_captured_ = false;
   int private_memory_ = 0;
   flight_record record_;
   turns turns_;
-  watchdog watchdog_;  // last: its thread uses the others
+  watchdog watchdog_;  // last, because its thread uses the other members
 };
 
 }  // namespace ashlar::nccl

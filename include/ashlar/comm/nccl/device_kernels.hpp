@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The kernels that carrying a transfer needs (kernels.hpp), of device/cuda/strided.hpp.
+// The kernels for transfers (kernels.hpp), implemented by device/cuda/strided.hpp.
 //
-//   copy, pack, unpack   one copy of a strided block each; blocks of no elements none
-//   fill                 the identity of the reduction
-//   combine              one reduction for up to most_sources addends; of more, in turns: the sum so far is
-//                        the next turn's first addend. bfloat16 would be rounded between turns: an error
+//   copy, pack, unpack   one copy per strided block; blocks without elements are skipped
+//   fill                 writes the identity of the reduction
+//   combine              one reduction for up to most_sources addends. More addends take several
+//                        rounds: the sum so far is the first addend of the next round. For bfloat16
+//                        this is an error, since it would round between the rounds.
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ inline void copy_block(int size, strided_block const& b, std::byte const* from, 
                              b.source_strides, to + b.target_offset * size, b.target_strides);
 }
 
-/// The block with one end as an array of its own extents.
+/// Returns the block with one side packed: the source if `source` is set, otherwise the target.
 inline strided_block with_packed(strided_block b, bool source) {
   (source ? b.source_offset : b.target_offset) = 0;
   std::int64_t stride = 1;

@@ -3,20 +3,23 @@
 
 #pragma once
 
-// GPU ranks from the start of a program to its end, with MPI or without (launch.hpp), and what happens when
-// one of them fails: it says what and where, and its process ends with a non-zero exit.
+// Sets up and ends the GPU ranks of a program, with or without MPI (launch.hpp), and handles
+// failures: a failing rank prints its error, and its process ends with a non-zero exit status.
 //
 //   ashlar::nccl::environment env(argc, argv);   // first thing in main
-//   env.world()                                  // what a mesh is made of
+//   env.world()                                  // argument for a mesh
 //
-//   1  where this process stands: MPI, if the program has begun it or MPI is the launcher; else the
-//      launcher's variables
-//   2  its device: by its number on the node
-//   3  NCCL's version, and the unique id from rank 0 to all
+// The constructor determines, in this order:
+//
+//   1  rank and size: from MPI if the program has initialized it or MPI is the launcher; otherwise
+//      from the launcher's variables
+//   2  the device: by the rank's number on its node
+//   3  NCCL's version, and the unique id, which rank 0 sends to all
 //   4  the communicator of all ranks
 //
-// How the other ranks hear of a failure: from MPI or the launcher, which end the job (mpirun, torchrun and
-// srun --kill-on-bad-exit do); else from NCCL, whose connections break, or by the deadline (watchdog.hpp).
+// If a rank fails, MPI or the launcher end the job (mpirun, torchrun and srun --kill-on-bad-exit
+// do). Otherwise the other ranks notice it by NCCL's broken connections or by the deadline
+// (watchdog.hpp).
 
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +36,7 @@
 namespace ashlar::nccl {
 namespace detail {
 
-inline int rank_of_process = -1;  // for messages of a process that ends
+inline int rank_of_process = -1;  // for error messages of end_process; -1: not known yet
 
 [[noreturn]] inline void end_process(char const* message) {
   int initialized = 0;
@@ -58,7 +61,7 @@ inline int rank_of_process = -1;  // for messages of a process that ends
   end_process("terminated");
 }
 
-/// Makes the rank's device the one of this thread; its number.
+/// Selects the rank's device for this thread and returns its number.
 inline int select_device(launch const& here) {
   int const devices = cuda::count();
   bool const shares = std::getenv("NCCL_HOSTID") != nullptr;
@@ -73,8 +76,8 @@ inline int select_device(launch const& here) {
 
 class environment {
  public:
-  /// Collective over the launch. Throws ashlar::error where a rank has no device, the ranks do not find
-  /// each other within ASHLAR_NCCL_TIMEOUT, or the driver or NCCL are too old.
+  /// Collective over the launch. Throws ashlar::error if a rank has no device, if the ranks do not
+  /// find each other within ASHLAR_NCCL_TIMEOUT, or if the driver or NCCL is too old.
   environment(int& argc, char**& argv) {
     std::set_terminate(detail::on_terminate);
     int is_on_mpi = 0;
@@ -90,7 +93,8 @@ class environment {
       std::set_terminate(detail::on_terminate);
       take_place_in_mpi(is_on_mpi ? 0 : said);
     }
-    // Under capture NCCL would register our arrays as parts of allocations of its own sort; a pool's are not.
+    // During a capture, NCCL would register our arrays as parts of a certain kind of allocation.
+    // Memory of a CUDA pool is not of that kind.
     ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     check_version();
     world_.device = detail::select_device(world_.here);
@@ -100,7 +104,7 @@ class environment {
   environment(environment const&) = delete;
   environment& operator=(environment const&) = delete;
   ~environment() {
-    // While an exception passes, others may never finalize: nobody is waited for.
+    // During stack unwinding, other ranks may never finalize, so this does not wait for them.
     if (std::uncaught_exceptions() > 0 && world_.all != nullptr)
       world_.all->abort("An exception left the scope of nccl::environment.");
   }
@@ -110,7 +114,8 @@ class environment {
   int size() const { return world_.here.size; }
 
  private:
-  /// `said`: ranks, by the launcher's variables; 0: nobody was asked.
+  /// Takes rank and size from MPI. `said` is the number of ranks according to the launcher's
+  /// variables, or 0 if they were not read.
   void take_place_in_mpi(int said) {
     std::string const job = world_.here.job;
     world_.here = launch_from_mpi(MPI_COMM_WORLD);
@@ -140,7 +145,7 @@ class environment {
     }
   }
 
-  std::optional<mpi::environment> mpi_;  // first: ends after NCCL
+  std::optional<mpi::environment> mpi_;  // first, so that MPI ends after NCCL
   nccl::world world_;
 };
 

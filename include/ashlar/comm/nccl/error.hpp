@@ -3,7 +3,7 @@
 
 #pragma once
 
-// NCCL's results as ashlar::error (what they mean: failure.hpp), and the version that this needs.
+// Converts NCCL's results to ashlar::error (failure.hpp explains them), and checks NCCL's version.
 
 #include <nccl.h>
 
@@ -24,14 +24,14 @@ inline std::string explain(ncclResult_t status, ncclComm_t comm = nullptr) {
                  last == nullptr ? "" : last);
 }
 
-/// Throws ashlar::error unless the call succeeded, or goes on: a communicator that does not block says so
-/// (handle.hpp waits for it).
+/// Throws ashlar::error unless the call succeeded or is in progress. A non-blocking communicator
+/// returns "in progress", and handle.hpp waits for it.
 inline void check(ncclResult_t status, call_site const& where, ncclComm_t comm = nullptr) {
   if (status == ncclSuccess || status == ncclInProgress) return;
   throw error("nccl", to_string(where) + ": " + explain(status, comm));
 }
 
-/// Throws ashlar::error if the library that was loaded is not one that the program can use.
+/// Throws ashlar::error if this program cannot use the loaded version of NCCL.
 inline void check_version() {
   int loaded = 0;
   check(ncclGetVersion(&loaded), {-1, "", "ncclGetVersion"});

@@ -3,14 +3,18 @@
 
 #pragma once
 
-// The parts of a transfer that NCCL has no one call for: sends and receives between members of a group, and
-// sums in the one order of comm/transfer.hpp (issue.hpp says when).
+// The parts of a transfer for which NCCL has no single call: sends and receives between the members
+// of a group, and sums in the defined order of comm/transfer.hpp (issue.hpp decides when to use
+// them).
 //
-//   exchange      what is no run of memory is packed; a group of one send to and one receive from each member
-//                 that has something; what arrives for no run of memory is unpacked
-//   sum_my_part   the same with addends of my part, which a kernel then sums in the order of the ranks
+//   exchange      Packs the blocks to send unless all are contiguous; sends and receives them as
+//                 one NCCL group, with at most one message to and from each member; and unpacks the
+//                 received blocks unless all are contiguous in the target.
+//   sum_my_part   Exchanges the addends of each member's part in the same way. A kernel then sums
+//                 my part in the order of comm/transfer.hpp.
 //
-// Messages go to the next member first, so that not all are sent to the same one at the same time.
+// Each rank begins with the next member, so that not all ranks send to the same one at the same
+// time.
 
 #include <ashlar/comm/element_type.hpp>
 #include <ashlar/comm/nccl/calls.hpp>
@@ -19,7 +23,8 @@
 
 namespace ashlar::nccl::detail {
 
-/// Whether the blocks are runs of memory, one after the other from the array's begin.
+/// Returns whether the blocks are contiguous and follow one another from the beginning of the
+/// array.
 inline bool follow(std::span<strided_block const> blocks, bool strided_block::*is_run,
                    std::int64_t strided_block::*offset) {
   std::int64_t end = 0;
@@ -45,7 +50,7 @@ class exchanger {
   std::byte const* source(std::int64_t elements) const { return source_ + elements * size_; }
   std::byte* target(std::int64_t elements) const { return target_ + elements * size_; }
 
-  /// Blocks of the source one after the other.
+  /// Returns the blocks of the source as one contiguous array, packed if necessary.
   std::byte const* packed(blocks list) {
     if (follow(list, &strided_block::source_is_run, &strided_block::source_offset)) return source_;
     std::int64_t elements = 0;
@@ -55,7 +60,8 @@ class exchanger {
     return scratch;
   }
 
-  /// visit(j, what I send to j, what I receive from j), nearest members first.
+  /// Calls visit(j, the block sent to j, the block received from j) for all other members, starting
+  /// with the next.
   template <class Visit>
   void for_each_other(Visit const& visit) const {
     for (int i = 1; i < x_.members; ++i) {
@@ -64,7 +70,8 @@ class exchanger {
     }
   }
 
-  /// Where each block to another member begins when it is sent: in the source, or in packed memory.
+  /// Determines the address from which the block for each other member is sent: in the source or in
+  /// packed memory.
   void find_departures() {
     bool all_runs = true;
     std::int64_t elements = 0;
@@ -125,8 +132,8 @@ class exchanger {
       if (b.elements > 0) return calls_.unpack(list, from, target_);
   }
 
-  /// The sends from the departures, and the receives into arrival(j), as one group. Where it is
-  /// addends that arrive, all are of my part.
+  /// Posts the sends and the receives as one NCCL group; the block from j arrives at arrival(j). In
+  /// a reduction, all arriving blocks are addends of this rank's part.
   template <class Arrival>
   void post(Arrival const& arrival) {
     std::span<std::byte const* const> const from = departures_;
@@ -139,7 +146,7 @@ class exchanger {
     calls_.group_end();
   }
 
-  /// My part, of all members' addends in the one order.
+  /// Computes the sum of this rank's part from all members' addends, in the defined order.
   void sum_my_part() {
     int const p = x_.members;
     std::int64_t const n = mine().elements;
@@ -149,7 +156,8 @@ class exchanger {
     if (n == 0 && leaving == 0) return;
     find_departures();
     std::byte* const arrivals = n > 0 ? calls_.scratch((p - 1) * n) : nullptr;
-    // From member (index + i) mod p at place i - 1: the order of the sum.
+    // The addend of member (index + i) mod p is stored at position i - 1, which is the order of the
+    // sum.
     auto const place = [&](int j) { return arrivals + ((j - x_.index + p) % p - 1) * n * size_; };
     post(place);
     if (n == 0) return;

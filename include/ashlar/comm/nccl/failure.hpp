@@ -3,23 +3,24 @@
 
 #pragma once
 
-// What NCCL's results mean and what to do about them, and the faults of a start that NCCL reports badly
-// or not at all. Texts alone, so that they are tested where there is no NCCL; error.hpp throws them.
+// Explains NCCL's results and what to do about them, and also detects faults at start that NCCL
+// reports badly or not at all. It only produces texts, so that it can be tested without NCCL.
+// error.hpp throws them.
 //
-//   result              most often                                      the sentence names
-//   unhandled CUDA      no driver, an old one, a bad address            nvidia-smi, NCCL_DEBUG
-//   system              a network or /dev/shm that is not there         NCCL_SOCKET_IFNAME, /dev/shm
-//   internal            memory that is broken, a bug of NCCL            NCCL_DEBUG
-//   invalid argument    ranks that differ in what they call             the arguments
-//   invalid usage       two ranks on one device                         NCCL_HOSTID
-//   remote              another rank failed or ended                    that rank's message
-//   in progress         a communicator that is not ready                the deadline
+//   result              most frequent cause                         the text names
+//   unhandled CUDA      no driver, an old driver, a bad address     nvidia-smi, NCCL_DEBUG
+//   system              a missing network or /dev/shm               NCCL_SOCKET_IFNAME, /dev/shm
+//   internal            corrupted memory, a bug of NCCL             NCCL_DEBUG
+//   invalid argument    ranks that differ in their calls            the arguments
+//   invalid usage       two ranks on one device                     NCCL_HOSTID
+//   remote              another rank failed or ended                that rank's message
+//   in progress         a communicator that is not ready            the deadline
 
 #include <string>
 
 namespace ashlar::nccl {
 
-/// As nccl.h numbers them.
+/// NCCL's results, with the numbers of nccl.h.
 enum class result : int {
   success,
   unhandled_cuda_error,
@@ -31,14 +32,14 @@ enum class result : int {
   in_progress
 };
 
-/// Who meets a failure, and in what.
+/// The rank on which a failure occurs, and the operation.
 struct call_site {
-  int rank = -1;     ///< of the mesh; below 0: not known yet
+  int rank = -1;     ///< of the mesh; negative: not known yet
   std::string axes;  ///< "gpu", "node+gpu"; empty: the whole mesh
   std::string what;  ///< "all-gather", "ncclCommSplit"
 };
 
-/// "rank 3, all-gather along gpu"
+/// Returns text such as "rank 3, all-gather along gpu".
 inline std::string to_string(call_site const& p) {
   std::string text = p.rank < 0 ? "" : "rank " + std::to_string(p.rank);
   if (!p.what.empty()) text += (text.empty() ? "" : ", ") + p.what;
@@ -46,7 +47,8 @@ inline std::string to_string(call_site const& p) {
   return text;
 }
 
-/// `name` is NCCL's of the result, `last` its last message (ncclGetLastError), perhaps empty.
+/// Returns an explanation. `name` is NCCL's name of the result, and `last` is its last message
+/// (ncclGetLastError), which may be empty.
 inline std::string explain(result code, std::string const& name, std::string const& last) {
   std::string text = name + (last.empty() ? "" : " (" + last + ")") + ". ";
   switch (code) {
@@ -77,7 +79,8 @@ inline std::string explain(result code, std::string const& name, std::string con
   }
 }
 
-/// Empty, or why this rank has no device. `shares`: NCCL_HOSTID says that ranks share devices.
+/// Returns why this rank has no device, or an empty string if it has one. `shares` tells whether
+/// ranks share devices, which NCCL_HOSTID indicates.
 inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
     return "there is no device on this node. Start on a node that nvidia-smi shows one of.";
@@ -89,7 +92,7 @@ inline std::string device_fault(int local_rank, int devices, bool shares) {
          "own NCCL_HOSTID.";
 }
 
-/// "2.28.9" of 22809.
+/// Converts NCCL's version code to text: 22809 becomes "2.28.9".
 inline std::string nccl_version_text(int code) {
   int const major = code / (code < 10000 ? 1000 : 10000);
   int const rest = code % (code < 10000 ? 1000 : 10000);
@@ -97,10 +100,11 @@ inline std::string nccl_version_text(int code) {
          std::to_string(rest % 100);
 }
 
-/// The oldest that has all that is used here: split communicators with names.
+/// The oldest version with all functions used here: split communicators with names.
 inline constexpr int least_nccl_version = 22700;
 
-/// Empty, or why the library that was loaded does not do for a program built with another.
+/// Returns why the loaded library cannot be used by a program built with another version, or an
+/// empty string.
 inline std::string version_fault(int built_with, int loaded) {
   if (loaded < least_nccl_version)
     return "NCCL " + nccl_version_text(loaded) + " was loaded, but at least " +

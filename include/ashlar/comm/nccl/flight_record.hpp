@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The last operations of a rank, for the day on which one of them does not end: what, along which axes,
-// how much, and how far it came. It costs a copy of some fifty bytes an operation.
+// Records the last operations of a rank, to diagnose an operation that does not end: its kind, its
+// axes, its size, and its state. This costs a copy of about fifty bytes per operation. The states
+// are:
 //
 //   issued   given to its stream
-//   ended    the device has come to its end, as far as anybody asked
+//   ended    seen to have ended on the device
 //
-// Entries are numbered from 1. All ranks of a mesh ask for the same operations in the same order, so
-// equal numbers of two ranks' records are one operation: the rank whose record ends first is the one
-// that the others wait for. Written by the program's thread, read by the watchdog's.
+// Entries are numbered from 1. All ranks of a mesh issue the same operations in the same order, so
+// equal numbers in two ranks' records denote the same operation. The rank whose record ends first
+// is the one for which the others wait. The program's thread writes the record, and the watchdog's
+// thread reads it.
 
 #include <algorithm>
 #include <chrono>
@@ -33,7 +35,8 @@ struct flight_entry {
   std::int64_t elements = 0;  ///< received by this rank
   std::chrono::steady_clock::time_point issued;
   bool ended = false;
-  std::uint64_t replay = 0;  ///< of a graph, from 1; its `elements` are operations
+  std::uint64_t replay = 0;  ///< number of the replay of a graph, from 1; `elements` then counts
+                             ///< operations
 };
 
 class flight_record {
@@ -42,14 +45,15 @@ class flight_record {
 
   explicit flight_record(topology const& t, std::size_t kept = 64) : topology_(t), ring_(kept) {}
 
-  /// Writes down that an operation was issued; its number.
+  /// Records that an operation was issued. Returns its number.
   std::uint64_t issued(transfer const& x, element_type type) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
     at(number) = {number, x.kind, x.axes, type, x.received_elements(), clock::now()};
     return number;
   }
-  /// Writes down that a graph of so many operations was launched, the `replay`-th time; its number.
+  /// Records the `replay`-th launch of a graph with this many operations. Returns the number of the
+  /// entry.
   std::uint64_t replayed(std::uint64_t replay, std::int64_t operations) {
     std::lock_guard const lock(mutex_);
     std::uint64_t const number = ++last_;
@@ -61,7 +65,7 @@ class flight_record {
     at(number) = e;
     return number;
   }
-  /// All operations up to this one have ended.
+  /// Marks all operations up to `number` as ended.
   void ended(std::uint64_t number) {
     std::lock_guard const lock(mutex_);
     if (first_open_ <= number) progressed_ = clock::now();
@@ -73,9 +77,9 @@ class flight_record {
     std::lock_guard const lock(mutex_);
     return last_;
   }
-  /// The first that has not ended, or one of number 0. Its time begins when the one before it had ended:
-  /// until then it was in a queue. One that the ring has overwritten is taken for
-  /// as old as the oldest that is left.
+  /// Returns the first operation that has not ended, or an entry with number 0. Its time counts
+  /// from the end of the previous operation, since it was queued until then. If the ring buffer has
+  /// already overwritten it, the oldest remaining entry is returned under its number.
   flight_entry oldest_open() const {
     std::lock_guard const lock(mutex_);
     if (first_open_ > last_) return {};
@@ -86,7 +90,8 @@ class flight_record {
     return found;
   }
 
-  /// "#12 all-gather along gpu, 1024 elements of bf16 to receive", "#13 graph replay 3 of 41 operations"
+  /// Returns text such as "#12 all-gather along gpu, 1024 elements of bf16 to receive" or "#13
+  /// graph replay 3 of 41 operations".
   std::string text(flight_entry const& e) const {
     if (e.replay > 0)
       return "#" + std::to_string(e.number) + " graph replay " + std::to_string(e.replay) + " of " +
@@ -95,7 +100,7 @@ class flight_record {
            to_string(e.axes, topology_) + ", " + std::to_string(e.elements) + " elements of " +
            name_of(e.type) + " to receive";
   }
-  /// A line for each kept operation, the oldest first.
+  /// Returns one line per recorded operation, the oldest first.
   std::string text() const {
     std::lock_guard const lock(mutex_);
     std::string lines;
@@ -121,7 +126,7 @@ class flight_record {
   topology topology_;
   std::vector<flight_entry> ring_;
   std::uint64_t last_ = 0, first_open_ = 1;
-  clock::time_point progressed_;  // when an end was seen last
+  clock::time_point progressed_;  // when an operation was last seen to have ended
   mutable std::mutex mutex_;
 };
 

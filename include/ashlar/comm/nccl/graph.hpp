@@ -3,20 +3,23 @@
 
 #pragma once
 
-// What a mesh's device was given, transfers included, as one thing to do again and again
-// (mesh::capture makes it, device/cuda/graph.hpp says what a graph is).
+// A captured sequence of device work, including transfers, that can be replayed (mesh::capture
+// creates it; device/cuda/graph.hpp describes the underlying CUDA graph).
 //
-//   auto step = mesh.capture([&] { y = matmul(x, w); });   written down, not done
-//   step.replay();                                         done: one call of the host
+//   auto step = mesh.capture([&] { y = matmul(x, w); });   captures the work without running it
+//   step.replay();                                         runs it with one call from the host
 //
-//   memory    what was allocated or released meanwhile is the graph's while it lives: its replays work there
-//   tensors   made meanwhile hold what the last replay wrote; those that it reads must stay where they are
-//   ranks     all capture the same and replay in the same order, as they call collectives
-//   watchdog  looks after each replay as one operation: "graph replay 3 of 41 operations"
-//   refused   values of the host, waiting (barriers, all-reduces of the host's values), transfers that cross
-//             the capture's begin or end
+//   memory    Blocks allocated or released during the capture belong to the graph while it lives,
+//             because its replays use them.
+//   tensors   A tensor made during the capture holds the result of the last replay. A tensor that
+//             the work reads must keep its address.
+//   ranks     All ranks must capture the same work and replay in the same order.
+//   watchdog  It treats each replay as one operation: "graph replay 3 of 41 operations".
+//   refused   A capture throws on host values, on waiting (barriers, all-reduces of host values),
+//             and on transfers that cross its begin or end.
 //
-// Do the same once before: libraries choose and load on first use, which cannot be captured.
+// Run the same work once before the capture. On first use, libraries select algorithms and load
+// modules, which cannot be captured.
 
 #include <memory>
 #include <utility>
@@ -30,7 +33,7 @@ namespace ashlar::nccl {
 
 class graph {
  public:
-  /// Expects: `transport`, `memory` and `compute` are parts of what `mesh` keeps alive.
+  /// `mesh` must keep `transport`, `memory` and `compute` alive.
   template <class Work>
   graph(std::shared_ptr<void> mesh, std::shared_ptr<communicator> transport, cuda::arena& memory,
         cuda::stream& compute, Work const& work)
@@ -44,11 +47,11 @@ class graph {
     forget();
   }
 
-  /// Does what was captured, in the order of the mesh's stream. Does not wait. Communicates: what was
-  /// captured. Throws ashlar::error if the watchdog has stopped the transport.
+  /// Runs the captured work, in the order of the mesh's stream. Does not wait. Communicates the
+  /// captured transfers. Throws ashlar::error if the watchdog has stopped the transport.
   void replay() { transport_->launch(ready_, ++replays_, part_.operations); }
 
-  /// Transfers that were captured.
+  /// Returns the number of captured transfers.
   std::int64_t operations() const { return part_.operations; }
 
  private:
@@ -78,7 +81,7 @@ class graph {
     transport_->forget_capture(part_);
   }
 
-  std::shared_ptr<void> mesh_;  // first: goes last
+  std::shared_ptr<void> mesh_;  // first, so that it is destroyed last
   std::shared_ptr<communicator> transport_;
   cuda::arena* memory_;
   cuda::stream* compute_;

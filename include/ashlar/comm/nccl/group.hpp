@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Which ranks make up the communicator of a list of axes: those that differ along them, in the order of
-// the list. All ranks of the mesh split at once, each into its own group.
+// Determines the ranks of the communicator for a list of axes: the ranks that differ only along
+// these axes, in the order of the list. All ranks of the mesh split at once, each into its own
+// group.
 //
 //   color   the rank of the member whose coordinates along the axes are all 0
 //   key     the position in the group
 //
-// The list of all axes in the mesh's order is the whole mesh: no split. Lists with the same axes in another
-// order are other groups, since their members have other positions.
+// The list of all axes in the mesh's order is the whole mesh and needs no split. A list of the same
+// axes in a different order is a different group, because its members have different positions.
 
 #include <string>
 
@@ -22,7 +23,7 @@ struct group_split {
   int color = 0;
   int key = 0;
   int members = 1;
-  bool is_whole = false;  ///< all ranks, in their order
+  bool is_whole = false;  ///< whether the group has all ranks in their order
 };
 
 constexpr group_split split_of(topology const& t, coordinates const& here, axis_list const& axes) {
@@ -32,7 +33,7 @@ constexpr group_split split_of(topology const& t, coordinates const& here, axis_
   s.color = t.rank_of(first);
   s.key = t.index_in_group(here, axes);
   s.members = t.group_size(axes);
-  // An axis of extent 1 changes neither members nor positions.
+  // Axes of extent 1 are ignored, since they change neither members nor positions.
   s.is_whole = s.members == t.ranks();
   int before = -1;
   for (auto const a : axes) {

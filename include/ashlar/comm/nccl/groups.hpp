@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The communicators of a mesh: one per list of axes that is used (group.hpp), made when first asked for and
-// kept to the mesh's end. All ranks run the same program, so all ask for the same ones in the same order.
+// The NCCL communicators of a mesh: one per list of axes that is used (group.hpp). Each is created
+// on first use and kept until the mesh is destroyed. All ranks run the same program, so they create
+// the same ones in the same order.
 
 #include <map>
 #include <vector>
@@ -19,7 +20,8 @@ class groups {
   groups(world const& w, topology const& t)
       : world_(w), topology_(t), here_(t.coordinates_of(w.rank())) {}
 
-  /// The communicator of this rank's group along `axes`. Collective over the mesh the first time.
+  /// Returns the communicator of this rank's group along `axes`. The first call is collective over
+  /// the mesh.
   handle& of(axis_list const& axes) {
     auto const split = split_of(topology_, here_, axes);
     if (split.is_whole) return *world_.all;
@@ -31,7 +33,7 @@ class groups {
     return *(handles_[key] = std::move(made));
   }
 
-  /// The first fault of any of them. From any thread.
+  /// Returns the first fault of any communicator, or an empty string. Thread-safe.
   std::string fault() {
     std::string found = world_.all->fault();
     std::lock_guard const lock(mutex_);
@@ -39,7 +41,7 @@ class groups {
       if (found.empty()) found = made->fault();
     return found;
   }
-  /// Takes all of them down; what is called after says `why`. From any thread.
+  /// Aborts all communicators. Later calls on them report `why`. Thread-safe.
   void abort(std::string const& why) {
     std::lock_guard const lock(mutex_);
     for (auto const& [axes, made] : handles_) made->abort(why);

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// One communicator of NCCL, from its making to its end. It never blocks inside NCCL: a call that goes on
-// by itself is asked after (settle) until the deadline, so that a rank that waits for a dead one comes back.
+// One NCCL communicator, from its creation to its destruction. All its calls are non-blocking.
+// settle() polls a call that is in progress until the deadline, so that a rank does not wait
+// forever for a dead one.
 //
-//   made by      the unique id of all ranks, or by splitting another; all members at the same point of
-//                the program
-//   ended by     finalize and destroy; by abort once a fault was seen, since finalizing would wait
+//   created     from the unique id of all ranks, or by splitting another communicator; all members
+//               do this at the same point of the program
+//   destroyed   by finalize and destroy; by abort after a fault, since finalize would hang
 //
-// The watchdog's thread may abort it at any time. So every call on it is made under its lock and refused
-// once it is down; none of them takes long, as none blocks.
+// The watchdog's thread may abort the communicator at any time. So every call is made under a lock,
+// and throws after an abort. The lock is never held for long, because no call blocks.
 
 #include <chrono>
 #include <cstring>
@@ -29,7 +30,8 @@ class handle {
  public:
   using milliseconds = std::chrono::milliseconds;
 
-  /// The communicator of all ranks. Collective over the launch; the device is selected before.
+  /// Creates the communicator of all ranks. Collective over the launch. The device must be selected
+  /// before.
   handle(unique_id const& id, int rank, int size, milliseconds deadline)
       : where_{rank, "", "ncclCommInitRankConfig"}, deadline_(deadline), name_("ashlar") {
     ncclUniqueId bytes;
@@ -38,13 +40,14 @@ class handle {
     auto config = settings();
     make(ncclCommInitRankConfig(&comm_, size, bytes, rank, &config));
   }
-  /// The part of `parent` whose members give the same `color`, in the order of their keys. Collective over
-  /// the parent. `name` is what the axes are called; it appears in NCCL's log.
+  /// Creates the part of `parent` whose members give the same `color`, ordered by their keys.
+  /// Collective over the parent. `name` is the name of the axes; it appears in NCCL's log.
   handle(handle& parent, int color, int key, std::string name)
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
-    config.splitShare = 1;  // buffers: the parts of one mesh take turns on one stream
+    config.splitShare = 1;  // shares buffers: the communicators of a mesh use the same stream one
+                            // after the other
     make(parent.call(
         where_, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, &comm_, &config); }));
     parent.settle(where_);
@@ -65,7 +68,8 @@ class handle {
     else ncclCommAbort(comm_);
   }
 
-  /// Calls f(communicator) under the lock. Throws ashlar::error if it fails, or this is down.
+  /// Calls f(communicator) under the lock. Throws ashlar::error if it fails, or if the communicator
+  /// was aborted.
   template <class Call>
   ncclResult_t call(call_site const& where, Call const& f) {
     auto const lock = hold();
@@ -74,17 +78,17 @@ class handle {
     check(status, where, comm);
     return status;
   }
-  /// For a group of calls: the lock until its end.
+  /// Locks the communicator, for a group of calls.
   std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
-  /// Expects hold().
+  /// Returns the communicator. Requires the lock from hold().
   ncclComm_t get(call_site const& where) const {
     if (comm_ == nullptr)
       throw error("nccl", to_string(where) + ": the communicator was taken down. " + why_down_);
     return comm_;
   }
 
-  /// Waits until what was called has been given to the device. Throws ashlar::error if it fails, or not in
-  /// time.
+  /// Waits until NCCL has given the previous call to the device. Throws ashlar::error if the call
+  /// fails or misses the deadline.
   void settle(call_site const& where) {
     auto const end = std::chrono::steady_clock::now() + deadline_;
     for (ncclResult_t state = ncclInProgress;;) {
@@ -97,7 +101,7 @@ class handle {
     }
   }
 
-  /// What has gone wrong by itself, of another rank's too; empty if nothing. From any thread.
+  /// Returns an asynchronous fault of this or another rank, or an empty string. Thread-safe.
   std::string fault() {
     auto const lock = hold();
     ncclResult_t state = ncclSuccess;
@@ -107,7 +111,7 @@ class handle {
     where.what = "while operations were under way";
     return to_string(where) + ": " + explain(state, comm_);
   }
-  /// Ends what is under way and refuses all that follows. From any thread.
+  /// Aborts pending operations and makes all later calls throw. Thread-safe.
   void abort(std::string const& why) {
     std::lock_guard const lock(mutex_);
     if (comm_ == nullptr) return;

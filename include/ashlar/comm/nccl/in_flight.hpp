@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The operations that were given to the device and have not ended, as far as anybody asked: an event after
-// each of them, on their one stream, so that they end in the order of their numbers. Asked by the program's
-// thread and by the watchdog's. Events are used again.
+// The operations that were given to the device and have not been seen to end. An event follows each
+// of them. All are on one stream, so they end in the order of their numbers. The program's thread
+// and the watchdog's thread both query them. Events are reused.
 
 #include <algorithm>
 #include <deque>
@@ -20,7 +20,8 @@ namespace ashlar::nccl {
 
 class in_flight {
  public:
-  /// Marks the end of operation `number` on `stream`, and makes `follower` wait for it, if there is one.
+  /// Marks the end of operation `number` on `stream`. If `follower` is given, makes that stream
+  /// wait for the end.
   void add(std::uint64_t number, cuda::stream& stream, cuda::stream* follower) {
     std::lock_guard const lock(mutex_);
     if (spare_.empty()) spare_.emplace_back();
@@ -30,7 +31,7 @@ class in_flight {
     spare_.pop_back();
   }
 
-  /// Makes `stream` wait for operation `number`, unless its end was seen already.
+  /// Makes `stream` wait for operation `number`, unless its end was already seen.
   void follow(std::uint64_t number, cuda::stream& stream) {
     std::lock_guard const lock(mutex_);
     auto const at = std::lower_bound(
@@ -38,14 +39,14 @@ class in_flight {
         [](operation const& o, std::uint64_t wanted) { return o.number < wanted; });
     if (at != flying_.end()) stream.wait(at->end);
   }
-  /// Of a capture that is over: its events mean nothing any more.
+  /// Discards the operations of a capture that is over. Their events have no meaning any more.
   void forget() {
     std::lock_guard const lock(mutex_);
     for (auto& o : flying_) spare_.push_back(std::move(o.end));
     flying_.clear();
   }
 
-  /// The number of the last operation that has ended; 0 before the first has.
+  /// Returns the number of the last operation that has ended, or 0.
   std::uint64_t last_ended() {
     std::lock_guard const lock(mutex_);
     while (!flying_.empty() && fault_.empty()) {
@@ -63,7 +64,7 @@ class in_flight {
   }
   bool has_ended(std::uint64_t number) { return last_ended() >= number; }
 
-  /// Why the device no longer answers; empty while it does.
+  /// Returns the error of the device, or an empty string if there is none.
   std::string fault() const {
     std::lock_guard const lock(mutex_);
     return fault_;

@@ -3,30 +3,34 @@
 
 #pragma once
 
-// A transfer (comm/transfer.hpp) as calls of NCCL and of the device's kernels, one after the other on
-// one stream.
+// Composes a transfer (comm/transfer.hpp) of calls of NCCL and of device kernels, one after the
+// other on one stream.
 //
-//                       all counts equal                      else
+//                       all counts equal                      otherwise
 //   all_gather          one all-gather                        exchange
 //   all_to_all          one all-to-all                        exchange
-//   permute             exchange
+//   permute             exchange                              exchange
 //   reduce_scatter      one reduce-scatter                    exchange, then sum
-//   all_reduce          one all-reduce
-//   broadcast           one broadcast
-//   reduce              one reduce
-//   ordered sums:
-//   reduce_scatter      exchange, then sum                    reduce   the same
-//   all_reduce          exchange of parts, sum; then the parts, by one all-gather or an exchange
+//   all_reduce          one all-reduce                        one all-reduce
+//   broadcast           one broadcast                         one broadcast
+//   reduce              one reduce                            one reduce
 //
-//   exchange   a group of one send to and one receive from each member that has something; what is no
-//              run of memory is packed into scratch memory before and unpacked after
-//   sum        of what arrived, by a kernel, in the order of comm/transfer.hpp: the bits of every other
-//              transport. NCCL's own sums (the default where counts are equal) have the order that NCCL
-//              likes, and of bfloat16 round more often than once.
+// With ordered sums (ASHLAR_NCCL_SUMS), reductions are instead:
 //
-// Which calls of NCCL are made follows from counts that all members see alike; packing concerns one rank.
-// Members receive the bytes of the plan, no padding. Nothing here knows nccl.h: `Calls` is what issues
-// (library_calls.hpp), or writes down (recorded_calls.hpp), or plays the device in a test.
+//   reduce_scatter, reduce   exchange, then sum
+//   all_reduce               exchange of parts, then sum; then the summed parts are gathered by one
+//                            all-gather or one exchange
+//
+//   exchange   one NCCL group with at most one send to and one receive from each member; blocks
+//              that are not contiguous are packed into scratch memory before, and unpacked after
+//   sum        a kernel sums the received addends in the order of comm/transfer.hpp, so the result
+//              is bitwise that of every other transport. NCCL's own sums (the default if counts are
+//              equal) have an order that NCCL chooses, and round bfloat16 more than once.
+//
+// Which calls of NCCL are made depends only on counts that all members know; packing is local to a
+// rank. Each member receives exactly the bytes of the plan, without padding. This file does not use
+// nccl.h: `Calls` issues the calls (library_calls.hpp), records them (recorded_calls.hpp), or
+// simulates the device in a test.
 
 #include <ashlar/comm/nccl/exchange.hpp>
 
@@ -73,13 +77,14 @@ class issuer : private exchanger<Calls> {
     bool const in_place = follow(x_.receives, &strided_block::target_is_run,
                                  &strided_block::target_offset);
     std::byte* const into = in_place ? target_ : calls_.scratch(x_.members * n);
-    calls_.all_gather(source_, into, n);  // all of my shard
+    calls_.all_gather(source_, into, n);  // all of this rank's shard
     if (!in_place) calls_.unpack(x_.receives, into, target_);
   }
 
   void all_to_all() {
-    // The counts are products: of what a member holds of one dim, and what it gets of another. So where
-    // mine are all equal, either all are, or I have nothing to send or to receive.
+    // Each count is a product of a member's extent in one dim and its extent in another. So if all
+    // counts of this rank are equal, then either those of every member are, or this rank sends and
+    // receives nothing.
     if (!all_alike(x_.sends) || !all_alike(x_.receives)) return exchange();
     std::int64_t const n = mine().elements;
     if (n == 0) return;
@@ -126,7 +131,8 @@ class issuer : private exchanger<Calls> {
 
 }  // namespace detail
 
-/// Issues the calls that carry `what` out of `source` into `target`. Communicates: the transfer.
+/// Issues the calls that carry the transfer `what` from `source` to `target`. Communicates this
+/// transfer.
 template <calls Calls>
 void issue(transfer const& what, element_type type, void const* source, void* target, sums how,
            Calls& calls) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The device's kernels that carrying a transfer needs, as values: this room issues them, device/cuda has
-// them. All are asynchronous on a stream; pointers are to device memory, counts of elements.
+// The device kernels for transfers, as function pointers: device/cuda implements them, and this
+// room calls them. All are asynchronous on a stream. Pointers are to device memory, and counts are
+// in elements.
 //
-//   copy      a block of an array to its place in another
-//   pack      blocks of an array one after the other into `to`        unpack   and back
-//   fill      n elements that change no reduction
-//   combine   n elements of each addend, left to right in accumulation_t, rounded once (transfer.hpp)
+//   copy      copies a block of an array to its place in another
+//   pack      copies blocks of an array one after the other into `to`
+//   unpack    the reverse of pack
+//   fill      writes n elements with the identity of the reduction
+//   combine   reduces n elements of each addend, left to right in accumulation_t; rounds once
 //
-// Copies know only the size of an element (2, 4, 8 bytes).
+// Copies depend only on the size of an element (2, 4 or 8 bytes).
 
 #include <cstddef>
 #include <span>

@@ -3,22 +3,24 @@
 
 #pragma once
 
-// Where this process stands among those that were started together, from the environment: the first
-// launcher whose variables are there.
+// Determines rank and size of this process from environment variables. The first launcher in this
+// table whose variables are set is used.
 //
-//   launcher   rank                   size                   on its node                  ids go by
-//   mpi        OMPI_COMM_WORLD_RANK   OMPI_COMM_WORLD_SIZE   OMPI_COMM_WORLD_LOCAL_RANK   MPI
-//              PMI_RANK               PMI_SIZE               MPI_LOCALRANKID              MPI
-//   env        RANK                   WORLD_SIZE             LOCAL_RANK                   file or TCP
-//   slurm      SLURM_PROCID           SLURM_NTASKS           SLURM_LOCALID                file or TCP
-//   none                                                                                  one rank
+//   launcher   rank, size, rank on its node                 rendezvous
+//   mpi        OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE,  MPI
+//              OMPI_COMM_WORLD_LOCAL_RANK
+//   mpi        PMI_RANK, PMI_SIZE, MPI_LOCALRANKID          MPI
+//   env        RANK, WORLD_SIZE, LOCAL_RANK                 file or TCP
+//   slurm      SLURM_PROCID, SLURM_NTASKS, SLURM_LOCALID    file or TCP
+//   none       0, 1, 0                                      none: a single rank
 //
-//   file   ASHLAR_RENDEZVOUS_FILE, where it is set: a path that all ranks see
-//   TCP    MASTER_ADDR:MASTER_PORT; on Slurm by default the first node, and a port from the job's number
+//   file   a path that all ranks see, if ASHLAR_RENDEZVOUS_FILE is set
+//   TCP    otherwise, at MASTER_ADDR:MASTER_PORT; the defaults on Slurm are the first node and a
+//          port computed from the job id
 //
-// ASHLAR_LAUNCH=mpi|env|slurm|none takes one of them although another comes first. torchrun's own store
-// listens on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE): then the next port is taken.
-// Only the variables are read here; nothing is asked of MPI or of the network.
+// ASHLAR_LAUNCH=mpi|env|slurm|none selects a launcher explicitly. If torchrun's own store listens
+// on MASTER_PORT (TORCHELASTIC_USE_AGENT_STORE), the next port is used. This file only reads the
+// variables; it calls neither MPI nor the network.
 
 #include <charconv>
 #include <cstdlib>
@@ -30,18 +32,18 @@
 
 namespace ashlar::nccl {
 
-/// How the ranks hand round what NCCL needs to find each other.
+/// The way in which the ranks exchange NCCL's unique id.
 enum class rendezvous : signed char { alone, mpi, tcp, file };
 
 struct launch {
   int rank = 0;
   int size = 1;
-  int local_rank = 0;  ///< among the ranks of the node: which device is mine
+  int local_rank = 0;  ///< among the ranks of the node; determines the device
   rendezvous by = rendezvous::alone;
   std::string address;  ///< of rank 0, for tcp
   int port = 0;
   std::string file;
-  std::string job;  ///< what tells this run from others, empty if no launcher says
+  std::string job;  ///< distinguishes this run from others; empty if the launcher gives no id
 
   friend bool operator==(launch const&, launch const&) = default;
 };
@@ -58,10 +60,10 @@ inline constexpr launcher launchers[] = {
     {"slurm", "SLURM_PROCID", "SLURM_NTASKS", "SLURM_LOCALID"},
 };
 
-/// The first name of a list such as "gpu[003-010,12],login1": gpu003.
+/// Returns the first host of a list: gpu003 for "gpu[003-010,12],login1".
 inline std::string first_host(std::string_view list) {
   std::string host;
-  bool in_bracket = false, skips = false;  // only the first entry of a bracket counts
+  bool in_bracket = false, skips = false;  // only the first entry in a bracket counts
   for (char const c : list) {
     if (c == ',' && !in_bracket) break;
     if (c == '[') in_bracket = true;
@@ -72,13 +74,13 @@ inline std::string first_host(std::string_view list) {
   return host;
 }
 
-/// Reads variables, and says what is wrong with them.
+/// Reads variables and reports errors in them.
 template <class Lookup>
 class launch_reader {
  public:
   explicit launch_reader(Lookup const& get) : get_(get) {}
 
-  /// Empty is as good as not set.
+  /// Returns a variable's value. An empty value counts as not set.
   std::string text(char const* name) const {
     std::optional<std::string> const value = get_(name);
     return value ? *value : std::string();
@@ -116,7 +118,8 @@ launcher const* find_launcher(launch_reader<Lookup> const& from) {
   for (launcher const& l : launchers) {
     is_known = is_known || wanted == l.name;
     if (!wanted.empty() && wanted != l.name) continue;
-    // A shell inside an allocation of Slurm has a size and no rank: that is a run of one.
+    // A shell inside a Slurm allocation has a size but no rank; it counts as a run of one process.
+    // So only `env` is recognized by its size.
     bool const is_env = std::string_view(l.name) == "env";
     if (from.has(l.rank) || (is_env && from.has(l.size))) return &l;
   }
@@ -126,7 +129,7 @@ launcher const* find_launcher(launch_reader<Lookup> const& from) {
   return nullptr;
 }
 
-/// The address of rank 0.
+/// Determines the address and the port of rank 0.
 template <class Lookup>
 void find_master(launch& l, bool is_slurm, launch_reader<Lookup> const& from) {
   l.by = rendezvous::tcp;
@@ -143,8 +146,9 @@ void find_master(launch& l, bool is_slurm, launch_reader<Lookup> const& from) {
 
 }  // namespace detail
 
-/// Where this process stands. `get` looks up a variable: get(name) -> std::optional<std::string>.
-/// Communicates nothing. Throws ashlar::error naming the variable that is missing or wrong.
+/// Determines rank, size and rendezvous of this process. `get` looks up a variable: get(name) ->
+/// std::optional<std::string>. Communicates nothing. Throws ashlar::error naming the variable that
+/// is missing or invalid.
 template <class Lookup>
 launch launch_from(Lookup const& get) {
   detail::launch_reader<Lookup> const from(get);

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The calls of one transfer (issue.hpp) as they are made: by NCCL and the device's kernels, on one stream.
+// The calls of one transfer (issue.hpp), executed by NCCL and by device kernels on one stream.
 //
-//   element   f32 f64 i32 i64 bf16           reduction   sum max min
-//   NCCL's    Float32 Float64 Int32 Int64 Bfloat16       Sum Max Min
+//   element   f32 f64 i32 i64 bf16                        reduction   sum max min
+//   in NCCL   Float32 Float64 Int32 Int64 Bfloat16                    Sum Max Min
 //
-// Scratch memory comes from the stream's arena, and goes back when this ends. NCCL before
-// 2.28 has no all-to-all: there it is a group of sends and receives.
+// Scratch memory comes from the stream's arena and is released by the destructor. NCCL before 2.28
+// has no all-to-all, so it is a group of sends and receives there.
 
 #include <ashlar/comm/nccl/handle.hpp>
 #include <ashlar/comm/nccl/issue.hpp>
@@ -29,7 +29,7 @@ inline ncclRedOp_t operation_of(reduction op) {
 
 class library_calls {
  public:
-  /// `members`: of the communicator. Everything given outlives this.
+  /// `members` is the size of the communicator. All arguments must outlive this object.
   library_calls(handle& comm, int members, element_type type, cuda::arena& memory,
                 cudaStream_t stream, transfer_kernels const& kernels, call_site where)
       : comm_(comm), members_(members), type_(type), memory_(memory), stream_(stream),
@@ -37,7 +37,7 @@ class library_calls {
   library_calls(library_calls const&) = delete;
   library_calls& operator=(library_calls const&) = delete;
   ~library_calls() {
-    if (group_.owns_lock()) ncclGroupEnd();  // an exception came between
+    if (group_.owns_lock()) ncclGroupEnd();  // an exception occurred inside the group
     std::span<scratch_block const> const blocks = scratch_;
     for (auto const& block : blocks) memory_.release(block.memory, block.bytes);
   }

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// A transfer of the communicator on GPUs (communicator.hpp) that was started and goes on beside the program.
+// A transfer of the communicator on GPUs (communicator.hpp) that was started and runs beside the
+// program.
 //
-//   has its turn       it is given to the device, when anybody lets transfers go on
-//   goes away before   it is joined; where an exception passes it is dropped, and the mesh abandoned
-//   of a capture       only what comes within the captured part may wait for it
+//   its turn comes        it is given to the device by the next call that advances transfers
+//   destroyed too early   it is joined; during stack unwinding it is dropped and the mesh abandoned
+//   captured              only work within the captured part may wait for it
 //
-// Owner: the communicator, whose friend this is.
+// `Owner` is the communicator, which declares this class a friend.
 
 #include <cstdint>
 
@@ -28,7 +29,7 @@ class pending_transfer final : public pending_operation {
     auto& order = owner_->operations_;
     if (!watch_.is_passing() && !order.is_abandoned() && !owner_->watchdog_.has_stopped()) try {
         owner_->wait_until([&] { return join(); });
-      } catch (...) {  // the next transfer says that the mesh is abandoned
+      } catch (...) {  // the next transfer reports that the mesh is abandoned
       }
     if (!done_) order.abandon();
     order.remove(*this);
@@ -51,7 +52,7 @@ class pending_transfer final : public pending_operation {
   bool is_queued() const override { return number_ != 0; }
 
  private:
-  /// Gives it, if it has its turn now.
+  /// Gives the transfer to the device if its turn has come. Returns whether it has been given.
   bool is_given() {
     bool const has_turn = shipment_.ticket == 0 ||
                           owner_->turns_.is_next(shipment_.what->axes, shipment_.ticket);

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Where the last operations of a rank are written when the watchdog stops it, beside standard error, or an
-// exception ends its mesh: the files of all ranks, side by side, show which rank came last and what it was at.
+// Writes the last operations of a rank to a file when the watchdog stops the rank (in addition to
+// standard error), or when an exception ends its mesh. A comparison of all ranks' files shows which
+// rank was last, and in which operation.
 //
-//   ASHLAR_NCCL_RECORDS   unset   nowhere
-//                         a path  rank_<number>.txt in that folder, which must be there
+//   ASHLAR_NCCL_RECORDS   unset   no file is written
+//                         a path  an existing folder, for the files rank_<number>.txt
 //
-// Writing never throws: it is done on the way to an error that says more.
+// Writing never throws, because another, more informative error is already being reported.
 
 #include <cstdlib>
 #include <fstream>
@@ -17,7 +18,8 @@
 
 namespace ashlar::nccl {
 
-/// Writes `text` as this rank's record; what to tell people about it, perhaps nothing.
+/// Writes `text` as this rank's record. Returns a message about it for the user, which may be
+/// empty.
 inline std::string write_record_file(int rank, std::string const& text) noexcept try {
   char const* const folder = std::getenv("ASHLAR_NCCL_RECORDS");
   if (folder == nullptr || *folder == '\0') return "";

@@ -3,13 +3,17 @@
 
 #pragma once
 
-// The calls of transfers (issue.hpp) written down instead of issued: what a dry run prints and what
-// tests compare. Needs no NCCL, no device and no memory: the pointers are only kept.
+// Records the calls of transfers (issue.hpp) instead of issuing them, for dry runs and for tests.
+// It needs no NCCL, no device and no memory: pointers are stored but not dereferenced.
 //
-//   received elements   all_gather, all_to_all   (p - 1) n       reduce_scatter   (p - 1) n
-//                       all_reduce               (p - 1) b + (n - b), b: the rank's balanced part
-//                       receive                  n               all others       0
-//                       broadcast                n, the root 0   reduce           (p - 1) n at the root
+// The number of received elements per call, with p members and a count of n:
+//
+//   all_gather, all_to_all, reduce_scatter   (p - 1) n
+//   all_reduce                               (p - 1) b + (n - b), b: the rank's balanced part
+//   receive                                  n
+//   broadcast                                n, on the root 0
+//   reduce                                   (p - 1) n on the root, else 0
+//   all others                               0
 
 #include <string>
 #include <vector>
@@ -41,23 +45,23 @@ constexpr char const* to_string(call_kind kind) {
       "all-to-all",  "broadcast", "reduce", "copy",    "pack",       "unpack",         "combine"};
   return names[static_cast<int>(kind)];
 }
-/// Whether other ranks take part.
+/// Returns whether other ranks take part in the call.
 constexpr bool communicates(call_kind kind) {
   return kind >= call_kind::send && kind <= call_kind::reduce;
 }
 
 struct recorded_call {
   call_kind kind = call_kind::copy;
-  std::int64_t count = 0;  ///< elements, as the call is given them
+  std::int64_t count = 0;  ///< elements, as in the argument of the call
   int peer = -1;           ///< of a send or receive; the root of a broadcast or reduce
   reduction op = reduction::sum;
   element_type type = element_type::f32;
-  axis_list axes;  ///< the group
+  axis_list axes;  ///< the axes of the group
   int members = 1;
-  int index = 0;  ///< of this rank in it
+  int index = 0;  ///< position of this rank in the group
   std::byte const* from = nullptr;
   std::byte* to = nullptr;
-  std::vector<strided_block> blocks;        ///< of copy, pack, unpack
+  std::vector<strided_block> blocks;        ///< of copy, pack and unpack
   std::vector<std::byte const*> addends{};  ///< of combine
 
   std::int64_t received_bytes() const { return received_elements() * size_of(type); }
@@ -80,7 +84,7 @@ struct recorded_call {
   }
 };
 
-/// Appends to a list. `Memory` is called for scratch memory: memory(bytes) -> std::byte*.
+/// Appends calls to a list. It allocates scratch memory with memory(bytes) -> std::byte*.
 template <class Memory>
 class recorded_calls {
  public:

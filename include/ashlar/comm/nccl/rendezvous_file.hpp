@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Hands rank 0's unique id to all ranks through a folder that all of them see, by three kinds of files:
+// Distributes rank 0's unique id through files in a folder that all ranks see:
 //
-//   FILE.<r>       of rank r: "job size token", and once it has the id also rank 0's token: got it
-//   FILE           of rank 0: "job size its-token", the tokens of all ranks, the id
+//   FILE.<r>   from rank r: "job size token"; as a receipt, once it has the id, also rank 0's token
+//   FILE       from rank 0: "job size token", the id, and the tokens of all ranks
 //
-// Tokens are random and of this run alone. A rank believes a FILE that names its own token and rank 0
-// believes a receipt that names rank 0's, so whatever an earlier run left behind is overwritten or
-// never believed, also where the two runs have no name. Rank 0 writes anew as long as tokens change, and
-// at the end takes all files away. Each file is written beside and renamed: none is read half.
+// Tokens are random numbers that belong to this run only. A rank accepts a FILE that contains its
+// own token, and rank 0 accepts a receipt that contains rank 0's. So files left behind by an
+// earlier run are overwritten or ignored, even if neither run has a job name. Rank 0 rewrites FILE
+// as long as tokens change, and removes all files at the end. Each file is written under a
+// temporary name and renamed, so nobody reads an incomplete one.
 
 #include <cstdio>
 #include <filesystem>
@@ -37,7 +38,7 @@ inline std::string to_hex(std::byte const* bytes, std::size_t count) {
   }
   return text;
 }
-/// False where the text is not that of an id.
+/// Parses an id. Returns false if the text is not one.
 inline bool from_hex(std::string const& text, unique_id& id) {
   if (text.size() != 2 * id.size()) return false;
   for (std::size_t i = 0; i < id.size(); ++i) {
@@ -65,7 +66,7 @@ class file_rendezvous {
     std::string written;
     while (true) {
       std::string list = head_ + " " + token_ + "\n" + to_hex(id.data(), id.size()) + "\n";
-      std::vector<int> missing, silent;  // did not come; have not read yet
+      std::vector<int> missing, silent;  // ranks without a file; ranks without a receipt
       for (int r = 1; r < here_.size; ++r) {
         auto const [token, receipt] = card(r);
         tokens[static_cast<std::size_t>(r)] = token;
@@ -115,7 +116,8 @@ class file_rendezvous {
   }
   std::string card_name(int rank) const { return here_.file + "." + std::to_string(rank); }
 
-  /// What rank r says of itself: its token, and rank 0's if it has the id. Empty if it is not of this run.
+  /// Returns the contents of rank r's file: its token, and rank 0's token if r has the id. Both are
+  /// empty if the file is missing or of another run.
   std::pair<std::string, std::string> card(int r) const {
     std::ifstream in(card_name(r));
     std::string job, size, token, receipt;
@@ -153,8 +155,9 @@ class file_rendezvous {
 
 }  // namespace detail
 
-/// On rank 0 gives `id` to the others, on the others takes it. Collective over the launch.
-/// Throws ashlar::error naming the rank, the file and who is missing, when the deadline has passed.
+/// Gives `id` to the other ranks on rank 0, and receives it on the others. Collective over the
+/// launch. After the deadline, throws ashlar::error naming the rank, the file and the missing
+/// ranks.
 inline unique_id rendezvous_by_file(launch const& here, unique_id const& id,
                                     std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::file_rendezvous(here, deadline), here.rank, id);

@@ -3,8 +3,7 @@
 
 #pragma once
 
-// Hands rank 0's unique id to all ranks by MPI, and finds out by MPI what the launcher did not say: how
-// many ranks of the node come before this one.
+// Distributes rank 0's unique id by MPI, and determines the rank on the node by MPI.
 
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/nccl/launch.hpp>
@@ -12,13 +11,13 @@
 
 namespace ashlar::nccl {
 
-/// The id of rank 0. Collective over `comm`: one broadcast of 128 bytes.
+/// Returns the id of rank 0. Collective over `comm`: one broadcast of 128 bytes.
 inline unique_id rendezvous_by_mpi(MPI_Comm comm, unique_id id) {
   mpi::check(MPI_Bcast(id.data(), static_cast<int>(id.size()), MPI_BYTE, 0, comm));
   return id;
 }
 
-/// Where this process stands in `comm`. Collective over `comm`.
+/// Returns rank, size and rank on the node of this process in `comm`. Collective over `comm`.
 inline launch launch_from_mpi(MPI_Comm comm) {
   launch l;
   mpi::check(MPI_Comm_rank(comm, &l.rank));

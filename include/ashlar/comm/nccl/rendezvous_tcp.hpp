@@ -3,20 +3,20 @@
 
 #pragma once
 
-// Hands rank 0's unique id to all ranks by TCP. Rank 0 listens on its port until all others have said
-// who they are; then it answers all of them at once, so that either every rank gets the id or every
-// one that came is told why not.
+// Distributes rank 0's unique id by TCP. Rank 0 listens on its port until all other ranks have
+// connected and identified themselves. Then it answers all of them at once, so that either every
+// rank gets the id, or every rank that connected learns why not.
 //
-//   a rank says      a word of ours, a hash of the job's name, its size, its rank    24 bytes
-//   rank 0 answers   0 and the id, or a fault below                                  4 + 128 bytes
+//   a rank sends     a magic word, a hash of the job's name, its size, its rank    24 bytes
+//   rank 0 answers   a fault code (0: none), the missing ranks, and the id         140 bytes
 //
-//   fault   wrong job      another job's rank 0 has this port: try again until the deadline
-//           wrong size     the ranks were told different sizes
-//           taken twice    two processes say they are one rank
-//           incomplete     the deadline has passed; the text says how many ranks did not come
+//   fault   wrong_job      rank 0 of another job uses this port: retry until the deadline
+//           wrong_size     the ranks were given different sizes
+//           taken_twice    two processes claim the same rank
+//           incomplete     the deadline has passed; the answer says how many ranks are missing
 //
-// Whoever says anything else (a port scanner) is not answered. Numbers are little-endian, as all
-// machines are that NCCL runs on.
+// A peer that sends anything else (such as a port scanner) gets no answer. Numbers are
+// little-endian, like all machines on which NCCL runs.
 
 #include <cerrno>
 #include <cstdint>
@@ -46,7 +46,7 @@ struct tcp_hello {
 struct tcp_answer {
   enum fault : std::int32_t { none, wrong_job, wrong_size, taken_twice, incomplete };
   std::int32_t fault;
-  std::int32_t missing;  ///< ranks
+  std::int32_t missing;  ///< number of missing ranks
   std::int32_t first_missing;
   unique_id id;
 };
@@ -118,11 +118,12 @@ class tcp_rendezvous {
             }};
   }
 
-  /// On all interfaces: the name that others reach this node by may be none of its own.
+  /// Listens on all interfaces, because the name by which others reach this node may not belong to
+  /// any of them.
   tcp_socket listen() const {
     int last = EADDRNOTAVAIL;
     auto const found = resolve(nullptr, AI_PASSIVE);
-    for (int family : {AF_INET6, AF_INET})  // one of IPv6 takes IPv4 as well
+    for (int family : {AF_INET6, AF_INET})  // an IPv6 socket accepts IPv4, too
       for (auto const* a = found.get(); a != nullptr; a = a->ai_next) {
         if (a->ai_family != family) continue;
         tcp_socket s(::socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol));
@@ -165,7 +166,7 @@ class tcp_rendezvous {
 
   void receive(tcp_socket guest, std::vector<tcp_socket>& ranks, tcp_answer& answer) const {
     tcp_hello said{};
-    // One that says nothing shall not keep the others waiting.
+    // A peer that sends nothing must not delay the others.
     if (!guest.read_all(&said, sizeof said, std::min(end_, clock::now() + std::chrono::seconds(2))))
       return;
     if (std::memcmp(said.word, hello_.word, sizeof said.word) != 0) return;
@@ -205,7 +206,8 @@ class tcp_rendezvous {
             "own RANK, and the same WORLD_SIZE; ASHLAR_NCCL_TIMEOUT gives more seconds.");
   }
 
-  /// Rank 0 may have begun later, and knows better who is missing.
+  /// Extra time for reading the answer: rank 0 may have started later, and its answer names the
+  /// missing ranks.
   static constexpr std::chrono::seconds grace{2};
 
   launch const& here_;
@@ -216,8 +218,8 @@ class tcp_rendezvous {
 
 }  // namespace detail
 
-/// On rank 0 gives `id` to the others, on the others takes it. Collective over the launch.
-/// Throws ashlar::error naming the rank, the address and what is wrong.
+/// Gives `id` to the other ranks on rank 0, and receives it on the others. Collective over the
+/// launch. Throws ashlar::error naming the rank, the address and the fault.
 inline unique_id rendezvous_by_tcp(launch const& here, unique_id const& id,
                                    std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::tcp_rendezvous(here, deadline), here.rank, id);

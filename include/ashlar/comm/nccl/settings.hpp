@@ -3,12 +3,13 @@
 
 #pragma once
 
-// How sums are summed on GPUs, by one environment variable that all ranks must have alike:
+// How sums are computed on GPUs, set by an environment variable that must be the same on all ranks:
 //
-//   ASHLAR_NCCL_SUMS   unset, library   by NCCL where it can: fast, the switch may help; equal from run to
-//                                       run on one machine, not equal to other transports' bits
-//                      ordered          in the order of comm/transfer.hpp: the bits of MPI ranks; the same
-//                                       bytes move, and a kernel adds them
+//   ASHLAR_NCCL_SUMS   unset, library   by NCCL where possible: fast, perhaps with the help of the
+//                                       switch; reproducible on one machine, but not bitwise equal
+//                                       to other transports
+//                      ordered          in the order of comm/transfer.hpp: bitwise equal to MPI
+//                                       ranks; the same bytes move, and a kernel adds them
 
 #include <cstdlib>
 #include <string>

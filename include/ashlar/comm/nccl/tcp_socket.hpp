@@ -3,11 +3,12 @@
 
 #pragma once
 
-// A socket of a rendezvous: reads and writes whole messages, until a point in time.
+// A socket for the rendezvous, which transfers complete messages and has deadlines.
 //
-//   wait_for    whether there is something to read or to accept before that point
-//   read_all    false if it passes, or the other end goes
-//   write_all   false if the other end goes; a message fits the socket's buffer, so it does not wait
+//   wait_for    returns whether there is something to read or to accept before the deadline
+//   read_all    returns false if the deadline passes or the peer closes the connection
+//   write_all   returns false if the peer closes the connection; a message fits into the socket's
+//               buffer, so this does not wait
 
 #include <chrono>
 #include <cstddef>
@@ -19,7 +20,7 @@
 
 namespace ashlar::nccl::detail {
 
-/// A file descriptor that is closed at the end, and reads and writes until a point in time.
+/// An owned file descriptor, which the destructor closes.
 class tcp_socket {
  public:
   using clock = std::chrono::steady_clock;
@@ -36,7 +37,7 @@ class tcp_socket {
   int fd() const { return fd_; }
   explicit operator bool() const { return fd_ >= 0; }
 
-  /// Whether `events` came before `end`.
+  /// Returns whether one of `events` occurred before `end`.
   bool wait_for(short events, clock::time_point end) const {
     auto const left = std::chrono::ceil<std::chrono::milliseconds>(end - clock::now()).count();
     pollfd one{fd_, events, 0};

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// The one order in which a rank gives its transfers to the device: that of the program, over all groups.
-// MPI needs an order within each group only (comm/operation_queue.hpp). On a device all collectives of a rank
-// share a stream, so two ranks that gave it two groups' collectives in different orders would wait for
-// each other for ever; and steps that follow each other are started whenever the host looks, which is not
-// at the same time on all ranks.
+// The order in which a rank gives its transfers to the device: program order over all groups. With
+// MPI, an order within each group is sufficient (comm/operation_queue.hpp). On a device, all
+// collectives of a rank share one stream, so two ranks that gave the collectives of two groups to
+// it in different orders would deadlock. Without this class that could happen, because the next
+// step of a plan is started when the host polls, which is not at the same time on all ranks.
 //
-//   announce   when the program takes a ticket, in program order
-//   is_next    whether all announced before have been given to the device
-//   give       it has been given to it
+//   announce   called when the program takes a ticket, in program order
+//   is_next    whether all transfers announced before have been given to the device
+//   give       the next transfer has been given to the device
 
 #include <cstdint>
 #include <deque>
@@ -22,12 +22,12 @@ namespace ashlar::nccl {
 
 class turns {
  public:
-  /// The next ticket of this group of axes.
+  /// Announces the next ticket of this group of axes.
   void announce(axis_list const& axes) {
     auto const group = operation_queue::group_of(axes);
     queue_.push_back({group, ++announced_[group]});
   }
-  /// The same, unless this ticket was announced before.
+  /// Announces this ticket, unless it was announced before.
   void announce(axis_list const& axes, std::uint64_t ticket) {
     if (announced_[operation_queue::group_of(axes)] < ticket) announce(axes);
   }

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// What rank 0 hands to all others, by which NCCL's ranks find each other: 128 bytes that mean nothing
-// to anybody else. Apart from nccl.h, so that handing it round is tested where there is no NCCL.
-// How long that may take, like any operation, says ASHLAR_NCCL_TIMEOUT in seconds (default 600).
+// NCCL's unique id: 128 opaque bytes that rank 0 distributes, and by which NCCL's ranks find each
+// other. This file does not include nccl.h, so that the distribution can be tested without NCCL.
+// ASHLAR_NCCL_TIMEOUT sets the time limit for the distribution and for any operation, in seconds
+// (default 600).
 
 #include <array>
 #include <charconv>
@@ -20,7 +21,7 @@ namespace ashlar::nccl {
 
 using unique_id = std::array<std::byte, 128>;
 
-/// What ASHLAR_NCCL_TIMEOUT says.
+/// Returns the time limit from ASHLAR_NCCL_TIMEOUT.
 inline std::chrono::milliseconds timeout_from_environment() {
   char const* const given = std::getenv("ASHLAR_NCCL_TIMEOUT");
   if (given == nullptr || *given == '\0') return std::chrono::minutes(10);
@@ -35,7 +36,8 @@ inline std::chrono::milliseconds timeout_from_environment() {
 
 namespace detail {
 
-/// Rank 0 gives `id` at the meeting, the others take it there.
+/// Gives `id` on rank 0 and receives it on the others, by a rendezvous class with give() and
+/// take().
 template <class Meeting>
 unique_id exchange_at(Meeting meeting, int rank, unique_id const& id) {
   if (rank != 0) return meeting.take();

@@ -3,20 +3,20 @@
 
 #pragma once
 
-// A thread that watches what a rank has issued, so that a collective that cannot end becomes an error
-// and no job hangs:
+// A thread that watches the operations that a rank has issued. It turns a collective that cannot
+// end into an error, so that no job hangs:
 //
-//   it sees                                            it does
-//   an operation ended                                 says so in the flight record
-//   a fault of a communicator (another rank's too)     stops
-//   the oldest operation is older than the deadline    stops
+//   it sees                                                 it does
+//   an operation has ended                                  marks it in the flight record
+//   a fault of a communicator, also of another rank         stops
+//   the oldest operation has been open past the deadline    stops
 //
-//   to stop   take the communicators down, so that the program's thread comes back from whatever waits;
-//             print the flight record; throw the fault at that thread's next call (refuse_if_stopped). If
-//             it makes none within `patience`, end the process, which ends the job.
+// To stop means: abort the communicators, so that the program's thread returns from any wait; print
+// the flight record; and throw the fault at that thread's next call (refuse_if_stopped). If the
+// thread makes no call within `patience`, the watchdog ends the process, which ends the job.
 //
-// The deadline says ASHLAR_NCCL_TIMEOUT (unique_id.hpp). What is watched is behind `watched`, so that
-// this is tested where there is no device.
+// ASHLAR_NCCL_TIMEOUT sets the deadline (unique_id.hpp). The callbacks in `watched` hide the
+// device, so that the watchdog can be tested without one.
 
 #include <condition_variable>
 #include <functional>
@@ -27,13 +27,15 @@
 
 namespace ashlar::nccl {
 
-/// What a watchdog asks and does. Called from its thread; none may wait for the device or throw.
+/// The callbacks of a watchdog. Its thread calls them. None may wait for the device or throw.
 struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
-  std::function<std::string()> fault;         ///< empty while all communicators are well
-  std::function<void(std::string const&)> take_down;    ///< ncclCommAbort, and why
-  std::function<void(std::string const&)> print;        ///< for people
-  std::function<void(std::string const&)> end_process;  ///< with its message, does not return
+  std::function<std::string()> fault;         ///< empty if no communicator has a fault
+  std::function<void(std::string const&)> take_down;    ///< calls ncclCommAbort; the argument is
+                                                        ///< the reason
+  std::function<void(std::string const&)> print;        ///< prints a message for the user
+  std::function<void(std::string const&)> end_process;  ///< prints the message and ends the
+                                                        ///< process; does not return
 };
 
 class watchdog {
@@ -59,7 +61,8 @@ class watchdog {
     std::lock_guard const lock(mutex_);
     return !why_.empty();
   }
-  /// Throws ashlar::error if it has stopped; from the program's thread before each operation.
+  /// Throws ashlar::error if the watchdog has stopped. The program's thread calls this before each
+  /// operation.
   void refuse_if_stopped() {
     std::unique_lock lock(mutex_);
     if (why_.empty()) return;
@@ -117,7 +120,7 @@ class watchdog {
   std::condition_variable wake_;
   std::string why_;
   bool done_ = false, heard_ = false;
-  std::thread thread_;  // last: starts when the rest exists
+  std::thread thread_;  // last: the thread starts when the other members exist
 };
 
 }  // namespace ashlar::nccl

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// All GPU ranks of a program, as a mesh takes them: where this one stands, its device, and the communicator
-// of all, from which those of a mesh's groups are split. A cheap handle; made by nccl::environment.
+// The GPU ranks of a program, on which a mesh is created: rank and size of this process, its
+// device, and the communicator of all ranks, from which the communicators of groups are split. It
+// is a cheap handle, made by nccl::environment.
 
 #include <memory>
 
@@ -15,10 +16,10 @@ namespace ashlar::nccl {
 
 struct world {
   launch here;
-  int device = 0;  ///< selected, as CUDA numbers those that this process sees
+  int device = 0;  ///< the selected device, as CUDA numbers the devices that this process sees
   std::chrono::milliseconds deadline{0};
   std::shared_ptr<handle> all;
-  /// Ends this process, and with it the job, with a message. From any thread; does not return.
+  /// Prints a message and ends this process, and with it the job. Thread-safe; does not return.
   void (*end_process)(char const*) = nullptr;
 
   int rank() const { return here.rank; }

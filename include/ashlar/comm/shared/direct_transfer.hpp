@@ -3,30 +3,31 @@
 
 #pragma once
 
-// A transfer within one node: each rank copies, or reduces, what it needs straight out of its
-// neighbours' shards into its own. Packing and unpacking are that same copy. The synchronization
-// is that of handshake.hpp.
+// A transfer within one node: each rank copies or reduces the data that it needs directly from its
+// neighbours' shards into its own. This copy also does the packing and unpacking. The
+// synchronization follows the rules of handshake.hpp:
 //
-//   publish · wait until all arrived · copy or reduce · leave · wait until all left
-//   all_reduce above `small_all_reduce` bytes, or in place:
-//     my part · show · wait until all showed · others' parts
+//   publish · wait until all have arrived · copy or reduce · leave · wait until all have left
+//   An all-reduce that is larger than `small_all_reduce` bytes or in-place has two halves instead:
+//     reduce my part · show it · wait until all have shown theirs · copy the others' parts
 //
-// advance() never waits: it does what can be done and says whether all is done.
+// advance() never waits: it does what can be done now and returns whether the transfer has ended.
 
 #include <ashlar/comm/shared/handshake.hpp>
 #include <ashlar/comm/shared/neighbours.hpp>
 
 namespace ashlar::shared {
 
-/// Up to here every rank reduces a whole all-reduce by itself: reading is cheaper than one more
-/// wait for all others.
+/// Up to this many bytes, every rank computes the complete result of an all-reduce by itself.
+/// Reading all addends is cheaper than waiting for all members once more.
 inline constexpr std::int64_t small_all_reduce = 32 * 1024;
 
 class direct_transfer {
  public:
   enum class state { waiting_for_all, waiting_for_parts, waiting_to_end, done, not_all_shared };
 
-  /// Publishes. `source` and `target` as offsets in this rank's window, or not_shared.
+  /// Begins the transfer by publishing the shards. The offsets are positions of source and target
+  /// in this rank's window, or not_shared.
   direct_transfer(transfer const& what, element_type type, neighbourhood const& group,
                   std::uint64_t epoch, void* target, std::int64_t source_offset,
                   std::int64_t target_offset)
@@ -35,14 +36,13 @@ class direct_transfer {
     sync_.publish(source_offset, target_offset);
   }
 
-  /// Does what can be done now. True when the transfer has ended, or must go as messages. Throws
-  /// ashlar::error when a member that it waits for has abandoned the mesh.
+  /// Does what can be done now. Returns true when the transfer has ended, or when it must be sent
+  /// as messages. Throws ashlar::error if a member for which it waits has abandoned the mesh.
   bool advance() {
     if (state_ == state::waiting_for_all && sync_.all_arrived()) {
       if (!sync_.all_shared()) {
-        state_ =
-            state::not_all_shared;  // all members see it and leave; their slots are free at once:
-        sync_.leave();              // nobody writes one before all have left
+        state_ = state::not_all_shared;  // all members see this and leave
+        sync_.leave();                   // nobody rewrites a slot before all have left
       } else {
         first_half();
       }
@@ -70,7 +70,7 @@ class direct_transfer {
   void first_half() {
     auto& x = *what_;
     if (x.kind == collective::all_reduce) {
-      // In place, a whole result would overwrite addends that others still read.
+      // An in-place result written as a whole would overwrite addends that other ranks still read.
       if (x.from.elements() * target_.size() > small_all_reduce || sync_.any_in_place()) {
         reduce_part(
             x, x.index, [&](int j) { return source_of(j); }, target_);

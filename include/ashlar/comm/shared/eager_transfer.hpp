@@ -3,13 +3,14 @@
 
 #pragma once
 
-// A transfer of small shards within one node: each rank copies its shard aside, where those who need it
-// read it when they come. It waits for those only whose shards it needs, and for no reader: where ranks
-// share cores, that saves every second change of them. The synchronization is that of handshake.hpp.
+// A transfer of small shards within one node. Each rank copies its shard to a staging buffer, where
+// the other ranks read it when they need it. A rank waits only for the members whose shards it
+// needs, and never for readers. If ranks share cores, this saves every second context switch
+// between them. The synchronization follows the rules of handshake.hpp:
 //
-//   stage · wait until those have arrived whom I read from · copy or reduce
+//   stage · wait until the members that I read from have arrived · copy or reduce
 //
-// The shards themselves may lie anywhere. advance() never waits.
+// The shards themselves may be in any memory. advance() never waits.
 
 #include <cstring>
 
@@ -20,21 +21,22 @@ namespace ashlar::shared {
 
 class eager_transfer {
  public:
-  /// Whether the shards of all members are staged. All members agree.
+  /// Returns whether the shards of all members are small enough to be staged. All members get the
+  /// same result.
   static bool carries(transfer const& what, element_type type, neighbourhood const& group) {
     return what.largest_source * size_of(type) <= group.most_staged;
   }
 
-  /// Expects carries(what, type, group). What is given outlives this; `source` until it is staged, which
-  /// may be as late as the end.
+  /// Requires carries(what, type, group). All arguments must outlive this object. `source` must not
+  /// be written before it is staged, which may happen as late as the end of the transfer.
   eager_transfer(transfer const& what, element_type type, neighbourhood const& group,
                  std::uint64_t epoch, void const* source, void* target)
       : what_(&what), group_(&group), sync_(group.slots, what.index, epoch, what.kind),
         source_(source, type), target_(target, type),
         offset_(static_cast<std::int64_t>(epoch % 2) * stage_bytes) {}
 
-  /// Does what can be done now. True when the transfer has ended. Throws ashlar::error when a member
-  /// that it waits for has abandoned the mesh.
+  /// Does what can be done now. Returns true when the transfer has ended. Throws ashlar::error if a
+  /// member for which it waits has abandoned the mesh.
   bool advance() {
     if (!is_staged_ && !stage()) return false;
     while (next_ < what_->members) {

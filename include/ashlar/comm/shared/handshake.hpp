@@ -3,36 +3,44 @@
 
 #pragma once
 
-// The rules by which the ranks of one node read each other's shards. They are all here.
+// The protocol by which the ranks of one node read each other's shards. This file contains all its
+// rules.
 //
-// Each rank owns one slot per group of axes, in memory that all of them see. The transfers of a
-// group have epochs 1, 2, 3, … the same on all its members, and a rank begins one only when it
-// has ended the one before (operation_queue.hpp keeps the order).
+// Each rank owns one slot per group of axes, in shared memory. The transfers of a group are
+// numbered by epochs 1, 2, 3, …, which are the same on all members. A rank begins a transfer only
+// after it has ended the previous one of the group (operation_queue.hpp ensures this order).
 //
-//   1 publish   I write where my shards are into my slot, then arrived := epoch (release).
-//               From here on until 5 I do not write to my source, nor to what rule 3 shows.
-//   2 read      Only from a member whose arrived >= epoch (acquire).
-//   3 show      Between the halves of an all-reduce: my part of my target is complete, then
-//               shown := epoch (release). Others read it once shown >= epoch (acquire).
-//   4 leave     After my last read of anybody's memory: left := epoch (release).
-//   5 end       When left >= epoch (acquire) for every member, my shards are my own again: they may
-//               be written, freed, and my slot may be written for the next epoch.
+//   1 publish   A rank writes the locations of its shards into its slot, then sets arrived := epoch
+//               (release). Until rule 5 it does not write to its source, nor to the part of its
+//               target that rule 3 shows.
+//   2 read      It reads a member's shards only once that member's arrived >= epoch (acquire).
+//   3 show      Between the halves of an all-reduce: when its part of its target is complete, it
+//               sets shown := epoch (release). Others read the part once shown >= epoch (acquire).
+//   4 leave     After its last read of other ranks' memory it sets left := epoch (release).
+//   5 end       Once left >= epoch (acquire) for every member, it may write or free its shards, and
+//               may write its slot for the next epoch.
 //
-// So nobody reads a shard before it is written (1, 2, 3), and nobody overwrites one that is still
-// read (4, 5). Epochs only grow: a member may be one epoch ahead in `arrived`, never two.
+// So nobody reads a shard before it is written (rules 1 to 3), and nobody overwrites a shard that
+// is still being read (rules 4 and 5). Epochs only grow. A member's `arrived` may be one epoch
+// ahead of another's, but never two.
 //
-// Small shards are copied aside instead, so that nobody waits for readers (eager_transfer.hpp). Each
-// rank has two stages per group of axes, of even and of odd epochs:
+// Small shards are instead copied to staging buffers ("stages"), so that nobody waits for readers
+// (eager_transfer.hpp). Each rank has two stages per group of axes, one for even and one for odd
+// epochs:
 //
-//   1 stage     Once arrived >= epoch - 1 (acquire) for every member, I copy my shard to the stage of
-//               this epoch, then arrived := epoch (release). The shard is my own all the time.
-//   2 read      The stage of a member whose arrived >= epoch (acquire). Then I have ended.
+//   1 stage     Once arrived >= epoch - 1 (acquire) for every member, a rank copies its shard to
+//               the stage of this epoch, then sets arrived := epoch (release). Others never access
+//               the shard itself.
+//   2 read      It reads a member's stage once that member's arrived >= epoch (acquire). After its
+//               last read, the transfer has ended for this rank.
 //
-// Who has arrived at epoch - 1 has ended epoch - 2, and that is the last one that reads what 1 overwrites.
+// A stage is not overwritten too early: a member that has arrived at epoch - 1 has ended epoch - 2,
+// and that was the last transfer that reads the data which rule 1 overwrites.
 //
-// A rank on which an exception drops a transfer says so in all its slots (abandon), and never writes or
-// reuses memory that others may still read. Who waits for what such a rank has not done throws; what it
-// had done before counts. Only a rank that would wait anyway looks.
+// A rank on which an exception drops a transfer marks all its slots as abandoned. It never writes
+// or reuses memory that others may still read. A rank that waits for a step which such a rank has
+// not taken throws; steps taken before the exception remain valid. Only a rank that would otherwise
+// wait checks the mark.
 
 #include <atomic>
 #include <cstddef>
@@ -46,20 +54,25 @@
 
 namespace ashlar::shared {
 
-inline constexpr std::int64_t not_shared = -1;  ///< of a shard that lies outside the window
+inline constexpr std::int64_t not_shared = -1;  ///< the offset of a shard that lies outside the
+                                                ///< window
 
-/// Of one stage. Copying so much takes less time than a change of ranks on a core.
+/// The size of one stage. Copying this many bytes takes less time than a context switch between
+/// ranks on one core.
 inline constexpr std::int64_t stage_bytes = 8 * 1024;
-/// Staged at most where every rank has a core: there the copy saves only a look at a neighbour's cache.
+/// The largest staged shard if every rank has a core of its own. There, staging saves only one
+/// access to a neighbour's cache.
 inline constexpr std::int64_t staged_by_own_core = 1024;
 
-/// One rank's word to one group. A cache line of its own: only its owner writes it.
+/// The state of one rank that the other members of one group see. It fills one cache line, and only
+/// its owner writes it.
 struct alignas(64) slot {
   std::atomic<std::uint64_t> arrived{0}, shown{0}, left{0};
-  std::atomic<std::uint64_t> abandoned{0};  ///< 1 + the owner's rank on the mesh, once it has
+  std::atomic<std::uint64_t> abandoned{0};  ///< 0 until abandon(), then 1 + the owner's rank
   std::int64_t source = not_shared;         ///< offsets in the owner's window
   std::int64_t target = not_shared;
-  std::atomic<std::int64_t> stages{0};  ///< bytes of a shard that the owner stages at most
+  std::atomic<std::int64_t> stages{0};  ///< size in bytes of the largest shard that the owner
+                                        ///< stages
 
   void abandon(int rank) {
     abandoned.store(static_cast<std::uint64_t>(rank) + 1, std::memory_order_release);
@@ -68,16 +81,18 @@ struct alignas(64) slot {
 static_assert(sizeof(slot) == 64);
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-/// A group's members as this rank sees them.
+/// The members of a group as seen by this rank.
 struct neighbourhood {
-  std::vector<std::byte*> windows;  ///< where each member's window begins, in my address space
+  std::vector<std::byte*> windows;  ///< start of each member's window in this process's address
+                                    ///< space
   std::vector<slot*> slots;
-  std::vector<std::byte*> stages;  ///< each member's two, behind each other
-  std::int64_t most_staged = 0;    ///< bytes of a shard, all members' least; 0: without stages
+  std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
+  std::int64_t most_staged = 0;    ///< size in bytes of the largest shard that all members stage;
+                                   ///< 0: no stages
 };
 
-/// One transfer's use of a group's slots by one member. What asks for others throws ashlar::error when
-/// one of them has abandoned the mesh before.
+/// One member's use of a group's slots for one transfer. Functions that query other members throw
+/// ashlar::error if such a member has abandoned the mesh without taking the step in question.
 class handshake {
  public:
   handshake(std::span<slot* const> slots, int index, std::uint64_t epoch, collective what)
@@ -88,14 +103,15 @@ class handshake {
     mine_->target = target;
     mine_->arrived.store(epoch_, std::memory_order_release);
   }
-  /// The same where the shard is in my stage.
+  /// Publishes a shard that has been copied to this rank's stage.
   void publish() const { mine_->arrived.store(epoch_, std::memory_order_release); }
   void show() const { mine_->shown.store(epoch_, std::memory_order_release); }
   void leave() const { mine_->left.store(epoch_, std::memory_order_release); }
 
   bool all_arrived() const { return all(&slot::arrived); }
   bool arrived(int member) const { return took(member, &slot::arrived, epoch_); }
-  /// Whether every member has arrived at the epoch before: my stage of this one is free.
+  /// Returns whether every member has arrived at the previous epoch, so that this epoch's stage is
+  /// free.
   bool all_arrived_before() const {
     for (std::size_t j = 0; j < slots_.size(); ++j)
       if (!took(static_cast<int>(j), &slot::arrived, epoch_ - 1)) return false;
@@ -104,13 +120,15 @@ class handshake {
   bool all_shown() const { return all(&slot::shown); }
   bool all_left() const { return all(&slot::left); }
 
-  /// Whether every member's shards lie in its window. Expects all_arrived(); all members agree.
+  /// Returns whether every member's shards lie in its window. Requires all_arrived(). All members
+  /// get the same result.
   bool all_shared() const {
     for (auto const* s : slots_)
       if (s->source == not_shared || s->target == not_shared) return false;
     return true;
   }
-  /// Whether a member's target is its source. Expects all_arrived(); all members agree.
+  /// Returns whether the transfer is in-place on any member. Requires all_arrived(). All members
+  /// get the same result.
   bool any_in_place() const {
     for (auto const* s : slots_)
       if (s->source == s->target) return true;
@@ -138,11 +156,12 @@ class handshake {
     return false;
   }
 
-  /// Throws if the owner of `s` will never take the step that it has not taken. It lies in the line just
-  /// read.
+  /// Throws if the owner of `s` has abandoned the mesh and so will never take this step. The mark
+  /// is in the cache line that was just read.
   void refuse_if_never(slot const& s, word const& step, std::uint64_t epoch) const {
     auto const by = s.abandoned.load(std::memory_order_acquire);
-    if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;  // taken just before
+    // The owner may have taken the step just before it abandoned the mesh.
+    if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
     throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
                                       ", which others wait for. Go on with a new mesh.");
   }

@@ -3,11 +3,13 @@
 
 #pragma once
 
-// What a rank does with its neighbours' shards once it may read them: `source_of(j)` is that of member
-// j as an element_pointer, wherever it lies. Nothing here synchronizes.
+// Copies and reductions from the shards of neighbours, once they may be read. `source_of(j)`
+// returns member j's shard as an element_pointer, whether it is in a window or in a stage. Nothing
+// here synchronizes.
 //
-//   take_all       all that the transfer brings to this rank
-//   reduce_part    of a reduction, the part of one member, in the one order of comm/transfer.hpp
+//   take_all       everything that the transfer brings to this rank
+//   reduce_part    the part of a reduction that one member owns, in the order that
+//                  comm/transfer.hpp defines
 
 #include <ashlar/comm/element_pointer.hpp>
 #include <ashlar/comm/transfer.hpp>
@@ -19,7 +21,7 @@ void reduce_part(transfer const& x, int owner, SourceOf const& source_of,
                  element_pointer const& target) {
   auto const& block = x.receives[static_cast<std::size_t>(owner)];
   if (block.elements == 0) return;
-  small_vector<void const*, 64> addends;  // no allocation
+  small_vector<void const*, 64> addends;  // on the stack for up to 64 members
   for (int i = 1; i <= x.members; ++i) addends.push_back(source_of((owner + i) % x.members).at);
   target.kernels->reduce(x.op, block, addends, target.at);
 }
@@ -31,7 +33,8 @@ void take_all(transfer const& x, SourceOf const& source_of, element_pointer cons
   } else if (x.reduces()) {
     reduce_part(x, x.index, source_of, target);
   } else {
-    for (int i = 1; i <= x.members; ++i) {  // not all from the same member at the same time
+    for (int i = 1; i <= x.members; ++i) {  // starts at a different member on each rank, to spread
+                                            // the load
       int const j = (x.index + i) % x.members;
       auto const& block = x.receives[static_cast<std::size_t>(j)];
       if (block.elements > 0) copy(block, source_of(j), target);

@@ -3,11 +3,12 @@
 
 #pragma once
 
-// The pages behind shared memory. The system promises more of it than it may have, to several ranks
-// and several jobs; a first touch of a page that it has not would kill the program (SIGBUS).
+// The pages of shared memory. The system may promise more shared memory, to several ranks and
+// several jobs, than it can provide. The first access to a page that it cannot provide would kill
+// the program (SIGBUS).
 //
-//   obtain_pages      the system itself writes zeros there; where it has no page it says so
-//   give_back_pages   the memory is free for others, the addresses stay
+//   obtain_pages      makes the system write zeros there, so that missing pages become errors
+//   give_back_pages   frees the memory for others; the addresses remain valid
 
 #include <cerrno>
 #include <cstddef>
@@ -22,8 +23,8 @@
 
 namespace ashlar::shared {
 
-/// Fills `bytes` from `first` with zeros. Returns how many of them have pages now: fewer where the
-/// system has no more.
+/// Fills `bytes` bytes from `first` on with zeros. Returns how many of them have pages now, which
+/// is fewer than `bytes` if the system has no more.
 inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
 #if defined(__unix__) || defined(__APPLE__)
   int const zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
@@ -43,10 +44,10 @@ inline std::size_t obtain_pages(std::byte* first, std::size_t bytes) {
 #endif
 }
 
-/// Expects `first` at the beginning of a page. What was there is lost.
+/// Frees the pages. Expects `first` at the start of a page. The contents are lost.
 inline void give_back_pages(std::byte* first, std::size_t bytes) {
 #if defined(__linux__)
-  if (bytes > 0) (void)madvise(first, bytes, MADV_REMOVE);  // a system that cannot keeps them
+  if (bytes > 0) (void)madvise(first, bytes, MADV_REMOVE);  // where unsupported, the pages stay
 #else
   (void)first, (void)bytes;
 #endif

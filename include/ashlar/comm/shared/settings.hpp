@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Whether the ranks of a node share their tensors' memory, and how much of it. One environment
-// variable, read when a mesh is made; that of its first rank counts, and one that is no size on any
-// rank is an error on all (mpi/agreed_settings.hpp):
+// Whether the ranks of a node share their tensors' memory, and how much of it. The setting is an
+// environment variable, which is read when a mesh is created. The value on the mesh's first rank
+// applies to all. A value that is not a size, on any rank, is an error on all ranks
+// (mpi/agreed_settings.hpp):
 //
-//   ASHLAR_SHARED_MEMORY   unset        the ranks of a node share a quarter of what is free
-//                          off          nothing is shared: all steps are messages
-//                          512MiB 4GiB  so much per rank (units: support/parse_bytes.hpp)
+//   ASHLAR_SHARED_MEMORY   unset        the ranks share a quarter of the free shared memory
+//                          off          nothing is shared: all communication uses messages
+//                          512MiB 4GiB  bytes per rank (units: support/parse_bytes.hpp)
 //
-// Results are the same bits either way. The memory is taken page by page as tensors need it; what
-// does not fit comes from the heap, and moves as messages.
+// Results are the same, bit for bit, in all cases. Pages are allocated as tensors need them.
+// Tensors that do not fit are allocated on the heap and move as messages.
 
 #include <cstdint>
 #include <cstdlib>
@@ -28,18 +29,20 @@
 
 namespace ashlar::shared {
 
-/// More than any node has: the sum over its ranks must not pass what addresses can say.
+/// The limit per rank, 64 TiB. No node has that much, and the sum over a node's ranks still fits an
+/// address.
 inline constexpr std::int64_t most_bytes = std::int64_t(1) << 46;
 
 struct settings {
   std::int64_t bytes_per_rank = automatic;  ///< 0: nothing is shared
-  int ranks_per_node = 0;                   ///< more are taken for other nodes; 0: as they are
-  std::string fault{};                      ///< what is wrong with the environment's; else empty
+  int ranks_per_node = 0;                   ///< if > 0, simulates nodes of this size
+  std::string fault{};                      ///< the error in the environment variable, or empty
 
   static constexpr std::int64_t automatic = -1;
 };
 
-/// What the environment variable says. Throws nothing: what is wrong all ranks must hear of.
+/// Returns the settings from the environment variable. Does not throw, because an error must be
+/// reported on all ranks.
 inline settings from_environment() {
   settings s;
   char const* const text = std::getenv("ASHLAR_SHARED_MEMORY");
@@ -51,10 +54,10 @@ inline settings from_environment() {
   return s;
 }
 
-/// What a rank's window holds by default: of a quarter of the free shared memory an even share: other
-/// jobs take theirs.
+/// Returns the default size of a rank's window: an even share of a quarter of the free shared
+/// memory. The rest remains for other jobs.
 inline std::int64_t automatic_bytes(int ranks_on_node) {
-  double free = 8.0 * 1024 * 1024 * 1024;  // where nobody can be asked
+  double free = 8.0 * 1024 * 1024 * 1024;  // used if the system cannot be asked
 #if defined(__linux__)
   struct statvfs file_system {};
   if (statvfs("/dev/shm", &file_system) == 0)
@@ -63,7 +66,8 @@ inline std::int64_t automatic_bytes(int ranks_on_node) {
   return static_cast<std::int64_t>(free / 4 / ranks_on_node);
 }
 
-/// Whether ranks of one node take turns on a core: who waits then holds up whom it waits for.
+/// Returns whether a node has more ranks than cores. Then a rank that polls may occupy the core
+/// that the rank for which it waits needs.
 inline bool ranks_share_cores(int ranks_on_node) {
   return static_cast<unsigned>(ranks_on_node) > std::thread::hardware_concurrency();
 }
