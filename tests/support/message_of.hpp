@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The text of the ashlar::error that an action throws.
+// Returns the text of the ashlar::error that an action throws.
 
 #include <string>
 
