@@ -9,8 +9,8 @@
 // tests therefore skip combinations that are rejected, but require that enough of them are
 // accepted.
 //
-//   values             small integers; partial values are split unevenly; sums and products are
-//   exact
+//   values             small integers, so that sums and products are exact; partial values are
+//                      split unevenly
 //   exact              + - * scale relu max min sums transpose matmul
 //   within 1e-5        gelu, softmax (bfloat16: 8e-3, because both sides round once)
 

@@ -206,8 +206,8 @@ class emulated_block {
   std::byte* shared_;
   bool backwards_;
   mutable std::vector<copy> copies_;
-  mutable std::map<void const*, std::uint32_t> loaded_;  // by address of a row of 16 bytes: bit
-                                                         // mask of the warps that have read it
+  // For each row of 16 bytes, by its address: a bit mask of the warps that have read it.
+  mutable std::map<void const*, std::uint32_t> loaded_;
   mutable int thread_ = 0;
   mutable int group_ = 0;
 };

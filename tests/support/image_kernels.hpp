@@ -89,9 +89,7 @@ inline operation pooling(naive_window const& w, bool maximum, int result) {
             index const y{x[0], x[1], w.places(x[2]), w.places(x[3])};
             auto make = [&](index const& e) {
               auto t = random_integers(extents.random, e);
-              for (auto& v : t.values)
-                v *= w.extent * w.extent;  // multiples of the window size,
-                                           // so that averages are integers
+              for (auto& v : t.values) v *= w.extent * w.extent;  // makes averages integers
               return t;
             };
             if (result == 0) return std::vector{make(x)};

@@ -120,8 +120,8 @@ void check_strided_reduction(Machine& m) {
     T const* const both[] = {in_place.data(), on_sources[1]};
     reduce_strided(m.queue(), reduction::sum, c.rank, c.extents, std::span<T const* const>(both),
                    c.from, in_place.data(), c.from);
-    if (std::find(c.from, c.from + c.rank, 0) == c.from + c.rank) {  // with stride 0, elements
-                                                                     // would be written repeatedly
+    // A stride of 0 would write the same element repeatedly.
+    if (std::find(c.from, c.from + c.rank, 0) == c.from + c.rank) {
       auto expected = values[0];
       T const* const host_both[] = {expected.data(), sources[1]};
       ashlar::device::host::reduce_strided(reduction::sum, c.rank, c.extents,

@@ -148,8 +148,8 @@ struct mpi_reporter : doctest::ConsoleReporter {
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      std::this_thread::sleep_for(ashlar_test::grace);  // the rank that left early prints the
-                                                        // reason and aborts
+      // Meanwhile a rank that left early prints the reason and aborts the job.
+      std::this_thread::sleep_for(ashlar_test::grace);
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);
     failed_here_ = left_here_ = false;

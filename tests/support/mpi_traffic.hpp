@@ -34,8 +34,7 @@ struct mpi_traffic {
   };
   static inline std::vector<call> calls;
   static inline bool listening = false;
-  static inline std::function<int()> stage;  // returns the current stage number; if empty, the
-                                             // stage is 0
+  static inline std::function<int()> stage;  // the current stage number; if empty, the stage is 0
 
   // Point-to-point bytes since the program began.
   static inline std::int64_t sent_bytes = 0;

@@ -137,8 +137,8 @@ class nccl_player {
     ashlar::element_type type;
     int rank;  ///< the rank whose group waits for this operation
   };
-  using channel = std::tuple<std::vector<int>, int, int>;  // the group's ranks in order, sender,
-                                                           // receiver
+  // The group's ranks in order, the sender and the receiver.
+  using channel = std::tuple<std::vector<int>, int, int>;
 
   std::vector<int> ranks_of(int rank, call const& c) const {
     std::vector<int> all;

@@ -115,8 +115,7 @@ class basic_replay {
         case collective::permute: {
           auto const a = static_cast<std::size_t>(s.axes[0]),
                      b = static_cast<std::size_t>(s.axes[1]);
-          if (mesh_.extents[a] == mesh_.extents[b]) {  // equal extents: exchange the whole shard
-                                                       // with the mirrored rank
+          if (mesh_.extents[a] == mesh_.extents[b]) {  // the mirrored rank's whole shard
             index mirror = all_[r];
             std::swap(mirror[a], mirror[b]);
             next = at(before, mesh_.rank_of(mirror));

@@ -5,8 +5,7 @@
 // An element of a network that simulates computation by sleeping. With it, nn::executor can run any
 // program: it moves tensors of their real extents over the real transports.
 //
-//   an action of s seconds   sleeps for s in blocks; between blocks the executor progresses
-//   transfers
+//   an action of s seconds   sleeps for s seconds in blocks, between which transfers progress
 //   a value                  an uninitialized shard if some move reads it, else an empty tensor
 
 #include <time.h>

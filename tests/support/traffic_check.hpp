@@ -5,12 +5,13 @@
 // Compares the bytes of a redistribution or a product at three levels. They must agree exactly on
 // every rank, transfer by transfer:
 //
-//   predicted   step_traffic of the plan's steps         the bytes that were priced
-//   recorded    communication_log                        the bytes handed to the transport
-//   requested   mpi_traffic.hpp, below the library       the bytes that MPI is asked to move
+//   predicted      step_traffic of the plan's steps         the bytes that were priced
+//   recorded       communication_log                        the bytes handed to the transport
+//   asked of MPI   mpi_traffic.hpp, below the library       the bytes that MPI is asked to move
 //
 //   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
-//   counted_redistribute(x, p), counted_matmul(a, b, p)     do all of this in one line
+//
+// counted_redistribute(x, p) and counted_matmul(a, b, p) do all of this in one call.
 //
 // Only meshes that run on messages move all their data through MPI. A program that includes this
 // header therefore uses messages for all its meshes, except for those of
@@ -98,8 +99,7 @@ class traffic_check {
       asked[static_cast<std::size_t>(call.stage)] += call.received_bytes;
     }
     if (asked[0] != 0) return " " + std::to_string(asked[0]) + " B asked of MPI but not recorded;";
-    if (!in_order) {  // Messages of overlapping exchanges cannot be told apart, so only their sum
-                      // is compared.
+    if (!in_order) {  // messages of overlapping exchanges cannot be told apart: compare their sum
       std::int64_t all_asked = 0, all_recorded = 0;
       for (auto const bytes : asked) all_asked += bytes;
       for (auto const& e : recorded) all_recorded += e.received_bytes;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The text form of placements: every valid placement survives a round trip, malformed text gives an
-// error that quotes it, and no random text does anything else.
+// Tests the text form of placements. Every valid placement survives a round trip, malformed text
+// gives an error that quotes it, and random text gives one or the other.
 
 #include <random>
 #include <set>
