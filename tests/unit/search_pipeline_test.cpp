@@ -224,8 +224,9 @@ TEST_CASE("the segments of stages: the first of each are recomputed, a cut one i
   CHECK(part[7].segment == 1);
   CHECK(part[14].segment == -1);
   auto const cut = search::in_stages(segmented_net_of(4, 3)(1), limits, {0, 1});
-  CHECK(cut.segments == 3);  // one segment of one block; a segment of three blocks, cut into two
-                             // and one
+  // The segment of three blocks is cut into segments of two blocks and of one, and a segment of one
+  // block remains.
+  CHECK(cut.segments == 3);
   CHECK(cut.runs(8, 1) == search::forward_runs::once);
   CHECK(cut.runs(15, 1) == search::forward_runs::twice_from_here);
   CHECK(cut.runs(22, 1) == search::forward_runs::once);
@@ -406,8 +407,8 @@ TEST_CASE("stages, their seconds and their memory") {
   for (auto const& s : piped.stages) {
     CHECK(s.sending > 0);
     CHECK(s.seconds >= s.work + s.sending);
-    CHECK(s.forward > 0.2 * s.seconds);  // a backward pass of block_net takes twice as long as a
-                                         // forward pass
+    // A backward pass of block_net takes twice as long as a forward pass.
+    CHECK(s.forward > 0.2 * s.seconds);
     CHECK(s.forward < 0.5 * s.seconds);
     sum += s.seconds;
     most = std::max(most, s.seconds);
@@ -469,8 +470,8 @@ TEST_CASE("below a limit stages recompute, the first ones most, and are faster f
   auto m = cluster;
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(free.chosen.recomputed == 0);
-  m.memory = free.stages[1].memory;  // the memory of the second stage; the first stage also has the
-                                     // embedding
+  // The limit is too low for the first stage, which also has the embedding.
+  m.memory = free.stages[1].memory;
   auto const some = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(some.chosen.memory <= m.memory);
   CHECK(some.stages[0].recomputed > 0);

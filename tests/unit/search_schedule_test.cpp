@@ -42,7 +42,7 @@ struct by_hand {
     plan.mesh = parse_topology("gpu=2");
     plan.choices.push_back(
         {s0, s0, s0, s0, {{b, p, s0}, {b, p, b}}, {}});  // sharded weight, replicated bias
-    plan.choices.push_back({s1, s1, b, b, {}, {}});    // residual: values are S(1), gradients are B
+    plan.choices.push_back({s1, s1, b, b, {}, {}});    // residual: values R = S(1), gradients G = B
     plan.choices.push_back({s0, s0, s0, s0, {}, {}});  // dropout
     plan.choices.push_back(plan.choices[1]);
     plan.choices.push_back({s1, b, b, s1, {}, {{parse_placement("P(max)"), b}, {p, b}}});
@@ -52,20 +52,21 @@ struct by_hand {
 
 TEST_CASE("moves come in the order in which a step executes them") {
   by_hand const c;
-  std::vector<std::string> const expected{"forward 0 x",
-                                          "forward 0 weight",  // a slice and a gather
-                                          "forward 1 x", "forward 2 x",
-                                          "forward 3 x",  // into the residual's placement, out of
-                                                          // it, and back
-                                          "forward 4 statistic 0", "forward 4 statistic 1",
-                                          "backward 3 dy",  // the loss's dx into the placement of
-                                                            // the residual's gradient
-                                          "backward 2 dy",
-                                          "backward 1 dy",  // out of that placement, and back
-                                          "backward 0 dy",
-                                          "backward 0 weight",  // the gathered weight for the
-                                                                // gradient of x
-                                          "synchronize 0 d weight", "synchronize 0 d bias"};
+  std::vector<std::string> const expected{
+      "forward 0 x",
+      "forward 0 weight",  // a slice and a gather
+      "forward 1 x",
+      "forward 2 x",
+      "forward 3 x",  // into placement R, out of it, and back
+      "forward 4 statistic 0",
+      "forward 4 statistic 1",
+      "backward 3 dy",  // the loss's dx into placement G
+      "backward 2 dy",
+      "backward 1 dy",  // out of G, and back into it
+      "backward 0 dy",
+      "backward 0 weight",  // gathered again for the backward pass
+      "synchronize 0 d weight",
+      "synchronize 0 d bias"};
   CHECK(lines(schedule(c.net, c.plan, {}), c.net) == expected);
 }
 

@@ -10,8 +10,8 @@
 //   adds          appends to the symbol, so that the number and the order of addends matter
 //   begin_move    lends its source to the transfer, so that no action may release or change it, and
 //                 takes a ticket of its group for every step that communicates
-//   a step ends   at any time after both ranks have its ticket, and after the earlier tickets of its
-//                 group and the earlier steps of the move have ended
+//   a step ends   at any time after both ranks have its ticket, the earlier tickets of its group
+//                 have ended, and the earlier steps of the move have ended
 //   end_move      waits for the last step, then sets the target to the symbol of what both ranks
 //   sent
 //

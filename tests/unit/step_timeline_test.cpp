@@ -201,8 +201,8 @@ TEST_CASE("two links work at a time, one carries one transfer after another") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
   auto const ahead = prefetch(serial).made;
   auto const t = timeline_of(ahead, c.m);
-  // In front of the first element nothing hides: 64, and then its bias, 4, which the serial order begins
-  // after that. Element 1's are on both links from 68 on.
+  // Before the first element nothing can be hidden: 64 s for its weight, then 4 s for its bias,
+  // which the serial order begins afterwards. The parameters of element 1 use both links from 68 s.
   CHECK(t.seconds == doctest::Approx(668));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));
