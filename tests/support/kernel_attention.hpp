@@ -69,7 +69,7 @@ void check_attention(Machine& m, bool long_heads) {
     CHECK(double_gap(m.download(on_out), out) < tolerance<T>());
     CHECK(double_gap(m.download(on_log_sum_exp), log_sum_exp) < tolerance<A>());
 
-    // From what the device itself has rounded.
+    // The reference uses the device's rounded output, as the device's backward pass does.
     auto const rounded = in_double(m.download(on_out));
     host::attention_backward(in_double(dout).data(), in_double(qkv).data(), rounded.data(),
                              log_sum_exp.data(), e, workspace.data(), dqkv.data());
@@ -83,7 +83,7 @@ void check_attention(Machine& m, bool long_heads) {
     attention_backward(
         m.queue(), on_dout.data(), on_qkv.data(), static_cast<T const*>(on_out.data()),
         static_cast<A const*>(on_log_sum_exp.data()), e, on_workspace.data(), again.data());
-    CHECK(m.download(again) == m.download(on_dqkv));  // the same bits
+    CHECK(m.download(again) == m.download(on_dqkv));  // deterministic: bitwise equal
   }
   auto const qkv = m.template make<T>(3 * 300);
   auto out = m.template make<T>(300);

@@ -19,7 +19,7 @@
 namespace ashlar_test {
 
 struct embedding_case {
-  std::int64_t tokens, first_row, rows, ids;  // the ids are 0 .. ids - 1
+  std::int64_t tokens, first_row, rows, ids;  // the ids range from 0 to ids - 1
 };
 
 template <class T, class Machine>

@@ -7,7 +7,7 @@
 //
 //   mesh        1 to 4 axes of extent 1 to 5, or 7, 11, 13; fast and slow links; two machines;
 //               both transports
-//   tensor      1 to 4 dimensions of extent 2, 1, 0 or a prime up to 13; at most 2000 elements or so
+//   tensor      1 to 4 dims of extent 0, 1, 2, 3, 4, 5, 7, 11 or 13; at most about 2000 elements
 //   placement   each axis is B, S(d) or P; any shard order; one kind of reduction
 
 #include <algorithm>
