@@ -276,7 +276,7 @@ TEST_CASE("a mesh takes the algorithm of its table") {
   CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
   CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
   CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
-  // Applies to arrays of at least 400 kB.
+  // The array has 400 kB per rank, so three ranks reach the limit of this rule.
   std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
   CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));
   std::string const of_members = "all-gather 4 0 any library\nall-gather 8 0 one-node ring";

@@ -154,7 +154,7 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
-  // Only on the last rank the shared-memory region is full.
+  // Fills the shared-memory region on the last rank only.
   std::vector<std::unique_ptr<floats>> fill;
   auto const has_room = [&] {
     return fill.empty() || m.memory().offset_in_region(fill.back()->data) >= 0;
@@ -189,7 +189,8 @@ TEST_CASE("small all-reduces in place, one after the other") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
-    // Small enough that every rank would read all arrays, while others write their results.
+    // At this size every rank could read all arrays directly, but in place this would race with the
+    // results that other ranks write.
     std::int64_t const n = 8000;
     auto const what = ashlar::flat_all_reduce(n, {0}, t, m.coordinate(), ashlar::reduction::sum);
     int wrong = 0;
@@ -381,7 +382,7 @@ TEST_CASE("a blocking transfer that fails leaves a mesh that refuses others") {
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
   m.operations().add(failing);
-  (void)m.take_ticket(what);  // an earlier ticket is open, so it waits and polls
+  (void)m.take_ticket(what);  // an unused ticket, so the next transfer waits and polls
   CHECK_THROWS_AS(m.run(what, element_type::f32, values.data, values.data), std::runtime_error);
   m.operations().remove(failing);
   CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),

@@ -3,8 +3,8 @@
 // ranks: 1 2 3 4 5 6 7 8
 
 // Tests random tensors between random placements on random meshes. The result is the tensor cut by
-// the naive definition of the target, partial addends are reduced exactly once, there and back is
-// the identity, the source is unchanged, and the bytes agree at three levels.
+// the naive definition of the target, partial addends are reduced exactly once, a round trip is the
+// identity, the source is unchanged, and the bytes agree at three levels.
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>

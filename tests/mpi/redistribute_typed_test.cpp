@@ -3,7 +3,7 @@
 // ranks: 1 2 4 6
 
 // Tests redistribution between static placements. Plan and values equal those of run-time
-// placements, there and back is the identity, a tensor that does not move shares its memory, and
+// placements, a round trip is the identity, a tensor that does not move shares its memory, and
 // impossible redistributions give a clear error.
 
 #include <sstream>

@@ -7,16 +7,16 @@
 // It runs the same kernels: every index of every loop and every thread of every block, one after
 // the other. device/cuda/kernel/launcher.hpp describes the launcher interface.
 //
-//   order            threads, blocks and indices run in rising order, or in falling order if
-//                    `backwards` is set; a kernel that depends on the order, for example because
-//                    a barrier is missing, then gives different results
-//   shared memory    has exactly the requested size, and is initialized to NaN
-//   fold             combines values in the order of the device's shuffles
-//   mma and load_matrices   place elements as kernel/warp_matrix.hpp says; rows of 16 bytes must
-//                    be aligned
-//   async copies     set their target to NaN at once, and write the data when they are waited for;
-//                    overwriting a row that another warp has loaded since the last barrier is
-//                    an error
+//   order                threads, blocks and indices run in rising order, or in falling order if
+//                        `backwards` is set; a kernel that depends on the order, for example
+//                        because a barrier is missing, then gives different results
+//   shared memory        has exactly the requested size, and is initialized to NaN
+//   fold                 combines values in the order of the device's shuffles
+//   mma, load_matrices   place elements as kernel/warp_matrix.hpp says; each row of 16 bytes must
+//                        be aligned
+//   copy_async           sets its target to NaN at once, and writes the data when it is waited for;
+//                        overwriting a row that another warp has loaded since the last barrier is
+//                        an error
 
 #include <cmath>
 #include <cstddef>

@@ -57,7 +57,7 @@ inline std::int64_t span_of(int rank, std::int64_t const* extents, std::int64_t 
   return last + 1;
 }
 
-/// Returns n elements that repeat the values 0 to 119, each element's index modulo 120.
+/// Returns n elements, each with the value of its index modulo 120.
 template <class T>
 std::vector<T> numbered(std::int64_t n) {
   std::vector<T> values(size_of(n));

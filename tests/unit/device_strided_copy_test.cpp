@@ -114,7 +114,8 @@ TEST_CASE("planes_larger_than_a_block_are_transposed") {
 
 TEST_CASE_TEMPLATE("large_planes_whose_rows_begin_at_lines_are_transposed", T, float, double,
                    std::int16_t) {
-  // Pitches of the result are multiples of 64 bytes, but the lengths of the rows are not.
+  // Pitches of the result are multiples of 64 bytes, so cache lines begin at the same columns of
+  // all rows.
   check<T>({1056, 1101}, {0, 1}, {1, 0}, 0);
   check<T>({1118, 1999}, {0, 1}, {1, 0}, 1);
   check<T>({2, 544, 2011}, {0, 1, 2}, {0, 2, 1}, 0);

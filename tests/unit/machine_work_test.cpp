@@ -44,8 +44,8 @@ TEST_CASE("a linear layer's products are those of its busiest rank") {
     double const values = (spec.forward_values + spec.backward_values) * 4 / on.memory_bandwidth *
                           search::work_fraction(spec, c, t);
     double const products = 3 * seconds_of(x[0].size * x[1].size, y[2].size, x[2].size, on);
-    // If a split is uneven, no single rank need have the largest part of every product, so the
-    // formula above does not hold.
+    // With an uneven split, it may be that no rank has the largest part of every dimension. The
+    // formula above does not hold then.
     if (x[0].size != 7) continue;
     CHECK(search::work_seconds(spec, c, t, on, 4) == doctest::Approx(products + values));
     ++rows;

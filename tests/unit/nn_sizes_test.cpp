@@ -42,7 +42,7 @@ std::int64_t count(Net const& net, std::int64_t positions) {
 }  // namespace
 
 TEST_CASE("BERT-large, but for what the file comment names") {
-  std::int64_t const published = 336'226'108;  // with both heads
+  std::int64_t const published = 336'226'108;  // with both pre-training heads
   std::int64_t const segments = 2 * 1024, pooler = 1024 * 1024 + 1024, next = 2 * 1024 + 2;
   std::int64_t const own_matrix = 1024 * 30522;
   CHECK(count(nn::bert_large(), 512) == published - segments - pooler - next + own_matrix);

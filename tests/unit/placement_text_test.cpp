@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the text form of placements. Every valid placement survives a round trip, malformed text
-// gives an error that quotes it, and random text gives one or the other.
+// Tests the text form of placements. Every valid placement survives a round trip, and malformed
+// text gives an error that quotes it. Random text is parsed or gives such an error.
 
 #include <random>
 #include <set>

@@ -66,10 +66,10 @@ TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together")
   one.add(gelu_spec({large, large}));  // 2^62 elements of 4 bytes
   CHECK(has(refused(one), "element 0 (gelu): x 2147483648x2147483648 has more bytes on all ranks"));
   search::problem ranks;
-  ranks.add(gelu_spec({large, large / 16}));  // 2^60 bytes per rank, 2^63 on 8 ranks
+  ranks.add(gelu_spec({large, large / 16}));  // 2^60 bytes, 2^63 on 8 ranks
   CHECK(has(refused(ranks, "gpu=8"), "on all ranks together than can be counted, 2^63"));
   search::problem all;
-  all.add(gelu_spec({large, large / 32}));  // 2^59 bytes, which count 5 times
+  all.add(gelu_spec({large, large / 32}));  // 2^59 bytes, counted 5 times per element
   for (int i = 0; i < 5; ++i) {
     auto spec = gelu_spec({large, large / 32});
     spec.name = i % 2 == 0 ? "relu" : "gelu";

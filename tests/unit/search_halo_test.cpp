@@ -129,8 +129,7 @@ TEST_CASE("the halos of the textbooks") {
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
   CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
   CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // 3 3 2 2 rows for 2 1 1 1 positions
-  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);       // 2 1 1 1 rows: some come from beyond the
-                                                         // neighbours
+  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);       // 2 1 1 1 rows: not only from neighbours
 }
 
 TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that does not distinguish interchangeable axes. Its bound is a lower bound, its
-// plan is legal and costs what the schedule says, and it is the optimum of dynamic programming over
-// all choices. On five and six axes, which no other search here can handle, the gap of the plan is
-// proved.
+// Tests the search that does not distinguish interchangeable axes. Its bound is a lower bound. Its
+// plan is legal, costs what the schedule says, and equals the optimum of dynamic programming over
+// all choices. On five and six axes, which no other search here can handle, the plan's gap states
+// how far from the optimum it may be.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -141,7 +141,7 @@ TEST_CASE("out of effort, the search for placements ends with a plan that costs 
     CAPTURE(effort);
     auto const plan = search::detail::assign_axes<-1>(model).plan(bound, effort);
     check_plan(plan, net, t, m);
-    CHECK(plan.seconds > bound * (1 + 1e-9));  // equal would mean that the search was complete
+    CHECK(plan.seconds > bound * (1 + 1e-9));  // a plan at the bound would end the search early
   }
 }
 

@@ -145,7 +145,7 @@ double seconds_again(search::problem const& net, search::pipeline_plan const& p,
   return seconds;
 }
 
-/// Returns the number of segments of each stage.
+/// Returns the number of segments of each stage, to recompute all of them.
 std::vector<int> recomputed_all(search::problem const& net, std::vector<int> const& limits) {
   std::vector<int> list;
   for (std::size_t s = 0; s + 1 < limits.size(); ++s)
@@ -423,8 +423,8 @@ TEST_CASE("stages, their seconds and their memory") {
   // Inner stages differ only in the number of micro-batches whose activations they hold.
   CHECK(piped.stages[1].seconds == Approx(piped.stages[2].seconds));
   CHECK(piped.stages[1].memory > piped.stages[2].memory);
-  // Each boundary sends the activation one way and its gradient back, each a full shard of the 2 x
-  // 8 x 64 tensor.
+  // Each boundary sends the activation one way and its gradient back, each a complete shard of the
+  // boundary's tensor.
   auto const& c = piped.chosen;
   int const border = piped.stages[0].last;
   auto const shard = std::min(max_local_elements({2, 8, 64}, c.mesh, c[border - 1].y),

@@ -43,9 +43,9 @@ operation tables(int result) {
           }};
 }
 
-/// Returns the interaction of x [batch, n, d] and a vector whose extent d is that of the first of
-/// the n vectors. result 0: y. result 1: dx from (dy, x, that vector). As the library documents,
-/// the columns of the first vector keep their global position.
+/// Returns the interaction of x [batch, n, d]. The last operand is a vector whose extent gives the
+/// global d. result 0: y from (x, that vector). result 1: dx from (dy, x, that vector). As the
+/// library documents, the columns of the first vector keep their global position in y.
 operation interacting(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), n = std::max(2, few(extents)), d = extents();
@@ -92,9 +92,9 @@ row_set without_last_operand(operation const& op, int p) {
   return rows;
 }
 
-/// Returns a network of two layers whose features are replicated. The operands are x [b, n, d],
-/// features [b, k], the two weights, and dy for the gradients. result 0: y. 1: dx. 2 and 3: the
-/// gradients of the weights.
+/// Returns a network of two layers on features, which are split by samples or replicated. The
+/// operands are x [b, n, d], features [b, k], the two weights, and dy for the gradients. result 0:
+/// y. 1: dx. 2 and 3: the gradients of the weights.
 operation bottom_mlp(int result) {
   return {[=](extent_source& extents) {
             auto& random = extents.random;
@@ -180,7 +180,7 @@ TEST_CASE("each row of the bottom MLP's training table holds in all its parts") 
   CHECK(table.size() == 4);
   for (auto const& row : table) {
     auto const features = row.x.is_split_of(0) ? row.x : broadcast();
-    auto const zeros = row.y;  // y and dy have the same placement; the values are not read
+    auto const zeros = row.y;  // the placement of operand dy, which y does not read
     check_part("y", bottom_mlp(0), {row.x, features, row.use[0], row.use[1], zeros}, row.y);
     check_part("dx", bottom_mlp(1), {row.x, features, row.use[0], row.use[1], row.dy}, row.dx);
     check_part("dw", bottom_mlp(2), {row.x, features, row.use[0], row.use[1], row.dy}, row.grad[0]);

@@ -79,7 +79,8 @@ TEST_CASE("resolve agrees with brute force for embedding, whose dims change thei
 }
 
 TEST_CASE("resolve agrees with brute force for matmul on three axes, all orders of shards") {
-  // Vectors keep the enumeration small. It covers all orders of three axes on the only letter.
+  // Vectors keep the enumeration small. It covers all orders of three axes on one letter, which is
+  // summed over or appears in the result.
   check_resolve(ashlar::contraction_signatures("k", "k", ""), contraction("k", "k", ""), {2, 3, 2},
                 1, 1, 0, {reduction::sum});
   check_resolve(ashlar::contraction_signatures("m", "n", "mn"), contraction("m", "n", "mn"),

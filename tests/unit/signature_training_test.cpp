@@ -200,7 +200,8 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
       CHECK(is_gradient_of(row.grad[0], row.use[0]));
       CHECK(row.dx.is_broadcast());
       if (!positions) continue;
-      // If there are as many positions as sequence elements, both have the same split.
+      // The splits of the positions and of the sequence agree only if there are as many positions
+      // as sequence elements, as here.
       check_part("y + positions", row, binary("bsd", "sd", sum), {row.y, row.use[1]}, row.y);
       check_part("dpositions", row, sum_to("bsd", "sd"), {row.dy}, row.grad[1]);
       CHECK(is_gradient_of(row.grad[1], row.use[1]));

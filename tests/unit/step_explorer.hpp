@@ -12,8 +12,7 @@
 //                 takes a ticket of its group for every step that communicates
 //   a step ends   at any time after both ranks have its ticket, the earlier tickets of its group
 //                 have ended, and the earlier steps of the move have ended
-//   end_move      waits for the last step, then sets the target to the symbol of what both ranks
-//   sent
+//   end_move      waits for the last step, then sets the target to the symbol of both ranks' data
 //
 // A run is wrong if a value is read that does not exist, created or released twice, or changed or
 // released during a transfer, if tickets of different moves meet, or if there is a deadlock. It is

@@ -29,7 +29,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     spec.gradient_flops = spec.backward_flops / 2;
     spec.gradient_values = spec.backward_values / 2;
   }
-  for (int i = 0; i < net.size(); ++i) {  // the costs of nn::residual
+  for (int i = 0; i < net.size(); ++i) {  // gives residuals the costs that nn::residual has
     if (net[i].kind == search::element_kind::layer) continue;
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     auto spec = net.spec(i);
@@ -40,7 +40,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
   // A segment contains complete residuals, or lies inside one.
-  int whole = 0;         // elements before this one are assigned
+  int whole = 0;         // all elements before this index are done
   bool goes_on = false;  // whether the last segment may be extended
   for (int i = 0; i < net.size(); ++i) {
     bool const begin = net[i].kind == search::element_kind::residual_begin;

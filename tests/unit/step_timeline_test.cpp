@@ -19,8 +19,8 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology;
 using search::action_kind;
 
-/// A linear layer from 8 to 8 features on 4 rows. If x is split in two, forward takes 100 s and
-/// backward 200 s.
+/// Returns a linear layer from 8 to 8 features on 4 rows. If x is split in two, forward takes 100 s
+/// and backward 200 s.
 search::layer_spec timed_linear() {
   auto spec = linear_spec({4, 8}, 8);
   spec.forward_flops = 200;
@@ -183,7 +183,7 @@ TEST_CASE("stored weights are gathered one element ahead, or once and kept") {
   CHECK(when(ahead, t, action_kind::end_move, 1).start == doctest::Approx(132));
 
   auto const kept = prefetch(serial, {1, search::gathered::once_a_step}).made;
-  CHECK(kept.moves.size() == 3);  // and the slice of the input data
+  CHECK(kept.moves.size() == 3);  // two gathers and the slice of the input data
   CHECK(timeline_of(kept, c.m).seconds == doctest::Approx(632));
   CHECK(timeline_of(kept, c.m).communication == doctest::Approx(64));
 }
