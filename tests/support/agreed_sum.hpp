@@ -3,8 +3,8 @@
 #pragma once
 
 // An all-reduce with a time limit, for verdicts that all ranks share. Another rank may be stuck
-// inside the case that failed on this one, so a rank that knows of a failure does not wait for
-// ever: it gives up after a few seconds.
+// inside the case that failed on this one, so a rank that knows of a failure does not wait forever:
+// it gives up after a few seconds.
 
 #include <array>
 #include <chrono>

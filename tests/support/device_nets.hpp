@@ -39,8 +39,7 @@ struct net_trace {
   std::vector<double> predicted;
   whole_parameters gradients;
   std::vector<double> losses;  ///< the loss of each training step
-  std::string unplanned;  ///< the difference between the planned and the recorded transfers; empty
-                          ///< if none
+  std::string unplanned;       ///< how recorded transfers differ from planned ones; empty if equal
 };
 
 /// Runs the network on a mesh. Records predictions and gradients for the first step's data, then

@@ -27,7 +27,8 @@ using ashlar::reduction;
 
 inline std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
 
-/// Extents of the mesh axes. Ranks are numbered in row-major order, the last axis fastest.
+/// A mesh, given by the extents of its axes. Ranks are numbered in row-major order, the last axis
+/// fastest.
 struct naive_mesh {
   index extents;
 

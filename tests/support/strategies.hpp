@@ -51,7 +51,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   search::detail::draws draw(seed);
   std::vector<std::pair<double, ashlar::scratch<int>>> drawn;
   for (int sample = 0; sample < 40 * count; ++sample) {
-    double const share = std::pow(2.0, -draw.below(8));  // expected share of redrawn choices
+    double const share = std::pow(2.0, -draw.below(8));  // probability of redrawing a choice
     for (int i = 0, v = 0; i < model.size(); ++i) {
       if (model.kind(i) == search::element_kind::residual_end) continue;
       bool const leaves = draw.uniform() < share;

@@ -56,8 +56,8 @@ void check_claims(search::problem const& net, search::search_result const& r,
   }
 }
 
-/// Runs any algorithm. Metropolis-Hastings gets a higher temperature, because these networks are
-/// tiny.
+/// Runs any algorithm. Metropolis-Hastings gets a higher temperature (a lower coldness), because
+/// these networks are tiny.
 search::search_result run(search::algorithm const& a, search::problem const& net,
                           ashlar::topology const& t, ashlar::machine const& m,
                           search::options const& o) {
