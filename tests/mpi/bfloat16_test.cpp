@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4
 
-// Tensors of bfloat16 and of integers: every operator computes in the accumulation type and rounds
-// once, so that each result is known to the bit from the same operator on floats.
+// Tests tensors of bfloat16 and of integers. Every operator computes in the accumulation type and
+// rounds once, so the same operator on floats determines each result bitwise.
 
 #include <algorithm>
 #include <cstdint>
@@ -30,7 +30,7 @@ using ashlar::bfloat16;
 using ashlar::reduction;
 using ashlar::sbp;
 
-/// Whether two lists of numbers, each rounded to bfloat16, have the same bits.
+/// Returns whether two lists of numbers have the same bits after each is rounded to bfloat16.
 template <class X, class Y>
 bool same_bits(X const& x, Y const& y) {
   if (x.size() != y.size()) return false;
@@ -40,7 +40,7 @@ bool same_bits(X const& x, Y const& y) {
   return true;
 }
 
-/// The floats that a bfloat16 tensor's shard holds.
+/// Returns a float tensor with the values of a bfloat16 tensor.
 template <class Tensor>
 auto widened(Tensor const& x) {
   ashlar::tensor<float, Tensor::rank, typename Tensor::placement_type> y(x.mesh(), x.extents(),
@@ -126,15 +126,15 @@ TEST_CASE("a_local_product_is_rounded_once") {
   dense const a = random_integers(random, {11, 29}), b = random_integers(random, {29, 7});
   auto const expected = product_of(a, b);
   for (auto const& p : all_placements(2, 1, {})) {
-    if (p[0].is_split_of(1)) continue;  // would contract a split dim
+    if (p[0].is_split_of(1)) continue;  // would contract a split dimension
     auto const x = placed<bfloat16, 2>(m, a, p);
     auto const w = placed<bfloat16, 2>(m, b, ashlar::placement::all_broadcast(1));
     CHECK(same_bits(ashlar::to_full(ashlar::matmul(x, w)), expected.values));
   }
 }
 
-// Addends of a partial are of the element type, so only products that those hold exactly are the
-// same whether k is split or not.
+// The addends of a partial tensor have the element type. Results with and without a split of k are
+// therefore equal only for products that bfloat16 represents exactly.
 TEST_CASE("products_that_bfloat16_can_hold_are_exact_on_every_way_to_them") {
   std::mt19937 random(3);
   dense const a = random_integers(random, {11, 29}, -2, 2);
@@ -192,7 +192,7 @@ TEST_CASE("a_partial_of_bfloat16_becomes_its_float_sum_rounded_once") {
         return bfloat16(ashlar::device::normal<float>(9, static_cast<std::uint64_t>(rank), i));
       };
       for (std::int64_t i = 0; i < n; ++i) x.data()[i] = addend(world_rank(), i);
-      // Member j's part is summed from the next member on, its own addend last.
+      // Member j's block is summed starting with the next member's addend. Its own addend is last.
       std::vector<bfloat16> expected;
       for (int j = 0; j < p; ++j) {
         auto const part = ashlar::balanced_part({0, n}, p, j);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 3
 
-// The byte check itself can fail: what moves without a plan, a record or a count is noticed.
+// Tests that the byte check can fail: it detects data movement that is not planned, not recorded or
+// not counted.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The algorithms of the collectives, each forced by a table: the bits and the bytes of pairs, at once
-// and bit by bit; the table's rule, its text and what is wrong with one.
+// Tests the algorithms of the collectives, each forced by an algorithm table. Each must give the
+// same bits and bytes as the pairwise algorithm, both in a blocking call and in the background.
+// Also tests the selection rule of the table, its text form and its errors.
 
 #include <algorithm>
 #include <bit>
@@ -35,7 +36,8 @@ using ashlar::placement;
 using ashlar::reduction;
 using namespace ashlar::mpi;
 
-/// A file with this text while it lives; rank 0's alone, as a mesh reads it.
+/// A file that exists for the lifetime of the object. Only rank 0 writes it, because only rank 0 of
+/// a mesh reads it.
 class table_file {
  public:
   explicit table_file(std::string const& text)
@@ -58,7 +60,7 @@ std::string always(algorithm use) {
   return text;
 }
 
-/// A mesh on messages with this table.
+/// Creates a mesh on messages with this algorithm table.
 ashlar::mesh mesh_with(std::string const& table, ashlar::topology const& t) {
   table_file const file(table);
   scoped_environment const setting("ASHLAR_COLLECTIVES", file.name());
@@ -71,7 +73,7 @@ struct array {
   std::size_t count;
   T* data;
 
-  /// Values whose sums depend on their order.
+  /// Fills the array with values whose sums depend on their order.
   array(ashlar::mesh const& on, std::int64_t elements)
       : m(on), count(static_cast<std::size_t>(elements)),
         data(static_cast<T*>(m.memory().allocate(count * sizeof(T)))) {
@@ -85,13 +87,13 @@ struct array {
   std::vector<T> values() const { return {data, data + count}; }
 };
 
-/// Gathers and reductions along all axes at once, and along the last alone.
+/// Returns gathers and reductions along all axes together, and along the last axis alone.
 std::vector<ashlar::redistribution_step> steps_on(ashlar::topology const& t, reduction op) {
   std::vector<ashlar::redistribution_step> steps;
   ashlar::axis_list all, last{static_cast<signed char>(t.axes() - 1)};
   for (int a = 0; a < t.axes(); ++a) all.push_back(static_cast<signed char>(a));
   for (auto const& axes : {all, last}) {
-    if (!steps.empty() && t.axes() == 1) break;  // the same again
+    if (!steps.empty() && t.axes() == 1) break;  // the same axes again
     auto const whole = placement::all_broadcast(t.axes());
     auto rows = whole, columns = whole, sums = whole;
     for (auto const a : axes) {
@@ -108,7 +110,8 @@ std::vector<ashlar::redistribution_step> steps_on(ashlar::topology const& t, red
   return steps;
 }
 
-/// Runs a step on a mesh at once, bit by bit, and for an all-reduce in place; checks the bytes.
+/// Runs a step blocking, in the background, and for an all-reduce in place. Checks the bytes and
+/// returns the results.
 template <class T>
 std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribution_step const& s,
                                        ashlar::shape const& extents) {
@@ -141,7 +144,8 @@ std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribu
   return results;
 }
 
-/// Uneven blocks, empty ones, one element; the last needs each lane of a ring twice.
+/// Extents with uneven blocks, empty blocks and one element. The last shape uses each lane of a
+/// ring twice.
 ashlar::shape const shapes[] = {{7, 5}, {1, 3}, {0, 4}, {307, 211}, {1021, 1031}};
 
 template <class T>
@@ -155,7 +159,7 @@ void same_as_pairs(std::vector<reduction> const& ops) {
       for (auto const& extents : shapes) {
         bool const is_large = extents.elements() > 1000000;
         if (is_large && !std::is_same_v<T, float>) continue;
-        if (i > 0 && extents.elements() > 100) continue;  // more of the same
+        if (i > 0 && extents.elements() > 100) continue;  // covered by the first topology
         for (auto const op : ops) {
           if (is_large && op != ops[0]) continue;
           for (auto const& s : steps_on(t, op)) {
@@ -197,13 +201,14 @@ TEST_CASE(
   ashlar::topology const t{{"gpu", 2}};
   auto const messages = mesh_on(transport::messages, t),
              direct = mesh_on(transport::shared_memory, t);
-  for (std::int64_t const n : {30001, 40001})  // these arrays cross, those do not
+  // The ranks exchange complete arrays of the first size, but only parts of the second.
+  for (std::int64_t const n : {30001, 40001})
     for (auto const op : {reduction::sum, reduction::max, reduction::min}) {
       auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.coordinate(), op);
       std::vector<std::vector<std::uint32_t>> bits;
       for (auto const* m : {&direct, &messages}) {
         array<float> const x(*m, n), y(*m, n);
-        // Whose sign of zero, whose NaN is taken depends on the order.
+        // The order of the operands determines the sign of a zero result and the payload of a NaN.
         float const zeros[] = {0.0f, -0.0f},
                     nan[] = {std::bit_cast<float>(0x7fc00001u), std::bit_cast<float>(0x7fc00002u)};
         for (std::int64_t i = 0; i < n; i += 5) x.data[i] = zeros[(i / 5 + m->rank()) % 2];
@@ -236,7 +241,7 @@ TEST_CASE("what has been carried before is carried again without asking the syst
       for (auto const& s : steps_on(t, reduction::sum)) {
         auto const what = make_transfer(s, extents, t, m.coordinate());
         array<float> const source(m, what.from.elements()), target(m, what.to.elements());
-        // Twice: the arena grows its lists when it first gets a block back, and so does MPI.
+        // Run it twice first, because the arena and MPI allocate on their first use.
         for (int i = 0; i < 2; ++i) m.run(what, element_type::f32, source.data, target.data);
         int const before = allocations;
         m.run(what, element_type::f32, source.data, target.data);
@@ -249,7 +254,7 @@ TEST_CASE("what has been carried before is carried again without asking the syst
 TEST_CASE("a mesh takes the algorithm of its table") {
   ashlar::topology const t{{"gpu", world_size()}};
   int const p = world_size();
-  ashlar::shape const extents{p, 100000};  // two chunks a block
+  ashlar::shape const extents{p, 100000};  // two chunks per block
   ashlar::redistribution_step const gather{collective::all_gather,
                                            {0},
                                            placement::all_broadcast(1).with_split(0, 0),
@@ -271,7 +276,7 @@ TEST_CASE("a mesh takes the algorithm of its table") {
   CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
   CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
   CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
-  // From 400 kB an array.
+  // The array has 400 kB per rank, so three ranks reach the limit of this rule.
   std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
   CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));
   std::string const of_members = "all-gather 4 0 any library\nall-gather 8 0 one-node ring";
@@ -300,7 +305,8 @@ TEST_CASE("the last row that matches and may carry the transfer counts") {
   CHECK((x.type = element_type::f64, taken(x)) == algorithm::ring);
   CHECK((x.type = element_type::bf16, taken(x)) == algorithm::pairwise);
   CHECK((x.kind = collective::all_gather, taken(x)) == algorithm::pairwise);
-  // The order of a sum of two cannot matter; that of a maximum can: NaN and the sign of zero.
+  // The order of a sum of two operands does not matter. That of a maximum does, because of NaN and
+  // the sign of zero.
   exchange_facts two{
       collective::reduce_scatter, element_type::f32, reduction::sum, 2, 8, spread::any, true};
   CHECK(may_carry(algorithm::library, two));
@@ -319,7 +325,7 @@ TEST_CASE("how a group lies on the nodes") {
   CHECK(spread_of(t, {0, 3}) == spread::one_per_node);
   CHECK(spread_of(t, {0, 1}) == spread::several_per_node);
   CHECK(spread_of(t, {0, 2, 1}) == spread::several_per_node);
-  CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // in turns
+  CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // axes alternate between nodes
 }
 
 TEST_CASE("a table is read as it is written") {

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The transport: a transfer at once or bit by bit, out of neighbours' memory or as messages, gives
-// the same bits and bytes, along every group of axes; logs nest; a mesh can be told to refuse.
+// Tests the transport. A transfer gives the same bits and bytes whether it blocks or runs in the
+// background, and whether it uses shared memory or messages, along every group of axes. Also tests
+// nested logs, and meshes that forbid communication.
 
 #include <algorithm>
 #include <cstdio>
@@ -32,7 +33,7 @@ using ashlar::collective;
 using ashlar::element_type;
 using ashlar::sbp;
 
-/// Every step that communicates of the plans between all placements with one role per axis.
+/// Returns the communicating steps of the plans between all placements with one role per axis.
 std::vector<ashlar::redistribution_step> all_steps_on(ashlar::topology const& t,
                                                       ashlar::shape const& extents) {
   std::vector<ashlar::redistribution_step> steps;
@@ -78,20 +79,21 @@ struct floats {
   std::vector<float> values() const { return {data, data + count}; }
 };
 
-/// Large enough that halves of an all-reduce and chunks of messages are met, and small ones.
+/// One extent is large enough for all-reduces in halves and for several chunks of messages. The
+/// others are small.
 ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
 
 TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the bytes recorded") {
   for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2) continue;  // more of the same
+    if (t.axes() > 2) continue;  // covered by two axes
     auto const direct = mesh_on(transport::shared_memory, t);
     auto const messages = mesh_on(transport::messages, t);
     for (auto const& extents : shapes_moved)
       for (auto const& s : all_steps_on(t, extents)) {
         if (&extents == shapes_moved && t.axes() > 1 && s.axes.size() == 1)
-          continue;  // seen on one axis
+          continue;  // covered by meshes with one axis
         auto const what = make_transfer(s, extents, t, direct.coordinate());
         std::vector<std::vector<float>> results;
         for (auto const* m : {&direct, &messages}) {
@@ -138,7 +140,7 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
       pending.push_back(m.start({&what, element_type::f32, sources.back()->data,
                                  background.back()->data, m.take_ticket(what)}));
     }
-    // A blocking one takes its turn behind them.
+    // A blocking transfer runs after the pending ones.
     for (std::size_t i = 0; i < whats.size(); ++i)
       m.run(whats[i], element_type::f32, sources[i]->data, at_once[i]->data);
     while (!pending.empty()) pending.pop_back();
@@ -152,7 +154,7 @@ TEST_CASE("a shard outside the window turns the whole group to messages") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
-  // The last rank has no room left; the others have.
+  // Fills the shared-memory region on the last rank only.
   std::vector<std::unique_ptr<floats>> fill;
   auto const has_room = [&] {
     return fill.empty() || m.memory().offset_in_region(fill.back()->data) >= 0;
@@ -187,7 +189,9 @@ TEST_CASE("small all-reduces in place, one after the other") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
-    std::int64_t const n = 8000;  // all ranks would read all of it, others write theirs meanwhile
+    // At this size every rank could read all arrays directly, but in place this would race with the
+    // results that other ranks write.
+    std::int64_t const n = 8000;
     auto const what = ashlar::flat_all_reduce(n, {0}, t, m.coordinate(), ashlar::reduction::sum);
     int wrong = 0;
     for (int round = 0; round < 100; ++round) {
@@ -228,7 +232,7 @@ TEST_CASE("settings that are wrong on one rank are the same error on all") {
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
           "mesh: shared memory is to be -7 bytes per rank" + on + advice);
   }
-  // Faults of several ranks: the first one's.
+  // If several ranks have errors, the message is that of the first rank.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
                                    ("x" + std::to_string(world_rank())).c_str());
   CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t); }) ==
@@ -241,7 +245,7 @@ TEST_CASE("after an exception dropped a transfer the mesh refuses others instead
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
   try {
-    (void)m.take_ticket(what);  // a turn that nobody uses: the next one cannot begin
+    (void)m.take_ticket(what);  // an unused ticket, so the next transfer cannot begin
     auto const pending = m.start(
         {&what, element_type::f32, values.data, values.data, m.take_ticket(what)});
     throw std::runtime_error("meanwhile");
@@ -272,7 +276,7 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
         throw std::runtime_error("meanwhile");
       } catch (std::runtime_error const&) {
       }
-      // Messages may still arrive there.
+      // Messages may still arrive in that memory.
       CHECK(m.memory().is_retired());
       target.reset();
       floats const other(m, 64);
@@ -309,14 +313,16 @@ TEST_CASE(
         if (what == ended::before_its_turn) m->operations().abandon();
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
-        if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);  // or its transfer may end in time
+        // Without the barrier, the other rank's transfer might end before the exception.
+        if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
         auto const x = ashlar::full<float>(*m, {elements}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;
         auto const message = message_of([&, asynchronous = asynchronous] {
           if (asynchronous) y = redistribute_async(x, sbp<B>{}).wait();
           else y = x | ashlar::to<B>;
         });
-        // Where the rank that left began last, or what it had was copied aside, it had done its part.
+        // The transfer may succeed if the rank that left was the last to begin it, or if its data
+        // was copied to a staging buffer.
         if (y && (what == ended::mesh || (eager && what == ended::handle)))
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == elements);
         else CHECK_MESSAGE(message.starts_with(expected), message);
@@ -341,7 +347,7 @@ TEST_CASE("a handle dropped while a neighbour has abandoned the mesh ends withou
   auto const m = mesh_on(transport::shared_memory, {{"gpu", n}});
   auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1);
   if (m.rank() == 0) m.operations().abandon();
-  else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // or cannot begin
+  else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // may throw
   CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
   CHECK(m.operations().idle());
   MPI_Barrier(MPI_COMM_WORLD);
@@ -376,7 +382,7 @@ TEST_CASE("a blocking transfer that fails leaves a mesh that refuses others") {
   auto const what = ashlar::flat_all_reduce(4, {0}, t, m.coordinate(), ashlar::reduction::sum);
   floats const values(m, 4);
   m.operations().add(failing);
-  (void)m.take_ticket(what);  // not its turn: it waits, and polls
+  (void)m.take_ticket(what);  // an unused ticket, so the next transfer waits and polls
   CHECK_THROWS_AS(m.run(what, element_type::f32, values.data, values.data), std::runtime_error);
   m.operations().remove(failing);
   CHECK(has(message_of([&] { m.run(what, element_type::f32, values.data, values.data); }),
@@ -437,7 +443,7 @@ TEST_CASE("where communication is forbidden, both forms of transfer say so") {
     CHECK(message_of([&] { m.take_ticket(what); }) == expected);
     CHECK(message_of([&] { ashlar::redistribute_async(x, sbp<B, B>{}); }) == expected);
     CHECK(m.operations().idle());
-    (void)(x | ashlar::to<S<1>, S<0>>);  // a slice is free
+    (void)(x | ashlar::to<S<1>, S<0>>);  // a slice needs no communication
   }
   CHECK(to_string((x | ashlar::to<B, B>).placement()) == "[B,B]");
 }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Element-wise operators and softmax on every placement or pair of them: right where the rule table
-// allows it, and refused with the rule's sentence and both operands where it does not. The truth
-// about what is allowed is taken from the meaning of placements, not from the tables.
+// Tests elementwise operators and softmax on every placement, or on every pair of placements. Where
+// the rule table allows an operation, its result must be correct. Otherwise it must be rejected
+// with the rule's sentence and both operands. The expected legality is derived from the meaning of
+// placements, not from the tables.
 
 #include <cmath>
 
@@ -39,7 +40,8 @@ bool partial_on(placement const& p, int axis, reduction op) {
 
 bool has_extremum(placement const& p) { return p.has_partial() && p.op() != reduction::sum; }
 
-/// Same extents on each rank and the same meaning of every shard, partial roles aside.
+/// Returns whether both placements split the same dimensions in the same way. Partial axes may
+/// differ from replicated ones.
 bool same_splits(placement const& p, placement const& q) {
   for (int a = 0; a < p.axes(); ++a)
     if (p[a].is_split() != q[a].is_split() || (p[a].is_split() && !(p[a] == q[a]))) return false;
@@ -70,7 +72,7 @@ ashlar::topology small_mesh() {
   return {{"node", 2}, {"gpu", n / 2}};
 }
 
-/// Right where `legal`, else refused with `sentence` and the operands.
+/// If `legal`, checks the result. Otherwise checks that the error has `sentence` and the operands.
 template <class Action, class... Operands>
 void expect(bool legal, Action action, dense const& truth, std::string const& sentence,
             double tolerance, Operands const&... operands) {
@@ -95,7 +97,7 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
   for (auto const& p : states)
     for (auto const& q : states) {
       auto const x = placed<T, 2>(m, a, p, 1), y = placed<T, 2>(m, b, q, 2);
-      // Monotone maps of maxima: x + y with y whole.
+      // Adding a replicated y to a maximum is monotone, so x + y may stay P(max).
       bool const max_plus_whole = [&] {
         if (!same_splits(p, q)) return false;
         for (int i = 0; i < p.axes(); ++i) {
@@ -144,7 +146,8 @@ TEST_CASE("maps, scaling and softmax on every placement") {
         expect(
             !p.has_partial(), [&] { return relu(x); },
             mapped(a, [](double v) { return v > 0 ? v : 0; }), "f(a + b) is not f(a) + f(b)", 0, x);
-        // The tanh form of gelu; its polynomial tanh is good to rounding.
+        // The tanh approximation of gelu. The library's tanh is a polynomial that is exact up to
+        // rounding.
         auto const gelu_of = [](double v) {
           return 0.5 * v * (1 + std::tanh(0.7978845608028654 * (v + 0.044715 * v * v * v)));
         };
@@ -197,7 +200,7 @@ TEST_CASE("typed results say where they lie") {
   static_assert(std::same_as<decltype(2 * sums)::placement_type, sbp<B, P>>);
   static_assert(std::same_as<decltype(softmax(whole))::placement_type, sbp<B, B>>);
   CHECK(wrong_with(sums * whole, mapped(a, a, std::multiplies{})) == "");
-  // One typed operand and one that is not: decided at run time.
+  // If only one operand is statically typed, the decision is made at run time.
   auto const mixed = split + split.as_dynamic();
   static_assert(std::same_as<decltype(mixed)::placement_type, ashlar::dynamic>);
   CHECK(wrong_with(mixed, mapped(a, a, std::plus{})) == "");

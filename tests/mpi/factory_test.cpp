@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Factories: one value for each global index, whatever the mesh and the placement; and the ways
-// back to whole tensors.
+// Tests factories, whose value for a global index does not depend on mesh and placement, and the
+// conversions back to full arrays.
 
 #include <sstream>
 
@@ -29,8 +29,8 @@ dense as_dense(shape const& extents, auto const& values) {
   return x;
 }
 
-/// Calls make(mesh, placement), which gives a tensor of Rank dims, on every mesh and placement and
-/// holds it against the one made whole on a mesh of one axis.
+/// Calls make(mesh, placement), which returns a tensor with Rank dimensions, on every mesh and
+/// placement. Compares the result with the replicated tensor on a mesh with one axis.
 template <int Rank, class Make>
 void same_everywhere(Make make) {
   ashlar::mesh const plain(MPI_COMM_WORLD, {{"gpu", world_size()}});
@@ -160,7 +160,7 @@ TEST_CASE("extents that cannot be are refused") {
               ashlar::empty<float, 2>(m, {std::int64_t{1} << 40, std::int64_t{1} << 40}, sbp<B>{});
             }),
             "more elements than can be counted"));
-  // Whose bytes would be 0 modulo 2^64.
+  // The number of bytes is 0 modulo 2^64.
   CHECK(has(message_of([&] { ashlar::empty<double, 1>(m, {std::int64_t{1} << 61}, sbp<B>{}); }),
             "more elements than can be counted"));
   CHECK(has(message_of([&] {

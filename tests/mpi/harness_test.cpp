@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The harness of the MPI tests itself: ranks are there, in step, and see each other's numbers.
+// Tests the harness of the MPI tests: all ranks run, stay synchronized, and can communicate.
 
 #include <doctest/doctest.h>
 #include <mpi.h>

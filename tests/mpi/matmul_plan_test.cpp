@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// The plan of a product is the cheapest: no pair of operand placements whose product is local, of
-// all there are, shard orders included, gives less in total. And the textbook algorithms come out.
+// Tests that the plan of a product is the cheapest among all pairs of operand placements whose
+// product is local, including shard orders, and that the planner finds the textbook algorithms.
 
 #include <map>
 
@@ -25,7 +25,7 @@ struct problem {
   bool ta = false, tb = false;
 };
 
-/// Predicted seconds of every redistribution of one tensor, asked once each.
+/// Caches the predicted seconds of redistributions.
 class prices {
  public:
   prices(ashlar::topology const& t, ashlar::machine const& m) : topology_(t), machine_(m) {}
@@ -106,28 +106,28 @@ TEST_CASE("the textbook algorithms come out of the costs") {
   ashlar::topology const t{{"a", 4}, {"b", 4}};
   auto const p = [](char const* text) { return ashlar::parse_placement(text); };
 
-  // Data parallel: many rows, a small weight.
+  // Data parallel: many rows and a small weight.
   auto const data = plan_of({{100000, 64}, {64, 64}, p("S(0),S(0)"), p("B,B"), p("S(0),S(0)")}, t,
                             m);
   CHECK(data.a.is_local());
   CHECK(data.b.is_local());
   CHECK(data.c.is_local());
 
-  // A long inner dimension that is split: only partial results move.
+  // A long inner dimension is split, so only partial results move.
   auto const inner = plan_of({{64, 100000}, {100000, 64}, p("S(1),S(1)"), p("S(0),S(0)"), p("B,B")},
                              t, m);
   CHECK(inner.a.is_local());
   CHECK(inner.b.is_local());
   CHECK(inner.c.from == p("P,P"));
 
-  // 2-D: each operand is gathered along one axis, the result stays in its blocks.
+  // 2-D: each operand is gathered along one axis, and the result stays in its blocks.
   auto const blocks = plan_of(
       {{4096, 4096}, {4096, 4096}, p("S(0),S(1)"), p("S(0),S(1)"), p("S(0),S(1)")}, t, m);
   CHECK(blocks.a.to == p("S(0),B"));
   CHECK(blocks.b.to == p("B,S(1)"));
   CHECK(blocks.c.is_local());
 
-  // 3-D: two axes hold the blocks of the result, the third splits the inner dimension.
+  // 3-D: two axes split the result, the third splits the inner dimension.
   ashlar::topology const cube{{"a", 4}, {"b", 4}, {"c", 4}};
   auto const three = plan_of(
       {{4096, 16384}, {16384, 4096}, p("S(0),B,S(1)"), p("B,S(1),S(0)"), p("S(0),S(1),S(0)")}, cube,

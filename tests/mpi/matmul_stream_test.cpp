@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Products in panels: the values, the bytes, which are those of the plan and, where splits are even,
-// of the same plan moved whole, and the memory, which stays below what the plan says. Integers, so
-// that sums are exact.
+// Tests products streamed in panels: the values, the bytes, and the memory, which must not exceed
+// the plan's. The bytes are those of the plan and, if splits are even, those of the same plan
+// without panels. Values are integers, so sums are exact.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -20,10 +20,11 @@ namespace {
 
 using ashlar::matmul_options;
 
-// The bound of a step's buffers counts what is packed at a time.
+// The bound for a step's buffers assumes this chunk size.
 static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 
-/// What the arena hands out for at most `bytes` in at most 32 blocks: it rounds sizes up.
+/// Returns an upper bound for the memory that the arena uses for `bytes` in at most 32 blocks. The
+/// arena rounds sizes up.
 std::size_t rounded_up(std::int64_t bytes) {
   return static_cast<std::size_t>(bytes) / 8 * 9 + 32 * 512;
 }
@@ -64,7 +65,7 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
                              plan.panels.letter + ":" + wrong;
 }
 
-/// Random ends and panels; returns how many streamed.
+/// Tries random placements and panels. Returns the number of products that were streamed.
 template <class T, int Rank>
 int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents, bool ta, bool tb,
            int samples) {
@@ -87,7 +88,7 @@ int sample(ashlar::mesh const& m, index const& a_extents, index const& b_extents
       try {
         plan_matmul(left, right, p, wanted);
       } catch (ashlar::error const&) {
-        return;  // no panels of this letter between these ends
+        return;  // this letter cannot be streamed between these placements
       }
       ++streamed;
       CHECK(try_streamed(left, right, p, wanted, c) == "");
@@ -120,7 +121,7 @@ void check_limits(transport on) {
   for (char const letter : {'m', 'n', 'k'})
     CHECK(try_streamed(x, y, blocks, {0, letter, 3}, c, on) == "");
 
-  // The machine's memory is the limit where none is given.
+  // Without an explicit limit, the machine's memory is the limit.
   auto machine = m.machine();
   machine.memory = limit;
   m.set_machine(machine);

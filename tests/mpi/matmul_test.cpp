@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Matrix products: the local one for every row of the table, the planned one between sampled
-// placements of operands and result, transposed and batched; integers, so that sums are exact.
+// Tests matrix products: the local product for every row of the table, and the planned product
+// between sampled placements of operands and result, transposed and batched. Values are integers,
+// so sums are exact.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -57,7 +58,7 @@ void sample_planned(ashlar::mesh const& m, index const& a_extents, index const& 
   }
 }
 
-/// The typed local product along one axis of the mesh.
+/// Checks a typed local product along one axis of the mesh.
 template <class A, class X, class Result>
 void typed_row(ashlar::mesh const& m) {
   int const n = world_size();

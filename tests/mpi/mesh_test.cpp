@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4 6
 
-// Meshes and the memory of their tensors.
+// Tests meshes and the memory of their tensors.
 
 #include <algorithm>
 #include <cstdio>
@@ -27,14 +27,14 @@ namespace {
 using namespace ashlar::placements;
 using ashlar::sbp;
 
-/// How many parts the address space of this process has.
+/// Returns the number of mappings in the address space of this process.
 std::ptrdiff_t mappings() {
   std::ifstream maps("/proc/self/maps");
   return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
 }
 
-/// Bytes of shared memory that this process has touched and that still have pages; -1 where the system
-/// does not tell.
+/// Returns the bytes of shared memory that this process has touched and that still have pages, or
+/// -1 if the system does not report them.
 std::int64_t shared_pages() {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;)
@@ -46,7 +46,7 @@ std::int64_t shared_pages() {
   return -1;
 }
 
-/// An all-gather whose values are checked.
+/// Runs an all-gather on the mesh and checks its values.
 void works(ashlar::mesh const& m) {
   auto const values = dense({9, 7}, 2);
   auto const x = placed<float, 2>(m, values, {ashlar::split(0)});
@@ -162,10 +162,10 @@ TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") 
     works(*second);
     (world_rank() % 2 == 0 ? first : second).reset();
     MPI_Barrier(MPI_COMM_WORLD);
-    auto const third = mesh_on(on, t);  // cannot free either yet
+    auto const third = mesh_on(on, t);  // cannot free either: some rank still uses each
     works(third);
     (world_rank() % 2 == 0 ? second : first).reset();
-    works(mesh_on(on, t));  // and this one both
+    works(mesh_on(on, t));  // this mesh frees both
     CHECK(ashlar::mpi::collective_handles::meshes() <= 3);
     works(third);
   }
@@ -199,7 +199,7 @@ TEST_CASE("pages of a mesh that has ended are free before its window is") {
   if (before >= 0) CHECK(shared_pages() - before < 2 * elements);
 }
 
-// Last: its mesh is kept until the program ends.
+// This case is last, because its mesh lives until the program ends.
 TEST_CASE("what a mesh had on its way when an exception ended it arrives whole") {
   if (world_size() != 4) return;
   ashlar::shared::settings sharing;
@@ -215,8 +215,8 @@ TEST_CASE("what a mesh had on its way when an exception ended it arrives whole")
     std::fill_n(x.data(), x.local_elements(), value);
     return x;
   };
-  (void)ashlar::redistribute(filled(1), whole);  // makes the groups of ranks, which all do together
-  bool const leaves = world_rank() < 2;          // the first node
+  (void)ashlar::redistribute(filled(1), whole);  // creates the groups of ranks, which is collective
+  bool const leaves = world_rank() < 2;          // the ranks of the first node
   if (leaves) {
     try {
       auto const x = filled(7);

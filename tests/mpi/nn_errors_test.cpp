@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// What nn says when layers, batches, plans or data do not fit: one sentence, on every rank.
+// Tests the error messages for layers, batches, plans and data that do not fit: one sentence, on
+// every rank.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -116,7 +117,8 @@ TEST_CASE("plans that are priced and do not run yet") {
   CHECK(has(message_of([&] { nn::place<double>(net, m, pipeline); }),
             "nn::place: the plan has 3 pipeline stages, and these do not run yet. Plan without"));
 
-  // A split of rows that the layer offers: taken where nobody has a neighbour, else refused.
+  // The layer offers a split of its rows. It is accepted if no rank has a neighbour, and rejected
+  // otherwise.
   auto const images = nn::chain(nn::max_pool(3, {.stride = 1, .halo = true}), nn::flatten());
   auto const of_images = any_length(nn::describe<double>(images, nn::image_batch{2, 3, 9, 9}));
   auto plan = plan_source(of_images, m.topology(), m.machine()).whole();

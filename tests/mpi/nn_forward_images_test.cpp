@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// The output of nets on images and on categories, under any plan, against their formulas written out
-// with plain loops on the gathered parameters.
+// Compares the output of networks on images and on categories, under random plans, with plain loops
+// over the gathered parameters.
 
 #include <support/forward_trial.hpp>
 
@@ -41,7 +41,7 @@ dense convolution(dense const& x, dense const& weight, std::vector<double> const
   return y;
 }
 
-/// Windows without padding, each of which ends inside.
+/// Computes pooling without padding over all windows inside the image.
 dense pooled(dense const& x, int window, int stride, bool maximum) {
   auto const places = [&](int n) { return (n - window) / stride + 1; };
   dense y({x.extent(0), x.extent(1), places(x.extent(2)), places(x.extent(3))},
@@ -55,7 +55,8 @@ dense pooled(dense const& x, int window, int stride, bool maximum) {
   return y;
 }
 
-/// Every row of x times the weight; x seen as a matrix of as many columns as the weight has rows.
+/// Computes x times the weight plus the bias. x is viewed as a matrix with as many columns as the
+/// weight has rows.
 dense linear(dense const& x, std::vector<double> const& weight, std::vector<double> const& bias) {
   int const outs = static_cast<int>(bias.size());
   int const ins = static_cast<int>(weight.size()) / outs;

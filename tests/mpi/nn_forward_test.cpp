@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The output of a GPT, a BERT and a perceptron, under any plan, against the formulas written out with
-// plain loops on the gathered parameters: what gradients and equal plans cannot show.
+// Compares the output of a GPT, a BERT and a perceptron, under random plans, with plain loops over
+// the gathered parameters. Tests of gradients, and comparisons between plans, would not notice a
+// wrong formula.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>
@@ -59,7 +60,8 @@ rows_of sum(rows_of a, rows_of const& b) {
   return a;
 }
 
-/// Attention, causal or of whole sequences. A row is a token: per head q, then k, then v.
+/// Computes attention, causal or over complete sequences. A row belongs to a token and holds q, k
+/// and v of each head.
 rows_of attention(rows_of const& qkv, std::size_t length, std::size_t heads, bool causal = true) {
   std::size_t const size = qkv.columns / heads / 3;
   rows_of y{heads * size, vector(qkv.rows() * heads * size)};
@@ -81,7 +83,7 @@ rows_of attention(rows_of const& qkv, std::size_t length, std::size_t heads, boo
   return y;
 }
 
-/// Parameters one after the other.
+/// Reads the parameters in order.
 struct reader {
   whole_parameters const& all;
   std::size_t at = 0;
@@ -96,7 +98,7 @@ struct reader {
   }
 };
 
-/// Vectors of the words and of their places.
+/// Returns the sums of word and position embeddings.
 rows_of embedded(reader& read, std::vector<std::int32_t> const& ids, std::size_t length,
                  std::size_t features) {
   auto const& table = read.next();
@@ -190,7 +192,7 @@ TEST_CASE(
     CHECK(std::abs(mean - means[k]) <= 5 * deviations[k] / std::sqrt(n));
     CHECK(std::abs(deviation - deviations[k]) <= 5 * deviations[k] / std::sqrt(2 * n));
   }
-  CHECK(values[4][0] != values[6][0]);  // streams of their own
+  CHECK(values[4][0] != values[6][0]);  // each parameter has its own random stream
 }
 
 }  // namespace ashlar_test

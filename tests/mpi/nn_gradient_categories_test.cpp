@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Gradients of the layers of a recommendation model. Tables, their rows, columns and the samples are
-// fewer than the ranks here and there.
+// Tests gradients of the layers of a recommendation model. In some cases there are fewer tables,
+// rows, columns or samples than ranks.
 
 #include <support/gradients.hpp>
 #include <support/message_of.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Gradients of the layers that take rows of features. Extents do not divide by the axes, and some
-// are smaller than an axis, so that shards are uneven and empty.
+// Tests gradients of the layers on rows of features. Extents are not divisible by the extents of
+// the axes, and some are smaller, so shards are uneven and some are empty.
 
 #include <support/gradients.hpp>
 #include <support/with_dx.hpp>

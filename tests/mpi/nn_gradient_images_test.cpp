@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Gradients of the layers that take images. Images and channels do not divide by the axes, and some
-// are fewer than an axis has ranks, so that shards are uneven and empty.
+// Tests gradients of the layers on images. The numbers of images and channels are not divisible by
+// the extents of the axes, and some are smaller, so shards are uneven and some are empty.
 
 #include <support/gradients.hpp>
 #include <support/with_dx.hpp>

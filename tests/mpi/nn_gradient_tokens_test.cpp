@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Gradients of the layers that take sequences of tokens. With more ranks than sequences, heads or
-// places some shards are empty.
+// Tests gradients of the layers on sequences of tokens. With more ranks than sequences, heads or
+// positions, some shards are empty.
 
 #include <support/gradients.hpp>
 

@@ -3,8 +3,9 @@
 //
 // ranks: 4
 
-// A model typed by a plan from a header (io/plan_header.hpp): it compiles as nn::constant<...>, its
-// tensors are typed, and its loss is that of the same plan as a value.
+// Tests a model with a plan from a header (io/plan_header.hpp). The plan compiles as
+// nn::constant<...>, the tensors have their placements in their types, and the loss equals that of
+// the same plan as a run-time value.
 
 #include <doctest/doctest.h>
 #include <plans/mlp_2x2.inc>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The central promise, on random legal plans of nets that have every layer: each training step has
-// the loss of a process alone, and sends what search::schedule says, collective by collective.
+// Tests the central guarantee with random legal plans of networks that together have every layer.
+// Each training step has the loss of a single-process run, and performs exactly the collectives
+// that search::schedule predicts.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -16,7 +17,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// `count` random plans on each mesh of the world, priced by two machines.
+/// Tries `count` random plans on each mesh of the world, priced for two machines.
 template <class Net, class Batch>
 void try_random_plans(Net const& net, Batch const& batch, int vocabulary, int classes, int count) {
   unsigned seed = 0;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Segments that are computed again: the same losses and gradients bit by bit, less memory, and as
-// much as the plan says.
+// Tests recomputed segments: losses and gradients are bitwise unchanged, and the memory decreases
+// as the plan predicts.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -22,7 +22,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// Loss and gradients of a step under a plan.
+/// Returns the loss and the gradients of a step under a plan.
 template <class Net, class Data>
 std::pair<double, whole_parameters> step_of(Net const& net, ashlar::mesh const& m,
                                             search::plan const& plan, Data const& data) {
@@ -31,7 +31,7 @@ std::pair<double, whole_parameters> step_of(Net const& net, ashlar::mesh const& 
   return {loss, gradients_of(model)};
 }
 
-/// Of random plans with any number of segments recomputed: as with none, bit by bit.
+/// Checks that random plans give bitwise equal results with any number of recomputed segments.
 template <class Input, class Net, class Batch>
 void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes, int segments) {
   auto const problem = any_length(nn::describe<double>(net, batch));
@@ -56,7 +56,7 @@ void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes
   }
 }
 
-/// The most that a rank's arena held in a step, of what the model has in it.
+/// Returns the peak memory of the arena during a step, the maximum over ranks.
 template <class Model, class Data>
 std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data) {
   accumulate_step(model, data);
@@ -67,10 +67,10 @@ std::int64_t measured_peak(Model& model, ashlar::mesh const& m, Data const& data
   return peak;
 }
 
-/// What plans say against what is measured, with more and more segments recomputed.
+/// Compares predicted and measured memory for increasing numbers of recomputed segments.
 template <class Input, class Net, class Batch>
 void check_memory(Net const& net, Batch const& batch, int vocabulary, int classes) {
-  auto const problem = any_length(nn::describe<double>(net, batch, 0));  // without an optimizer
+  auto const problem = any_length(nn::describe<double>(net, batch, 0));  // 0 optimizer states
   auto const data = random_batch<Input>(batch, vocabulary, classes, 1);
   auto const& priced = ashlar::machines::workstation;
   for (auto const& t : topologies(world_size())) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Training a small DLRM under the plans that people use equals training on one process, and each
-// step sends what the plan's schedule says.
+// Tests that training a small DLRM under common plans equals training on one process, and that each
+// step performs exactly the collectives of the plan's schedule.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>

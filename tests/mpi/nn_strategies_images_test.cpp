@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Training a small VGG under the plans that people use equals training on one process: searched,
-// data and tensor parallel, random, and with channels split by hand. Each step sends what the plan's
-// schedule says.
+// Tests that training a small VGG equals training on one process under common plans: searched, data
+// and tensor parallel, random, and with channels split by hand. Each step performs exactly the
+// collectives of the plan's schedule.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -19,14 +19,15 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-// The form of a VGG with images of 8 x 8: one stage, and linear layers on 3 channels of 4 x 4.
+// The structure of a VGG for images of 8 x 9: one stage, then linear layers on 3 channels of 4 x 4.
 auto const net = nn::chain(nn::vgg_stage<2>(2, 3), nn::linear<3, 1>({3, 4, 4}, {6}), nn::relu(),
                            nn::linear(6, 5));
 nn::image_batch const batch{3, 2, 8, 9, 2};
 
 using trial = training_trial<std::remove_const_t<decltype(net)>, nn::image_batch>;
 
-/// Every element takes a choice whose x and y lie along all axes as told, gradients alike.
+/// Returns a plan in which each element has the given roles of x and y along all axes. Gradients
+/// have the roles of their values.
 search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
                          std::vector<std::pair<char const*, char const*>> const& roles) {
   auto const everywhere = [&](ashlar::placement const& p, char const* role) {
@@ -62,7 +63,7 @@ TEST_CASE("what the search finds, data and tensor parallel, and random plans") {
 }
 
 TEST_CASE("images, output and input channels split by hand") {
-  // convolution, relu, convolution, relu, maximum, linear, relu, linear, loss
+  // The elements are convolution, relu, convolution, relu, max pooling, linear, relu, linear, loss.
   std::vector<std::pair<char const*, char const*>> const images(9, {"S(0)", "S(0)"});
   auto by_images = images;
   by_images.back() = {"S(0)", "P"};

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Plans that people use, held like the random ones of nn_plan_test: what the search finds, with
-// replicated and sharded storage and below memory limits, data and tensor parallel, and written by
-// hand with rows, columns and the inner dimension split on two and three axes.
+// Tests common plans in the same way as nn_plan_test tests random ones: searched plans with
+// replicated and sharded storage and under memory limits, data and tensor parallel plans, and
+// hand-written plans that split rows, columns and the inner dimension on two and three axes.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -26,7 +26,8 @@ nn::token_batch const batch{5, 4, 2};
 
 using gpt_trial = training_trial<std::remove_const_t<decltype(gpt)>, nn::token_batch>;
 
-/// Where x and y of each element of the GPT above lie; gradients as the first choice that fits.
+/// The placements of x and y for each element of the GPT above. The gradients are those of the
+/// first choice that matches.
 using hand_written = std::vector<std::pair<char const*, char const*>>;
 
 search::plan plan_of(plan_source const& plans, hand_written const& lies) {
@@ -76,7 +77,7 @@ TEST_CASE("what the search finds, and data and tensor parallel") {
 
 TEST_CASE("below a memory limit") {
   for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2) continue;  // a search of seconds, on every rank
+    if (t.axes() > 2) continue;  // a search takes seconds on every rank
     ashlar::mesh const m(MPI_COMM_WORLD, t);
     gpt_trial it(gpt, batch, m, 11, 11);
     auto machine = m.machine();
@@ -102,7 +103,7 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
       {"S(0),B", "S(0),P"},  // vocabulary split
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
       {"S(0),B", "S(0),S(2)"},                              // columns: heads
-      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner: heads
+      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner dimension: heads
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),S(2)"},
       {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},
@@ -110,19 +111,26 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
       {"S(0),B", "S(0),S(2)"},  // classes
       {"S(0),S(2)", "P,B"}};
   hand_written const inner_and_columns{
-      {"S(1),B", "S(1),S(2)"},  // places, features
-      {"S(1),S(0)", "S(1),S(0)"}, {"S(0),S(1)", "S(0),S(1)"},
-      {"S(2),B", "P,S(2)"},                              // inner, columns
-      {"S(2),S(0)", "S(2),S(0)"}, {"S(3),S(2)", "P,P"},  // both inner: in heads, heads
-      {"S(1),S(0)", "S(1),S(0)"}, {"S(0),S(0)", "S(0),S(0)"},
-      {"S(0),S(0)", "S(0),S(0)"}, {"S(2),S(1)", "P,S(1)"},
-      {"S(2),S(0)", "S(2),S(0)"}, {"S(2),S(2)", "P,P"},
-      {"S(0),S(0)", "S(0),S(0)"}, {"B,S(1)", "B,S(1)"},
-      {"S(2),S(1)", "P,S(1)"},    {"S(2),S(2)", "B,B"}};
+      {"S(1),B", "S(1),S(2)"},  // positions, features
+      {"S(1),S(0)", "S(1),S(0)"},
+      {"S(0),S(1)", "S(0),S(1)"},
+      {"S(2),B", "P,S(2)"},  // inner dimension, columns
+      {"S(2),S(0)", "S(2),S(0)"},
+      {"S(3),S(2)", "P,P"},  // inner dimension on both axes: within heads, heads
+      {"S(1),S(0)", "S(1),S(0)"},
+      {"S(0),S(0)", "S(0),S(0)"},
+      {"S(0),S(0)", "S(0),S(0)"},
+      {"S(2),S(1)", "P,S(1)"},
+      {"S(2),S(0)", "S(2),S(0)"},
+      {"S(2),S(2)", "P,P"},
+      {"S(0),S(0)", "S(0),S(0)"},
+      {"B,S(1)", "B,S(1)"},
+      {"S(2),S(1)", "P,S(1)"},
+      {"S(2),S(2)", "B,B"}};
   hand_written const columns_twice{{"S(0),S(1)", "S(0),S(1)"},
                                    {"P,P", "P,P"},
                                    {"S(0,1),S(0,0)", "S(0,1),S(0,0)"},
-                                   {"B,B", "S(2,1),S(2,0)"},  // heads, order turned
+                                   {"B,B", "S(2,1),S(2,0)"},  // heads, with reversed shard order
                                    {"S(2,1),S(2,0)", "S(2,1),S(2,0)"},
                                    {"S(2,1),S(2,0)", "P,P"},
                                    {"P,P", "P,P"},

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 4
 
-// Layers on images placed by a plan that the compiler finds, and by the same plan at run time: the
-// same bits, and every tensor of the typed model has its placement in its type.
+// Compares image layers with a plan that is found at compile time and with the same plan at run
+// time. Results must be bitwise equal, and every tensor of the typed model has its placement in its
+// type.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4 6
 
-// A constexpr plan and the same plan at run time: the same bits, also where it recomputes segments. In
-// the typed model every tensor has its placement in its type; a layer of the test's own, put between the
-// others, looks at them.
+// Compares a constexpr plan with the same plan at run time. Results must be bitwise equal, also
+// with recomputed segments. In the typed model every tensor has its placement in its type, which a
+// probe layer between the other layers checks.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -21,7 +21,7 @@ namespace {
 namespace nn = ashlar::nn;
 namespace train = ashlar::train;
 
-/// The identity, which compiles only between typed tensors if its plan is typed.
+/// An identity layer. With a typed plan, it compiles only between typed tensors.
 class probe {
  public:
   constexpr search::layer_spec spec(ashlar::shape const& x) const {
@@ -45,7 +45,8 @@ class probe {
   }
 };
 
-/// Takes choices of every element, far from each other in the list, so that much moves.
+/// Returns a plan whose choices are spread over the list of each element's choices, so that many
+/// tensors must be redistributed.
 template <int N>
 constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
                                           ashlar::topology const& t, std::size_t seed) {
@@ -66,7 +67,8 @@ constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
   return plan;
 }
 
-/// Computing is dear and moving cheap: the best plans are split.
+/// A machine with expensive computation and cheap communication, so that the best plans split
+/// tensors.
 constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
 constexpr auto features = nn::chain(probe(), nn::linear(6, 7), probe(), nn::gelu(),
@@ -126,7 +128,7 @@ constexpr auto scattered_square = scattered(features_problem, square, 5);
 constexpr auto scattered_oblong = scattered(features_problem, oblong, 8);
 constexpr auto tokens_square = scattered(tokens_problem, square, 2);
 
-/// The same placements, so many segments recomputed.
+/// Returns the plan with `again` recomputed segments.
 template <int N>
 constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int again) {
   plan.recomputed = again;
@@ -134,8 +136,8 @@ constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int agai
 }
 constexpr auto one_again = recomputing(scattered(segments_problem, square, 3), 1);
 
-/// A typed model that recomputes, against the same placements with everything kept: the same loss and
-/// gradients bit by bit, moved as scheduled.
+/// Compares a typed model that recomputes with the same placements without recomputation. Loss and
+/// gradients must be bitwise equal, and the recorded collectives must be those of the schedule.
 template <auto const& Plan>
 void compare_with_kept() {
   if (Plan.mesh.ranks() != world_size()) return;
@@ -152,7 +154,7 @@ void compare_with_kept() {
   plan.recomputed = Plan.recomputed;
   plan.choices.assign(Plan.choices.begin(), Plan.choices.end());
   auto const expected = expected_records(any_length(segments_problem), plan, m);
-  // But for the trainer's own, which comes last.
+  // Without the last record, the trainer's all-reduce, because no trainer runs here.
   CHECK(std::equal(records.begin(), records.end(), expected.begin(), expected.end() - 1));
   log.clear();
   accumulate_step(kept, data, true);

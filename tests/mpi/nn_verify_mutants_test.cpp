@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// How sharp nn::verify is: of rows of the library's layers each entry is exchanged for every other role, and
-// every such row is refused. Left out are rows that are in the table as they are, and P(max) for a B of y:
-// the largest of equal copies is what each of them is.
+// Tests how sensitive nn::verify is. In rows of the library's layers, each entry is replaced by
+// every other role, and every such row must be rejected. Exceptions are rows that are in the table,
+// and P(max) instead of B for y, because equal copies are their own maximum.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// A layer with one row in place of its own.
+/// A layer with a single row instead of its own rows.
 template <class Layer>
 struct with_one_row : Layer {
   ashlar::training_row row;
@@ -37,7 +37,7 @@ struct with_one_row : Layer {
   }
 };
 
-/// Calls visit(entry, number of dims of its tensor) for each entry of a row.
+/// Calls visit(entry, number of dimensions of its tensor) for each entry of a row.
 template <class Visit>
 void for_each_entry(ashlar::search::layer_spec const& s, ashlar::training_row& row, Visit visit) {
   visit(row.x, s.x.rank());

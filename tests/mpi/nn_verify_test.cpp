@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2
 
-// nn::verify lets every layer of the library pass, and names the row of one that is wrong: each kind of
-// mistake once, in a layer whose rows and arithmetic a case may spoil.
+// Tests that nn::verify accepts every layer of the library and names the row that is wrong. Each
+// kind of mistake occurs once, in a test layer whose rows and arithmetic a case may change.
 
 #include <functional>
 
@@ -32,16 +32,16 @@ namespace {
 namespace nn = ashlar::nn;
 using ashlar::broadcast, ashlar::partial, ashlar::split;
 
-/// What a case makes wrong in the layer below.
+/// The mistakes that a case introduces in the layer below.
 struct spoiling {
   std::function<void(ashlar::search::layer_spec&)> spec = [](auto&) {};
   bool replaces_gradient = false, writes_input = false, forgets_last = false;
-  bool goes_by_x = false;    ///< loops over as many elements as x has
-  double dx_factor = 1;      ///< of dx
-  bool counts_rank = false;  ///< y depends on the coordinate
+  bool goes_by_x = false;    ///< loops over the number of elements of x
+  double dx_factor = 1;      ///< factor of dx
+  bool counts_rank = false;  ///< y depends on the rank's coordinates
 };
 
-/// y = x · gain, statistic 0 being the largest x of each row (which y does not depend on).
+/// y = x · gain. Statistic 0 is the largest x of each row, which y does not use.
 class spoilt_gain {
  public:
   using parameters = nn::ranks<1>;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Products of random matrices, and batches of them, transposed in all ways, whole and in panels,
-// between random placements on random meshes: exactly those of three loops, with the planned bytes.
+// Tests products of random matrices and batches, with all transpositions, unstreamed and in panels,
+// between random placements on random meshes. Results must equal those of three nested loops, with
+// the planned bytes.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -20,7 +21,7 @@ namespace {
 struct product_case {
   mesh_case mesh;
   bool in_double = false, transpose_a = false, transpose_b = false;
-  int batch = -1;  // none
+  int batch = -1;  // -1: not batched
   int m = 1, n = 1, k = 1;
   placement a, b, c;
   char stream = 0;
@@ -47,7 +48,7 @@ struct product_case {
 rc::Gen<product_case> products() {
   return rc::gen::exec([] {
     product_case c;
-    // Plans of products on four axes take up to seconds.
+    // Planning a product on four axes takes up to seconds, so at most three are drawn.
     c.mesh = *meshes(3);
     c.in_double = *between(0, 1) == 1;
     c.transpose_a = *between(0, 1) == 1;
@@ -82,7 +83,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
   ashlar::matmul_plan plan;
   try {
     plan = plan_matmul(a, b, c.c, wanted);
-  } catch (ashlar::error const&) {  // no panels of this letter between these ends
+  } catch (ashlar::error const&) {  // this letter cannot be streamed between these placements
     if (c.stream == 0) throw;
     wanted = {};
     plan = plan_matmul(a, b, c.c, wanted);

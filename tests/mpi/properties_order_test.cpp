@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Sums of arbitrary floating-point numbers, right to the bit: the shard of every rank is that of a
-// single process which runs the plan in the canonical order of reduction, on messages and in shared
-// memory; and products have the same bits on both transports. Always with the planned bytes.
+// Tests that sums of arbitrary floating-point numbers are bitwise reproducible. Each rank's shard
+// must equal that of a single process which runs the plan in the canonical order of reduction, both
+// on messages and in shared memory. Products must have the same bits on both transports. All
+// transfers must have the planned bytes.
 
 #include <cmath>
 #include <cstring>
@@ -48,7 +49,7 @@ rc::Gen<order_case> cases() {
   });
 }
 
-/// A number with all bits of its mantissa in use and a magnitude between 2^-8 and 2^8.
+/// Returns a number with random mantissa bits and an exponent between -8 and 8.
 template <class T>
 T number(int seed, index const& addend, int i) {
   std::mt19937 random(static_cast<unsigned>(seed * 7919 + i));
@@ -81,7 +82,7 @@ bool equal_bits(std::span<T const> x, std::span<T const> y) {
          (x.empty() || std::memcmp(x.data(), y.data(), x.size_bytes()) == 0);
 }
 
-/// source's redistribution to c.to; what is wrong with its bytes is added to `wrong`.
+/// Redistributes `source` to c.to. Appends differences in the bytes to `wrong`.
 template <class Tensor>
 Tensor moved(Tensor const& source, order_case const& c, transport on, std::string& wrong) {
   auto const& m = source.mesh();
@@ -124,7 +125,8 @@ std::string try_any_order(order_case const& c) {
   }
 }
 
-/// The operands lie as from and to, the result as to.
+/// Compares a product on both transports. The operands are placed by c.from and c.to, the result by
+/// c.to.
 std::string try_product_order(order_case const& c) {
   std::string wrong;
   auto const product = [&](transport t) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Random tensors between random placements on random meshes: what arrives is the tensor cut by the
-// naive meaning of the target, partial results reduce exactly once, there and back is the identity,
-// the source stays as it was, and the bytes are the planned ones at three levels.
+// Tests random tensors between random placements on random meshes. The result is the tensor cut by
+// the naive definition of the target, partial addends are reduced exactly once, a round trip is the
+// identity, the source is unchanged, and the bytes agree at three levels.
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>
@@ -44,7 +44,7 @@ rc::Gen<move_case> moves() {
     int const rank = *between(1, 4), axes = c.mesh.topology.axes();
     c.extents = draw_extents(rank);
     auto const op = draw_reduction();
-    // Plans between two kinds of reduction take seconds on four axes.
+    // Planning between two kinds of reduction takes seconds on four axes.
     bool const same = axes == 4 || *between(0, 3) > 0;
     c.from = draw_placement(rank, axes, op);
     c.to = draw_placement(rank, axes, same ? op : draw_reduction());
@@ -129,7 +129,7 @@ TEST_CASE("redistribution of anything to anywhere, and back") {
     CAPTURE(to_string(kind));
     CHECK(moves_tried.among_ranks(kind) > 0);
   }
-  // Of a prime number of ranks all are along one axis: there is nothing to exchange it with.
+  // A prime number of ranks allows only one axis of extent above 1, and a permute needs two.
   if (!is_prime(world_size())) CHECK(moves_tried.among_ranks(collective::permute) > 0);
 }
 

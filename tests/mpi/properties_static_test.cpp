@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Placements in the type and placements as values: for every pair of a list of typed placements,
-// on random meshes and extents, the same plan, the same exchanges and the same bits.
+// Compares static with run-time placements. Every pair from a list of static placements, on random
+// meshes and extents, must give the same plan, the same exchanges and the same bits.
 
 #include <cstring>
 

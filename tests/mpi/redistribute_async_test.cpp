@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Redistributions that go on while the program computes: the values and the bytes of the blocking
-// ones, whatever else is under way, whoever is asked first; typed results; handles that are dropped.
+// Tests asynchronous redistributions. Values and bytes must equal those of blocking ones, with
+// other transfers pending and in any order of waiting. Also tests statically placed results and
+// handles that are dropped.
 
 #include <random>
 
@@ -56,7 +57,7 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
       auto const m = mesh_on(on, t);
       auto const all = some_placements(m.axes());
       auto const values = numbers({13, 10}, 7);
-      std::mt19937 random(11);  // the same on all ranks
+      std::mt19937 random(11);  // the same seed on all ranks
       for (auto const& from : all) {
         auto const x = placed<float, 2>(m, values, from);
         exchanges expected;
@@ -73,7 +74,7 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
         CHECK(wrong_with(blocking, values) == "");
         std::vector<std::size_t> order(all.size());
         for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-        // Each rank asks in an order of its own.
+        // Each rank waits in a different order.
         std::shuffle(order.begin(), order.end(), std::mt19937(unsigned(m.rank())));
         std::vector<ashlar::tensor<float, 2>> arrived(all.size());
         for (auto const i : order) arrived[i] = moving[i].wait();
@@ -127,8 +128,9 @@ TEST_CASE("a product between begin and end lets the movement go on") {
 TEST_CASE("what has moved before moves again without asking the system for memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
     for (auto const& t : topologies(world_size())) {
-      auto const m = mesh_on(on, t, bandwidth_bound);  // plans of many steps
-      // Much was in use once: the arena need not merge its free blocks, which allocates list nodes.
+      auto const m = mesh_on(on, t, bandwidth_bound);  // plans with many steps
+      // After this large block the arena need not merge its free blocks, which would allocate list
+      // nodes.
       m.memory().release(m.memory().allocate(8 << 20), 8 << 20);
       auto const values = numbers({64, 48}, 3);
       auto const x = placed<float, 2>(m, values,
@@ -145,7 +147,7 @@ TEST_CASE("what has moved before moves again without asking the system for memor
           CHECK(wrong_with(move(), values) == "");
           CHECK(traffic.difference(predicted(m, plan_redistribution(x, to).plan)) == "");
         }
-        // Lists grow until each has held its blocks once.
+        // Lists stop growing once each has held its maximum number of blocks.
         for (int i = 0; i < 5; ++i) (void)redistribute(move(), x.placement());
         int const before = allocations;
         auto const moved = move();

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Redistribution between all ordered pairs of placements: the values, the list of collectives with
-// their axes and bytes as planned, and the same bytes counted in the MPI calls themselves.
+// Tests redistribution between all ordered pairs of placements: the values, the planned list of
+// collectives with their axes and bytes, and the same bytes counted in the MPI calls.
 
 #include <doctest/doctest.h>
 #include <support/placed.hpp>
@@ -21,7 +21,7 @@ std::string text(ashlar::mesh const& m, dense const& x, placement const& from,
          to_string(to, m.topology());
 }
 
-/// What is wrong with the redistribution of `source` to `to`; empty if nothing.
+/// Describes what is wrong with the redistribution of `source` to `to`; empty if nothing.
 template <class T, int Rank>
 std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Rank> const& source,
                      placement const& to) {
@@ -38,7 +38,7 @@ std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Ra
   return wrong.empty() ? "" : text(m, x, source.placement(), to) + ":" + wrong;
 }
 
-/// Every `stride`-th ordered pair of the placements of a tensor of rank Rank.
+/// Tries every `stride`-th ordered pair of placements of a tensor with Rank dimensions.
 template <class T, int Rank>
 void try_pairs(ashlar::mesh const& m, std::vector<index> const& shapes, int stride,
                ashlar::reduction op = ashlar::reduction::sum) {
@@ -61,7 +61,7 @@ void try_pairs(ashlar::mesh const& m, std::vector<index> const& shapes, int stri
   CHECK_MESSAGE(failures == 0, failures << " of " << tried << " pairs on " << m.topology());
 }
 
-/// A stride that leaves about `limit` of the pairs.
+/// Returns a stride that selects about `limit` of the pairs.
 template <int Rank>
 int stride_for(ashlar::mesh const& m, int limit) {
   auto const n = static_cast<int>(all_placements(Rank, m.axes()).size());

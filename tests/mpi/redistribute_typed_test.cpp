@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4 6
 
-// Typed redistribution: the same plan and the same values as with run-time placements, there and
-// back is the identity, what does not move is shared, and what cannot be is refused in words.
+// Tests redistribution between static placements. Plan and values equal those of run-time
+// placements, a round trip is the identity, a tensor that does not move shares its memory, and
+// impossible redistributions give a clear error.
 
 #include <sstream>
 #include <tuple>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Reductions over each dim and transposition on every placement: local, right, and where the
-// operand is partial with another reduction, refused.
+// Tests reductions over each dimension, and transposition, on every placement. They are local and
+// correct, or rejected if the operand is partial with a different reduction.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

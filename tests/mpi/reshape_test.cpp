@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Reshapes, slices and concatenations on every placement: right and local, or refused with advice
-// that, followed to the letter, makes them right and local.
+// Tests reshapes, slices and concatenations on every placement. They are correct and local, or
+// rejected with advice. Following the advice literally makes them correct and local.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -38,7 +38,7 @@ dense sliced(dense const& x, int dim, int begin, int size) {
   return cut(x, items);
 }
 
-/// The placement in brackets that follows `before` in a message.
+/// Returns the placement in brackets after the text `before` in a message.
 placement advised(std::string const& message, std::string const& before) {
   auto const begin = message.find(before + "[");
   REQUIRE_MESSAGE(begin != std::string::npos, message);
@@ -50,7 +50,8 @@ struct tally {
   int local = 0, refused = 0;
 };
 
-/// operation(x) gives `truth`, or says what to redistribute x to, and then it does.
+/// Checks that operation(x) gives `truth`. If it is rejected, redistributes x as the message
+/// advises and tries again.
 template <class X, class Operation>
 void check(X const& x, std::string const& name, dense const& truth, Operation operation,
            tally& seen) {
@@ -123,14 +124,14 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   static_assert(std::same_as<decltype(y), ashlar::tensor<float, 3, sbp<B, S<0>>> const>);
   CHECK(y.data() == x.data());
   CHECK(wrong_with(y, with_extents(a, {n, 2, 6})) == "");
-  // Along an axis of one rank, any split is as good as none.
+  // Along an axis of extent 1, any split equals replication.
   CHECK(wrong_with(ashlar::reshape<sbp<S<1>, S<0>>>(x, {n, 2, 6}), with_extents(a, {n, 2, 6})) ==
         "");
   CHECK(wrong_with(ashlar::reshape<sbp<B, S<0>>>(x.as_dynamic(), {12 * n}),
                    with_extents(a, {12 * n})) == "");
   if (n == 1) return;
 
-  // It would lie otherwise: says how.
+  // The result would have another placement, which the message names.
   auto message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(x, {1, 2 * n, 6}); });
   CHECK_MESSAGE(has(message, "reshape: " + describe(x) + " to 1x" + std::to_string(2 * n) +
                                  "x6 as [B,S(0)]: elements would have to move between ranks. "),
@@ -138,11 +139,11 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   CHECK_MESSAGE(has(message, "Nothing moves if the result lies as [B,S(1)]: reshape it so, and "
                              "redistribute that to [B,S(0)]."),
                 message);
-  // Another placement of x would do.
+  // Another placement of x would work.
   auto const columns = placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(1)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(columns, {12 * n}); });
   CHECK_MESSAGE(has(message, "Redistribute it to [B,S(0)] first."), message);
-  // No placement of x would do.
+  // No placement of x would work.
   auto const uneven = placed<float, 2>(m, seeded_integers({n + 1, 5 * n}),
                                        {ashlar::broadcast(), ashlar::split(0)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(uneven, {5 * n * (n + 1)}); });

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// A net that ends in a loss of its own: mean squared error of numbers, on any plan as on one process, and as
-// it is by hand from the predictions.
+// Tests a network that ends with its own loss, the mean squared error. Every plan must give the
+// loss of one process, and the loss must equal the value computed by hand from the predictions.
 
 #include <random>
 
@@ -26,7 +26,7 @@ auto const regression = ashlar::nn::chain(ashlar::nn::linear(3, 5), ashlar::nn::
                                           ashlar::nn::mean_squared_error());
 constexpr ashlar::nn::feature_batch points{7, 3, 2};
 
-/// Points and a smooth function of each.
+/// Returns random points and the values of a smooth function at these points.
 ashlar::train::batch_data<double, double> drawn_points(unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> normal;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 4
 
-// Steps whose transfers go on while something is computed: the same bits as one after the other, and the same
-// bytes in another order, for every pass and every way to carry them.
+// Tests steps whose transfers overlap with computation. For every pass and every transport, the
+// results are bitwise equal to those without overlap, and the same bytes are sent in a different
+// order.
 
 #include <algorithm>
 #include <map>
@@ -27,7 +28,7 @@ namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 namespace train = ashlar::train;
 
-/// What a program left behind: this rank's share of the loss, and the gradients.
+/// The results of a program: this rank's share of the loss, and the gradients.
 struct outcome {
   double loss = 0;
   whole_parameters gradients;
@@ -53,7 +54,7 @@ outcome walk(Model& model, step::program const& p, Data const& data) {
   return made;
 }
 
-/// Every program that the passes make of `p`, each of which must be another one and be right.
+/// Returns every program that the passes make of `p`. Each must differ from `p` and be valid.
 std::vector<step::program> variants(step::program const& p) {
   std::vector<step::program> all;
   auto const add = [&](step::pass_result const& r) {
@@ -127,7 +128,7 @@ TEST_CASE("a perceptron with a residual under every pass") {
 TEST_CASE("a trainer that overlaps and one that does not") {
   auto const net = nn::chain(nn::linear(5, 8), nn::gelu(), nn::linear(8, 8), nn::linear(8, 6));
   nn::feature_batch const batch{7, 5, 2};
-  // Work and transfers take about the same time, so that overlap pays.
+  // Computation and transfers take similar times, so that overlap pays.
   constexpr ashlar::machine even{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
   auto const problem = any_length(nn::describe<double>(net, batch));
   int overlapped = 0;

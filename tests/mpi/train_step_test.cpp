@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// The trainer around the update: micro-batches add up, equal runs give equal bits, copies of a
-// parameter stay equal, and bad data changes nothing and is told on every rank.
+// Tests the parts of a trainer's step around the update: micro-batches accumulate, equal runs give
+// equal bits, copies of a parameter stay equal, and bad data changes nothing and is reported on
+// every rank.
 
 #include <cstring>
 #include <limits>
@@ -48,7 +49,7 @@ std::vector<T> local_values(Model& model) {
   return all;
 }
 
-/// Whether ranks that hold the same part of a parameter hold the same bits.
+/// Returns whether ranks that hold the same part of a parameter hold the same bits.
 template <class Tensor>
 bool copies_agree(Tensor const& t) {
   bool agree = true;
@@ -56,7 +57,7 @@ bool copies_agree(Tensor const& t) {
   for (int a = 0; a < p.axes(); ++a) {
     if (!p[a].is_broadcast()) continue;
     auto const& topology = t.mesh().topology();
-    int colour = 0;  // the ranks that differ from this one along axis a
+    int colour = 0;  // equal for the ranks that differ from this one only along axis a
     for (int b = 0; b < p.axes(); ++b)
       colour = colour * topology.extent(b) +
                (b == a ? 0 : t.mesh().coordinate()[static_cast<std::size_t>(b)]);
@@ -103,7 +104,7 @@ TEST_CASE("equal runs give equal bits, and copies of a parameter stay equal") {
   on_meshes(net, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(9);
     for (int turn = 0; turn < 3; ++turn) {
-      auto plan = plans.random(random);  // for double; the rules hold for float alike
+      auto plan = plans.random(random);  // made for double; the same choices are legal for float
       plan.problem_hash = ashlar::search::hash(nn::describe<float>(net, batch));
       std::vector<double> losses[2];
       std::vector<float> values[2];
@@ -158,9 +159,9 @@ TEST_CASE("evaluate and predict: without dropout, without touching gradients, un
         train::trainer trainer(model, train::sgd{.lr = 0});
         return trainer.step(data).loss;
       }();
-      CHECK(zero_rate_loss != doctest::Approx(loss / 12));  // there, dropout acts
+      CHECK(zero_rate_loss != doctest::Approx(loss / 12));  // dropout is active in training
     }
-    double sum = 0;  // of the losses, from the logits by hand
+    double sum = 0;  // sum of the losses, computed from the logits by hand
     for (std::size_t r = 0; r < data.targets.size(); ++r) {
       if (data.targets[r] < 0) continue;
       double exponentials = 0;
@@ -175,7 +176,8 @@ TEST_CASE("a loss or gradient that is not finite is told everywhere, and changes
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
   auto bad = good;
-  bad.inputs[4 * 9 + 1] = std::numeric_limits<double>::quiet_NaN();  // last row of the second
+  // In the last row of the second micro-batch.
+  bad.inputs[4 * 9 + 1] = std::numeric_limits<double>::quiet_NaN();
   on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(5);
     for (int turn = 0; turn < 4; ++turn) {

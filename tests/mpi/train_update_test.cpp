@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Updates against naive ones: the formulas of AdamW and of gradient descent applied to gathered
-// values and gradients, clipping by a norm summed up naively, under plans that replicate and that
-// shard the parameters. And one whole training written out by hand.
+// Compares updates with naive ones: the formulas of AdamW and of gradient descent applied to
+// gathered values and gradients, and clipping by a naively computed norm, under plans that
+// replicate and plans that shard the parameters. Also compares one complete training with plain
+// loops.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -32,7 +33,7 @@ std::vector<bool> decaying(auto& model) {
   return all;
 }
 
-/// One element's state, and its update as the papers write it.
+/// The state of one element and its update as in the papers.
 struct naive_adam_w {
   train::adam_w o;
   double m = 0, v = 0;
@@ -56,7 +57,7 @@ struct naive_sgd {
   }
 };
 
-/// Five steps of the trainer, each repeated naively on what was gathered.
+/// Runs five steps of the trainer and repeats each naively on the gathered values.
 template <class Naive, class Optimizer>
 void follow(ashlar::mesh const& m, search::plan const& plan, Optimizer const& optimizer,
             double clip) {
@@ -87,7 +88,7 @@ void follow(ashlar::mesh const& m, search::plan const& plan, Optimizer const& op
     }
     CHECK(difference(values_of(model), expected) < 1e-12);
   }
-  CHECK(clipped == (clip < 1));  // the case does what it is for
+  CHECK(clipped == (clip < 1));  // clipping happens exactly in the cases with a small limit
   CHECK(trainer.steps_done() == 5);
 }
 

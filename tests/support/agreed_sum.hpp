@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One verdict of all ranks. A rank that knows of a failure here does not wait for ever for ranks
-// that may be stuck inside what failed: after a few seconds it gives up on them.
+// An all-reduce with a time limit, for verdicts that all ranks share. Another rank may be stuck
+// inside the case that failed on this one, so a rank that knows of a failure does not wait forever:
+// it gives up after a few seconds.
 
 #include <array>
 #include <chrono>
@@ -13,11 +14,11 @@
 
 namespace ashlar_test {
 
-/// How long ranks wait for the others once they know that something is wrong here.
+/// The time for which a rank waits for the others once it knows of a failure on itself.
 inline constexpr auto grace = std::chrono::seconds(5);
 
-/// Sums `mine` over the ranks of `comm`. `failed`: whether this rank calls `give_up`, which does not
-/// return, if the others do not come within the grace. Communicates: one all-reduce.
+/// Sums `mine` over the ranks of `comm`. If `failed` is true and the other ranks do not join within
+/// `grace`, calls `give_up`, which does not return. Communicates: one all-reduce.
 template <std::size_t N, class GiveUp>
 std::array<int, N> agreed_sum(std::array<int, N> const& mine, MPI_Comm comm, bool failed,
                               GiveUp give_up) {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts what a program allocates by operator new. Defines it: include it in one translation unit of a
-// program.
+// Counts the calls of operator new. This header defines operator new and delete: include it in
+// exactly one translation unit of a program.
 
 #include <cstdlib>
 #include <new>

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A rule table against the enumeration of all rows, on axes of two and of three ranks.
+// Compares a rule table with the enumeration of all rows that hold, on mesh axes of two and three
+// ranks.
 
 #include <doctest/doctest.h>
 #include <support/role_prover.hpp>
 
 namespace ashlar_test {
 
-/// `class_of`: the operations that the table serves, all of them. `excluded`: rows that hold for
-/// them and that the table leaves out on purpose.
+/// Checks that the table has exactly the rows that hold for every operation in `class_of`.
+/// `class_of` lists all operations that use the table. `excluded` lists rows that hold but that the
+/// table omits on purpose.
 inline void check_table(ashlar::signature_table const& table,
                         std::vector<operation> const& class_of, row_set const& excluded = {}) {
   auto const claimed = rows_of(table);
@@ -24,7 +26,7 @@ inline void check_table(ashlar::signature_table const& table,
   }
 }
 
-/// One row, of which `part` says whose it is.
+/// Checks that one row holds. `part` names the row in the failure message.
 inline void check_part(char const* part, operation const& op, std::vector<axis_placement> const& in,
                        axis_placement const& out) {
   for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, ": ", row_text(in, out));

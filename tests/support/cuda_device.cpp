@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Linked into every test of the device: where there is none, the program ends before main with 77,
-// which CTest shows as skipped, and says why.
+// Linked into every test that needs a CUDA device. Without a device, the program prints the reason
+// and exits before main with code 77, which CTest shows as skipped.
 
 #include <cstdio>
 #include <cstdlib>

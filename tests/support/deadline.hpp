@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ends a run that hangs: unless destroyed before, calls `give_up` with a sentence that names the
-// current test, ASHLAR_TEST_DEADLINE seconds (default 120) after its construction. From a thread of
-// its own, because the main one is the one that hangs.
+// Ends a run that hangs. ASHLAR_TEST_DEADLINE seconds (default 120) after its construction, it
+// calls `give_up` with a sentence that names the current test, unless it was destroyed before. It
+// uses a thread of its own, because the main thread is the one that hangs.
 
 #include <atomic>
 #include <chrono>
@@ -31,7 +31,7 @@ class deadline {
     thread_.join();
   }
 
-  // Names the test that runs from now on. `test` must outlive it.
+  // Sets the name of the test that runs from now on. The string `test` must outlive the deadline.
   static void now_in(char const* test) { current = test; }
 
  private:
@@ -48,7 +48,7 @@ class deadline {
   std::mutex mutex_;
   std::condition_variable wake_;
   bool done_ = false;
-  std::thread thread_;  // last: starts when the rest exists
+  std::thread thread_;  // last member: the thread uses the others
 };
 
 }  // namespace ashlar_test

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A dense tensor for references in tests: extents and values in row-major order, nothing clever.
+// A minimal dense tensor for reference results in tests: extents and values in row-major order.
 
 #include <cmath>
 #include <random>
@@ -36,7 +36,7 @@ struct dense {
   double operator()(index const& i) const { return values[offset(i)]; }
 };
 
-/// Calls visit(i) for every index of the box [0, extents), last dim fastest.
+/// Calls visit(i) for every index of the box [0, extents), with the last dimension varying fastest.
 template <class Visit>
 void for_each_index(index const& extents, Visit visit) {
   for (int e : extents)
@@ -58,7 +58,7 @@ inline int uniform(std::mt19937& random, int low, int high) {
   return std::uniform_int_distribution<int>(low, high)(random);
 }
 
-/// Signed integers, few of them zero.
+/// Draws signed integers between `low` and `high`.
 inline dense random_integers(std::mt19937& random, index extents, int low = -9, int high = 9) {
   dense x(std::move(extents));
   for (auto& v : x.values) v = uniform(random, low, high);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The product that matmul is held against: three loops over dense arrays.
+// The reference for matmul: three loops over dense arrays.
 
 #include <utility>
 
@@ -10,7 +10,8 @@
 
 namespace ashlar_test {
 
-/// c = op(a) · op(b), matrices or batches of them.
+/// Computes c = op(a) · op(b) for matrices or batches of matrices. `ta` and `tb` say whether op
+/// transposes.
 inline dense product(dense const& a, dense const& b, bool ta, bool tb) {
   int const rank = a.rank(), batch = rank == 3 ? a.extent(0) : 1;
   int const m = a.extent(ta ? rank - 1 : rank - 2), k = a.extent(ta ? rank - 2 : rank - 1);

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Nets on ranks with a device each against the same nets on one rank of the host, on a device (tests/cuda)
-// and on one that is played on the host (tests/cuda/fake): what they predict, gradients, losses of
-// training, and what a step sends. What runs on the device is one rank's part; a failure throws.
+// Compares networks that run on several ranks, each with a device, with the same networks on one
+// rank of the host: predictions, gradients, losses of training steps, and the collectives that each
+// step records. The cases run on a real device (tests/cuda) and on the fake device
+// (tests/cuda/fake). Each function that takes a device mesh is called by every rank. A failure
+// throws.
 
 #include <optional>
 #include <stdexcept>
@@ -25,21 +27,23 @@ namespace ashlar_test {
 
 namespace nn = ashlar::nn;
 
-/// Ids [batch, 5] of 11 -> [batch, 5, 11], by every layer that runs on a device but flatten.
+/// Returns a network that maps token ids [batch, 5], below 11, to logits [batch, 5, 11]. It uses
+/// every layer that runs on a device except flatten.
 inline auto every_layer() {
   return nn::chain(nn::embedding(11, 6), nn::repeat(2, nn::gpt_block(6, 3, 0.1)), nn::layer_norm(6),
                    nn::relu(), nn::linear(6, 11, false));
 }
 
-/// What a net did.
+/// The results of running a network.
 struct net_trace {
   std::vector<double> predicted;
   whole_parameters gradients;
-  std::vector<double> losses;  ///< of training, step by step
-  std::string unplanned;       ///< what a step sent and what it should have, where these differ
+  std::vector<double> losses;  ///< the loss of each training step
+  std::string unplanned;       ///< how recorded transfers differ from planned ones; empty if equal
 };
 
-/// The net on a mesh: predictions, then gradients, of the first step's data, then `steps` of training.
+/// Runs the network on a mesh. Records predictions and gradients for the first step's data, then
+/// runs `steps` training steps.
 template <class T, class Mesh, class Net, class Data>
 net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
                 search::plan const& plan, std::vector<Data> const& data, int steps) {
@@ -69,18 +73,20 @@ net_trace trace(Net const& net, Mesh const& m, search::problem const& problem,
   return made;
 }
 
-/// How far the values of `made` are from those of `right`, relative to the largest of these.
+/// Returns the largest difference between `made` and `right`, relative to the largest value of
+/// `right`.
 inline double apart(std::vector<double> const& made, std::vector<double> const& right) {
   return difference({made}, {right});
 }
 
-/// How far a net may be from the host's: predictions and gradients relative to the largest, and losses.
+/// The largest allowed differences from the host's results. Predictions and gradients are relative
+/// to the largest value; losses are absolute.
 struct tolerances {
   double predictions, gradients, losses;
 };
 
-/// A net, its data, and what it does on one rank of the host in float. At most one in a program that does
-/// not begin MPI itself.
+/// A network, its data, and its results in float on one rank of the host. A program that does not
+/// initialize MPI itself may construct at most one.
 template <class Net, class Batch>
 class device_trial {
  public:
@@ -90,7 +96,8 @@ class device_trial {
       : net_(net), batch_(batch), steps_(steps) {
     for (unsigned i = 0; i < 4; ++i)
       data_.push_back(random_batch<input>(batch, vocabulary, classes, i, 5));
-    // MPI begins and ends here where nobody has begun it: nothing played needs it.
+    // The reference run needs MPI. If the program has not initialized it, it is initialized and
+    // finalized here, because the fake device does not need it.
     int begun = 0, argc = 0;
     char** argv = nullptr;
     MPI_Initialized(&begun);
@@ -102,7 +109,8 @@ class device_trial {
                          data_, steps);
   }
 
-  /// Holds the plans that split samples or layers or shard everything, the best, and `drawn` random ones.
+  /// Checks the data-parallel, tensor-parallel and ZeRO-3 plans, the optimal plan, and `drawn`
+  /// random plans.
   template <class T>
   void hold_all(ashlar::nccl::mesh const& m, int drawn, tolerances const& near) const {
     auto const problem = any_length(nn::describe<T>(net_, batch_));
@@ -117,7 +125,7 @@ class device_trial {
   }
 
  private:
-  /// Throws unless a plan gives what the host has.
+  /// Throws unless the results of a plan agree with the host's.
   template <class T>
   void hold(ashlar::nccl::mesh const& m, search::problem const& problem, search::plan const& plan,
             tolerances const& near) const {

@@ -12,7 +12,7 @@ namespace {
 
 namespace host = ashlar::device::host;
 
-/// op over dim d of a matrix.
+/// Reduces matrix x over dimension d with op.
 std::vector<double> reduced(dense const& x, int d, reduction op) {
   std::vector<double> y(static_cast<std::size_t>(x.extent(1 - d)), ashlar::identity_of<double>(op));
   for_each_index(x.extents, [&](index const& i) {
@@ -24,7 +24,7 @@ std::vector<double> reduced(dense const& x, int d, reduction op) {
   return y;
 }
 
-/// The operators of one operand on every placement.
+/// Checks the operators of one operand on every placement.
 template <class T>
 void check_unary(device_mesh const& m, index const& extents) {
   constexpr bool is_real = !std::is_integral_v<T>;
@@ -60,7 +60,7 @@ void check_unary(device_mesh const& m, index const& extents) {
   CHECK(count.done >= (x.values.empty() ? 12 : 20));
 }
 
-/// Those of two operands, on every pair of placements.
+/// Checks the operators of two operands on every pair of placements.
 template <class T>
 void check_binary(device_mesh const& m, index const& extents) {
   dense const x = small_integers(extents, 2), y = small_integers(extents, 3);

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The operators of tensors on ranks with a device each, against the host's kernels on the whole arrays: on a
-// device (tests/cuda) and on one that is played (tests/cuda/fake), compiled once for both. Each function is
-// one rank's part. The rules, of which placements an operator takes and what it refuses, are tested on the
-// host's meshes: they are the same code. Here a refusal is passed over, and there must be enough that are
-// none.
+// Compares tensor operators on several ranks, each with a device, with the host's kernels on
+// unsharded arrays. The cases run on a real device (tests/cuda) and on the fake device
+// (tests/cuda/fake), and are compiled once for both. Every rank calls each function. Tests on host
+// meshes already cover which placements an operator accepts, because that code is shared. These
+// tests therefore skip combinations that are rejected, but require that enough of them are
+// accepted.
 //
-//   values             small integers, partial ones split unevenly: sums and products are exact
+//   values             small integers, so that sums and products are exact; partial values are
+//                      split unevenly
 //   exact              + - * scale relu max min sums transpose matmul
-//   within 1e-5        gelu, softmax (of bfloat16 8e-3: it is rounded once on either side)
+//   within 1e-5        gelu, softmax (bfloat16: 8e-3, because both sides round once)
 
 #include <ashlar/comm/nccl/backend.hpp>
 
@@ -18,11 +20,12 @@ namespace ashlar_test {
 
 using device_mesh = ashlar::nccl::mesh;
 
-/// Operators of one and of two tensors on every placement, in several element types.
+/// Checks operators of one and of two tensors on every placement, in several element types.
 void check_operators(device_mesh const& m);
-/// Products between many placements, transposed or not, by every sort of plan.
+/// Checks products between many placements, with and without transposition, unstreamed and streamed
+/// in panels.
 void check_products(device_mesh const& m);
-/// Typed placements, on a mesh of one axis.
+/// Checks operators on tensors with static placements, on a mesh with one axis.
 void check_typed_operators(device_mesh const& m);
 
 }  // namespace ashlar_test

@@ -12,8 +12,9 @@
 namespace ashlar_test {
 namespace {
 
-/// One in `one_in` of all placements of both operands and of the result, transposed or not, in every plan
-/// that there is: whole and in panels of each letter.
+/// Checks one in `one_in` of all combinations of placements of both operands and of the result. The
+/// cases take turns in transposing operands and in streaming: unstreamed, or in panels along m, n
+/// or k.
 template <class T, int Rank>
 void try_products(device_mesh const& m, index const& mnk, int one_in) {
   using ashlar::matmul;
@@ -65,7 +66,8 @@ void check_products(device_mesh const& m) {
   try_products<ashlar::bfloat16, 2>(m, {7, 4, 5}, 3 * one_in);
 }
 
-/// Typed placements: local without a plan, with one, and what users write.
+/// Checks tensors with static placements: a product without communication, one that needs a
+/// redistribution, and expressions as users write them.
 void check_typed_operators(device_mesh const& m) {
   using namespace ashlar::placements;
   using ashlar::sbp;

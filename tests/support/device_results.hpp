@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Tensors of devices with known values, and what an operator made of them (device_operators.hpp).
+// Helpers of device_operators.hpp: tensors on devices with known values, and the distance of
+// results from expected values.
 
 #include <cmath>
 #include <string>
@@ -29,7 +30,7 @@ inline dense small_integers(index extents, unsigned seed) {
   return random_integers(random, std::move(extents), -3, 3);
 }
 
-/// Every rank's addend differs, and their sum is the value.
+/// Places x by p. Along partial axes every rank's addend differs, and the addends sum to x.
 template <class T, int Rank>
 auto put(device_mesh const& m, dense const& x, placement const& p) {
   std::vector<T> values;
@@ -58,12 +59,13 @@ double distance_to(Tensor const& x, std::vector<double> const& expected) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     auto const v = static_cast<double>(values[i]);
     double const gap = v == expected[i] ? 0 : std::abs(v - expected[i]) / (1 + std::abs(v));
-    most = gap <= most ? most : gap;  // NaN counts
+    most = gap <= most ? most : gap;  // NaN fails `<=`, so it becomes the maximum and stays
   }
   return most;
 }
 
-/// Counts results, and those that are wrong.
+/// Counts the accepted calls and the wrong results among them. A call that throws ashlar::error is
+/// skipped, unless NCCL caused the error.
 struct operator_count {
   int done = 0, wrong = 0;
 

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a plan costs that was made for a machine measured wrongly (HiDup section 6.11, table 5), in
-// tests/unit/search_noise_test.cpp and bench/search --noise:
+// Computes the cost of a plan that was optimized for a machine with measurement errors (HiDup
+// section 6.11, table 5). tests/unit/search_noise_test.cpp and bench/search --noise use it. These
+// parameters of the machine are disturbed:
 //
-//   α, β     of every collective in each tier, so ten of each     each times 1 + u of its own,
-//   flops    of products                                          u uniform in [-most, most]
+//   α, β     of every collective in each tier: ten of each     each times its own factor 1 + u,
+//   flops    of products                                       with u uniform in [-most, most]
 //   memory   bandwidth of maps
 //
-// A plan that was made for the disturbed machine keeps all that was chosen there, placements and the
-// steps of every redistribution; its steps are then priced on the true one.
+// The plan keeps everything that was chosen for the disturbed machine: the placements and the steps
+// of every redistribution. These steps are then priced on the true machine.
 
 #include <cstdint>
 
@@ -23,7 +24,7 @@ namespace ashlar_test {
 
 enum class noise : signed char { of_tiers, of_collectives };
 
-/// Depends on the seed only.
+/// Returns `m` with disturbed parameters. The result depends only on the arguments.
 inline ashlar::machine disturbed(ashlar::machine m, double most, std::uint64_t seed,
                                  noise kind = noise::of_collectives) {
   ashlar::search::detail::draws draw(seed);
@@ -42,7 +43,8 @@ inline ashlar::machine disturbed(ashlar::machine m, double most, std::uint64_t s
   return m;
 }
 
-/// Seconds of a step on `truth` under a plan whose redistributions were planned for `supposed`.
+/// Returns the seconds of a step on `truth` under a plan whose redistributions were planned for
+/// `supposed`.
 inline double seconds_on(ashlar::search::problem const& net, ashlar::search::plan const& chosen,
                          ashlar::machine const& supposed, ashlar::machine const& truth) {
   namespace search = ashlar::search;

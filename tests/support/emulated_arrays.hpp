@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Where the kernel cases (tests/support/kernel_*.hpp) run: an emulated device whose memory is the
-// host's. tests/cuda/device_arrays.hpp is the same for a real one.
+// The emulated device on which the kernel cases (tests/support/kernel_*.hpp) run without CUDA. Its
+// memory is the host's. tests/cuda/device_arrays.hpp has the same interface for a real device.
 //
-//   queue()                 what a kernel's function takes first
-//   upload(values, skip)    a copy, `skip` elements behind an address of 16 bytes
-//   download(array)         its values
-//   make<T>(n, skip)        n elements that hold what no kernel would write
+//   queue()                 the first argument of a kernel's function
+//   upload(values, skip)    a copy that begins `skip` elements after an address aligned to 16 bytes
+//   download(array)         the values of the array
+//   make<T>(n, skip)        n elements with values that no kernel writes
 
 #include <cstddef>
 #include <cstdint>

@@ -3,17 +3,20 @@
 
 #pragma once
 
-// A device played by the host: the same kernels, every index of every loop and every thread of every
-// block one after the other, so that index arithmetic is tested where there is no device
-// (device/cuda/kernel/launcher.hpp says what a launcher is).
+// A device emulated on the host, so that index arithmetic is tested on machines without a device.
+// It runs the same kernels: every index of every loop and every thread of every block, one after
+// the other. device/cuda/kernel/launcher.hpp describes the launcher interface.
 //
-//   threads run in rising order, or, `backwards`, in falling order; so do blocks and indices. A kernel
-//   that leans on an order, as one with a missing barrier does, gives other values.
-//   shared memory is as large as was asked for, exactly, and begins as NaN
-//   fold takes the order of the device's shuffles
-//   mma and load_matrices place elements by kernel/warp_matrix.hpp, and demand whole rows of 16 bytes
-//   an asynchronous copy makes its target NaN at once and arrives when it is waited for; one that goes where
-//   another warp has loaded matrices since the last barrier is an error
+//   order                threads, blocks and indices run in rising order, or in falling order if
+//                        `backwards` is set; a kernel that depends on the order, for example
+//                        because a barrier is missing, then gives different results
+//   shared memory        has exactly the requested size, and is initialized to NaN
+//   fold                 combines values in the order of the device's shuffles
+//   mma, load_matrices   place elements as kernel/warp_matrix.hpp says; each row of 16 bytes must
+//                        be aligned
+//   copy_async           sets its target to NaN at once, and writes the data when it is waited for;
+//                        overwriting a row that another warp has loaded since the last barrier is
+//                        an error
 
 #include <cmath>
 #include <cstddef>
@@ -64,7 +67,7 @@ class emulated_block {
     V& operator[](int t) { return reinterpret_cast<V*>(bytes_.data())[t]; }
 
    private:
-    std::vector<double> bytes_;  // V may have no default constructor
+    std::vector<double> bytes_;  // double, because V may have no default constructor
   };
 
   template <class V, class Combine>
@@ -203,7 +206,8 @@ class emulated_block {
   std::byte* shared_;
   bool backwards_;
   mutable std::vector<copy> copies_;
-  mutable std::map<void const*, std::uint32_t> loaded_;  // 16 bytes: which warps read them
+  // For each row of 16 bytes, by its address: a bit mask of the warps that have read it.
+  mutable std::map<void const*, std::uint32_t> loaded_;
   mutable int thread_ = 0;
   mutable int group_ = 0;
 };
@@ -228,7 +232,8 @@ class emulated_device {
       throw std::logic_error(std::string(name) +
                              ": shared memory of a block: " + std::to_string(shared_bytes));
     for (std::int64_t b = 0; b < count; ++b) {
-      // Of its own allocation, so that the address sanitizer sees an access beyond it.
+      // Each block has its own allocation, so that the address sanitizer detects out-of-bounds
+      // accesses.
       std::vector<std::byte> shared(static_cast<std::size_t>(shared_bytes), std::byte{0xff});
       emulated_block const block(backwards_ ? count - 1 - b : b, count, threads, shared.data(),
                                  backwards_);

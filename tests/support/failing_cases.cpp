@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Cases that must fail, one way each; tests/scripts/mpi_harness.sh runs them one at a time and
-// demands that the harness says so. Never registered as a test themselves.
+// Cases that must fail, each in a different way. tests/scripts/mpi_harness.sh runs them one at a
+// time and checks that the harness reports the failure. They are never registered as tests.
 
 #include <cstdlib>
 #include <stdexcept>

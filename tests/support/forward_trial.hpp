@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a net predicts under random plans, with disturbed parameters, against formulas that a test writes
-// out with plain loops: what gradients and equal plans cannot show.
+// Compares the predictions of a network under random plans, with disturbed parameters, with
+// formulas that the test writes as plain loops. Tests of gradients, and comparisons between plans,
+// would not notice a wrong formula.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -12,7 +13,8 @@
 
 namespace ashlar_test {
 
-/// `by_hand(parameters, inputs)` gives the predictions, row-major.
+/// Checks predictions on all meshes of the world. `by_hand(parameters, inputs)` returns the
+/// expected predictions in row-major order.
 template <class Net, class Batch, class ByHand>
 void check_predictions(Net const& net, Batch const& batch, int vocabulary, ByHand by_hand) {
   using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, double>;

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The ranks of a program of tests on a device, which they share where there are fewer devices.
+// The ranks of a test program that runs on devices. Several ranks share a device if there are fewer
+// devices than ranks.
 
 #include <support/nccl_shared_device.hpp>
 
@@ -10,7 +11,8 @@
 
 namespace ashlar_test {
 
-/// Its environment is made when first asked for, by all ranks.
+/// Returns the world of all ranks. The first call creates the environment, so all ranks must make
+/// it.
 inline ashlar::nccl::world const& gpu_ranks() {
   static int argc = 0;
   static char** argv = nullptr;

@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The gradients of a net, in double, held two ways:
+// Checks the gradients of a network in double precision, in two ways:
 //
-//   one process       the backward pass against finite differences of the forward pass, for every
-//                     element of every parameter
-//   random plans      the loss and every gathered gradient against those of one process
+//   one process       compares the backward pass with finite differences of the forward pass, for
+//                     every element of every parameter
+//   random plans      compares the loss and all gathered gradients with those of one process
 //
-// Finite differences: five points, so the error is about h^4 + ε / h. Ranks share the elements.
+// The finite differences use five points, so the error is about h^4 + ε / h. The elements are
+// divided among the ranks.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -17,7 +18,7 @@
 
 namespace ashlar_test {
 
-/// A net on one process and its data; the same on every rank.
+/// A network placed on one process with its data, both the same on every rank.
 template <class Net, class Batch>
 class gradient_check {
  public:
@@ -37,7 +38,7 @@ class gradient_check {
     gradients_ = gradients_of(model_);
   }
 
-  /// The largest error of an element, relative to the largest gradient of its parameter.
+  /// Returns the largest error of an element, relative to the largest gradient of its parameter.
   double error_of_backward() {
     double const h = 1e-4;
     whole_parameters numeric;
@@ -64,7 +65,7 @@ class gradient_check {
     return difference(numeric, gradients_);
   }
 
-  /// What is wrong with the net placed by `plan`; empty if nothing.
+  /// Describes what is wrong with the network placed by `plan`; empty if nothing.
   std::string wrong_with(ashlar::mesh const& m, search::plan const& plan) const {
     auto model = ashlar::nn::place<double>(net_, m, plan, 7);
     std::string text;
@@ -78,7 +79,7 @@ class gradient_check {
     return text.empty() ? text : text + describe(problem_, plan);
   }
 
-  /// Both, with `count` random plans on each mesh of the world.
+  /// Runs both checks. The second uses `count` random plans on each mesh of the world.
   void run(int count) {
     CHECK(error_of_backward() < 1e-7);
     unsigned seed = 0;

@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Naive local kernels of the layers on images [batch, channels, height, width], for the proofs of the
-// rule tables (role_prover.hpp): loops over indices of what a rank holds, which it takes to be all.
+// Naive local kernels of the layers on images [batch, channels, height, width], for the proofs of
+// the rule tables (role_prover.hpp). A kernel loops over the indices of the shard of one rank and
+// treats the shard as the complete tensor.
 
 #include <support/role_prover.hpp>
 
 namespace ashlar_test {
 
-/// A square window as it slides over an image.
+/// A square window that slides over an image.
 struct naive_window {
   int extent, stride, padding;
   int places(int n) const {
@@ -17,15 +18,16 @@ struct naive_window {
   }
 };
 
-/// Extents of x, small, with room for the window.
+/// Draws extents of x: small, but large enough for the window.
 inline index image(extent_source& extents, naive_window const& w) {
   auto const few = [&] { return std::min(extents(), 4); };
   int const n = few(), c = few();
   return {n, c, w.extent + uniform(extents.random, 1, 4), w.extent + uniform(extents.random, 1, 4)};
 }
 
-/// Calls visit(index into y without its channel, row and column of the window, pixel of x) for all
-/// pairs of a place and a pixel under the window there.
+/// Calls visit(i, row, column) for all pairs of a window position and a pixel of x under the
+/// window. `i` holds the position and the row and column within the window. `row` and `column` give
+/// the pixel.
 template <class Visit>
 void for_each_pixel(index const& x, naive_window const& w, Visit visit) {
   for_each_index({w.places(x[2]), w.places(x[3]), w.extent, w.extent}, [&](index const& i) {
@@ -35,8 +37,8 @@ void for_each_pixel(index const& x, naive_window const& w, Visit visit) {
   });
 }
 
-/// One of the three products of a convolution: 0: y of (x, weight); 1: dx of (dy, weight, a tensor
-/// that lies as x and gives its extents); 2: dweight of (x, dy).
+/// Returns one of the three products of a convolution, chosen by `result`. 0: y from (x, weight).
+/// 1: dx from (dy, weight). 2: dweight from (x, dy).
 inline operation convolution(naive_window const& w, int result) {
   return {[=](extent_source& extents) {
             index const x = image(extents, w);
@@ -49,7 +51,7 @@ inline operation convolution(naive_window const& w, int result) {
             return std::vector{make(x), make(y)};
           },
           [=](pieces const& p) -> std::optional<dense> {
-            // Extents of all three tensors, from the two that are there.
+            // Derives the extents of all three tensors from the two operands.
             index x, weight, y;
             if (result != 1) x = p[0].extents;
             if (result != 2) weight = p[1].extents;
@@ -80,14 +82,14 @@ inline operation convolution(naive_window const& w, int result) {
           }};
 }
 
-/// Pooling. result 0: y of x; 1: dx of (dy, x).
+/// Returns a pooling operation. result 0: y from x. result 1: dx from (dy, x).
 inline operation pooling(naive_window const& w, bool maximum, int result) {
   return {[=](extent_source& extents) {
             index const x = image(extents, w);
             index const y{x[0], x[1], w.places(x[2]), w.places(x[3])};
             auto make = [&](index const& e) {
               auto t = random_integers(extents.random, e);
-              for (auto& v : t.values) v *= w.extent * w.extent;  // averages are integers
+              for (auto& v : t.values) v *= w.extent * w.extent;  // makes averages integers
               return t;
             };
             if (result == 0) return std::vector{make(x)};
@@ -119,7 +121,7 @@ inline operation pooling(naive_window const& w, bool maximum, int result) {
           1e-12};
 }
 
-/// [batch, channels, pixels] -> [batch, channels pixels]; result 1: back, given a tensor as x lies.
+/// Flattens [batch, channels, pixels] to [batch, channels * pixels].
 inline operation flattening(bool pixels) {
   return {[=](extent_source& extents) {
             index const e{extents(), extents(), pixels ? uniform(extents.random, 2, 3) : 1};

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Attention, forward and backward, against the host's in double of the same inputs: sequences around one and
-// two tiles, causal and not, several heads, dims of tensor cores and dims that are no multiple of anything.
+// Compares attention, forward and backward, with the host's computation in double from the same
+// inputs. The cases cover sequences around one and two tiles, causal and not, several heads, head
+// dimensions that tensor cores support, and irregular ones.
 
 #include <cstdint>
 #include <vector>
@@ -33,13 +34,14 @@ std::vector<double> in_double(std::vector<V> const& values) {
   return result;
 }
 
-/// Largest difference from the reference, each relative to 1 + |expected|.
+/// Returns the largest difference from the reference, where each difference is relative to 1 +
+/// |expected|.
 template <class V>
 double double_gap(std::vector<V> const& actual, std::vector<double> const& expected) {
   return ashlar::test::distance(in_double(actual), expected);
 }
 
-/// `long_heads`: also head_dim 130, which double has no kernels for.
+/// Checks all cases. `long_heads` adds head_dim 130, which the kernels in double do not support.
 template <class T, class Machine>
 void check_attention(Machine& m, bool long_heads) {
   using A = accumulation_t<T>;
@@ -67,7 +69,7 @@ void check_attention(Machine& m, bool long_heads) {
     CHECK(double_gap(m.download(on_out), out) < tolerance<T>());
     CHECK(double_gap(m.download(on_log_sum_exp), log_sum_exp) < tolerance<A>());
 
-    // From what the device itself has rounded.
+    // The reference uses the device's rounded output, as the device's backward pass does.
     auto const rounded = in_double(m.download(on_out));
     host::attention_backward(in_double(dout).data(), in_double(qkv).data(), rounded.data(),
                              log_sum_exp.data(), e, workspace.data(), dqkv.data());
@@ -81,7 +83,7 @@ void check_attention(Machine& m, bool long_heads) {
     attention_backward(
         m.queue(), on_dout.data(), on_qkv.data(), static_cast<T const*>(on_out.data()),
         static_cast<A const*>(on_log_sum_exp.data()), e, on_workspace.data(), again.data());
-    CHECK(m.download(again) == m.download(on_dqkv));  // the same bits
+    CHECK(m.download(again) == m.download(on_dqkv));  // deterministic: bitwise equal
   }
   auto const qkv = m.template make<T>(3 * 300);
   auto out = m.template make<T>(300);

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Kernels without rows against the host's: maps, conversions, random elements and dropout, updates, sums
-// of squares and over columns, embeddings. Counts around a pack and a block, aligned and not.
+// Compares elementwise and column kernels with the host's: maps, conversions, random elements and
+// dropout, optimizer updates, sums of squares, column sums, embeddings. The counts are around a
+// pack and a block, aligned and not.
 
 #include <cmath>
 #include <cstdint>
@@ -105,7 +106,8 @@ void check_random(Machine& m) {
         CAPTURE(first);
         std::vector<T> expected(size_of(n));
         auto made = m.template make<T>(n, skip);
-        // The same words and the same operations, but for what a compiler may contract.
+        // Both sides use the same random words and operations, so uniform values are equal. Normal
+        // deviates may differ where a compiler contracts operations.
         host::fill_uniform<T>(7, 3, first, n, A(0), A(1), expected.data());
         fill_uniform(m.queue(), 7, 3, first, n, A(0), A(1), made.data());
         CHECK(m.download(made) == expected);
@@ -131,7 +133,8 @@ void check_random(Machine& m) {
   CHECK_THROWS_AS(dropout(m.queue(), x, 1, 1.0, 7, 4, 0, made.data()), std::invalid_argument);
 }
 
-/// G: the gradient's type, W: the weight's; with a copy of bfloat16 or without.
+/// Checks optimizer updates. G is the type of the gradient, W the type of the weight. `with_copy`:
+/// the update also writes a copy of the weights in bfloat16.
 template <class G, class W, class Machine>
 void check_updates(Machine& m, bool with_copy) {
   namespace host = ashlar::device::host;
@@ -222,7 +225,7 @@ void check_embedding(Machine& m) {
       for (int const skip : {0, 1}) {
         CAPTURE(tokens);
         CAPTURE(cols);
-        // Ids 0 to 10, of which the shard has 3 to 8.
+        // The ids range from 0 to 10. The shard holds rows 3 to 8.
         std::int64_t const first_row = 3, rows = 6, sequence = 7, first_token = 5;
         std::vector<std::int32_t> ids;
         for (std::int64_t t = 0; t < tokens; ++t)
@@ -244,7 +247,7 @@ void check_embedding(Machine& m) {
                       on_y.data());
         CHECK(gap(m.download(on_y), y) < tolerance<T>());
 
-        // The order of the sums is the host's, so the bits are.
+        // The kernels add in the order of the host, so the results are bitwise equal.
         auto dtable = ashlar::test::normals<A>(rows * cols, 4),
              dpositions = ashlar::test::normals<A>(sequence * cols, 5);
         auto on_dtable = m.upload(dtable), on_dpositions = m.upload(dpositions);

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Gradients of tables by many ids, against the host's and bit for bit: tokens around the chunks of the sort,
-// tables around its digits, all ids equal, none of the table, ids below and above a shard.
+// Compares the gradients of embedding tables for many ids with the host's, bit for bit. Token
+// counts are around the chunk size of the sort, and table sizes around its digits. Some cases have
+// equal ids only, or ids outside the table.
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +19,7 @@
 namespace ashlar_test {
 
 struct embedding_case {
-  std::int64_t tokens, first_row, rows, ids;  // the ids are 0 .. ids - 1
+  std::int64_t tokens, first_row, rows, ids;  // the ids range from 0 to ids - 1
 };
 
 template <class T, class Machine>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reductions over a dim and sums that are added to, against the host's: maxima, minima and sums of integers
-// equal, others within rounding.
+// Compares reductions over a dimension, and sums that accumulate into an existing value, with the
+// host's. Maxima, minima and integer sums must be equal, other sums equal within rounding.
 
 #include <algorithm>
 #include <cstdint>
@@ -79,7 +79,7 @@ void check_added_sums(Machine& m) {
   }
 }
 
-/// Each value rounded once, also from double to bfloat16.
+/// Checks that each value is rounded once, also from double to bfloat16.
 template <class From, class To, class Machine>
 void check_conversion(Machine& m) {
   for (std::int64_t const n : {0, 1, 8, 37})

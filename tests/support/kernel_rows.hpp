@@ -3,8 +3,10 @@
 
 #pragma once
 
-// Row kernels against the host's: softmax, cross-entropy and layer norm, whole and in pieces, at
-// lengths around a warp, a pack, a block and what threads keep of a row, aligned and not, in place and not.
+// Compares the row kernels with the host's: softmax, cross-entropy and layer norm, as single
+// kernels and as separate phases. Row lengths are around the sizes of a warp, a pack, a block and
+// the part of a row that threads hold in registers. Rows are aligned and unaligned, and results in
+// place and not.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +25,7 @@ namespace ashlar_test {
 
 struct row_shape {
   std::int64_t rows, cols;
-  int skip;  // elements behind 16 bytes
+  int skip;  // offset of the first element from an address aligned to 16 bytes
 };
 
 inline constexpr row_shape row_shapes[] = {{0, 8, 0},    {1, 1, 0},    {3, 7, 0},    {2, 32, 0},
@@ -57,7 +59,7 @@ void check_softmax(Machine& m) {
     softmax_forward(m.queue(), static_cast<T const*>(in_place.data()), rows, cols, in_place.data());
     CHECK(m.download(in_place) == m.download(on_y));
 
-    // The gradient of what the device itself has made of y.
+    // The reference uses the device's rounded y, as the device's backward pass does.
     auto const rounded = wide(m.download(on_y));
     host::softmax_backward(wide(dy).data(), rounded.data(), rows, cols, dx.data());
     auto on_dy = m.upload(dy, skip);
@@ -117,7 +119,8 @@ void check_cross_entropy(Machine& m) {
                   static_cast<T*>(nullptr));
     CHECK(gap(m.download(on_loss), loss) < tolerance<A>());
 
-    // A vocabulary in two shards: sums over them are those of the whole.
+    // With the vocabulary in two shards, the sums over both shards equal the sums of the full
+    // vocabulary.
     std::int64_t const first = cols / 2;
     auto on_maximum = m.template make<A>(rows), on_sum = m.template make<A>(rows);
     row_max(m.queue(), logits, rows, cols, on_maximum.data());
@@ -179,7 +182,8 @@ void check_layer_norm(Machine& m) {
     auto on_dgamma = m.upload(dgamma), on_dbeta = m.upload(dbeta);
     auto workspace = m.template make<A>(ashlar::cuda::layer_norm_backward_workspace(rows, cols));
 
-    // A deviation of 0.1 and more, so that the rows of one column are no division by next to nothing.
+    // The epsilon of 1e-2 makes the deviation at least 0.1. Without it, rows of one column would
+    // divide by almost zero.
     host::layer_norm_forward(wide(x).data(), wide(gamma).data(), wide(beta).data(), rows, cols,
                              A(1e-2), y.data(), mean.data(), rstd.data());
     layer_norm_forward(m.queue(), on_x.data(), on_gamma.data(), on_beta.data(), rows, cols, A(1e-2),
@@ -195,12 +199,12 @@ void check_layer_norm(Machine& m) {
                               dbeta.data());
     layer_norm_backward(m.queue(), on_dy.data(), on_x.data(), means, rstds, on_gamma.data(), rows,
                         cols, workspace.data(), on_dx.data(), on_dgamma.data(), on_dbeta.data());
-    double const enough = 8 * tolerance<A>();  // rstd up to 10
+    double const enough = 8 * tolerance<A>();  // because rstd is up to 10
     CHECK(gap(m.download(on_dx), dx) < std::max(enough, tolerance<T>()));
     CHECK(gap(m.download(on_dgamma), dgamma) < enough);
     CHECK(gap(m.download(on_dbeta), dbeta) < enough);
 
-    // In pieces.
+    // Now the separate phases, as on a sharded dimension.
     auto sum = m.template make<A>(rows), squares = m.template make<A>(rows);
     layer_norm_sums(m.queue(), on_x.data(), rows, cols, sum.data(), squares.data());
     layer_norm_statistics(m.queue(), static_cast<A const*>(sum.data()),

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the kernel cases share: values that T holds exactly, as T and as the type that the host's
-// reference computes in, and how far a result may be from it.
+// Shared by the kernel cases: input values that are exact both in T and in the accumulation type of
+// the host's reference, and the tolerance for results.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ using ashlar::accumulation_t;
 using ashlar::bfloat16;
 using ashlar::test::size_of;
 
-/// Normals, rounded to T.
+/// Returns normal deviates, rounded to T.
 template <class T>
 std::vector<T> values_of(std::int64_t n, std::uint64_t stream) {
   auto const wide = ashlar::test::normals<accumulation_t<T>>(n, stream);
@@ -30,7 +30,7 @@ std::vector<T> values_of(std::int64_t n, std::uint64_t stream) {
   return values;
 }
 
-/// In the type of the reference.
+/// Converts values to the accumulation type, in which the reference computes.
 template <class T>
 std::vector<accumulation_t<T>> wide(std::vector<T> const& values) {
   std::vector<accumulation_t<T>> result;
@@ -38,13 +38,14 @@ std::vector<accumulation_t<T>> wide(std::vector<T> const& values) {
   return result;
 }
 
-/// Largest difference, each relative to 1 + |expected|; infinite for NaN or another size.
+/// Returns the largest difference, each relative to 1 + |expected|. Returns infinity for NaN or for
+/// different sizes.
 template <class T, class A>
 double gap(std::vector<T> const& actual, std::vector<A> const& expected) {
   return ashlar::test::distance(wide(actual), wide(expected));
 }
 
-/// Of results of T: sums of some hundred values are on the way.
+/// The tolerance for results of type T, sufficient for sums of some hundred values.
 template <class T>
 constexpr double tolerance() {
   if (std::is_same_v<T, double>) return 1e-12;

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2154
 #
-# Sourced: the losses of a training program under several meshes and layouts, held against those of
-# one rank. Expects `program` (a name in examples/), `steps` and the array `training`: its options.
+# To be sourced. Compares the losses of a training program under several meshes and layouts with
+# those of one rank. The caller sets `program` (a name in examples/), `steps`, and the array
+# `training` with the program's options.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -12,14 +13,14 @@ program="$ASHLAR_BINARY_DIR/examples/$program"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# losses <ranks> <mesh> <layout>: one line per step in $work/losses.
+# losses <ranks> <mesh> <layout>: runs the program and writes one line per step to $work/losses.
 losses() {
   "$mpiexec" -n "$1" "$program" "${training[@]}" --steps "$steps" --exact-log --mesh "$2" \
     --layout "$3" | grep '^loss' >"$work/losses"
   [ "$(wc -l <"$work/losses")" -eq "$steps" ] || { echo "$2 $3: not $steps losses"; exit 1; }
 }
 
-# compare <ranks> <mesh> <layout>: within 1e-4 of the reference at every step.
+# compare <ranks> <mesh> <layout>: fails unless each loss is within 1e-4 of the reference.
 compare() {
   [ "$1" -le "${ASHLAR_TEST_MAX_RANKS:-8}" ] || return 0
   losses "$@"

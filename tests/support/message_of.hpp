@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The text of the ashlar::error that an action throws.
+// Helpers for tests of error messages: the text of the ashlar::error that an action throws, and
+// searches in texts.
 
 #include <string>
 

@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The main of every MPI test, compiled once: the same cases in the same order on all ranks.
+// The main function of every MPI test, compiled once. All ranks run the same cases in the same
+// order.
 //
-//   after each case     the ranks agree on its verdict, over a communicator of our own
-//   output              failures of every rank, each line with its rank; the summary once
-//   exit code           1 on every rank when a case failed on any
-//   a rank left early   (REQUIRE or an exception) and others did not: the job is aborted, because
-//                       what those ranks would do next can no longer match
-//   too slow            after ASHLAR_TEST_DEADLINE seconds (default 120) the job is aborted
+//   after each case     the ranks agree on its verdict, over a communicator of the harness
+//   output              failures of every rank, each line prefixed with its rank; one summary
+//   exit code           1 on every rank if a case failed on any rank
+//   a rank left early   (REQUIRE or an exception) while others did not: the job is aborted, because
+//                       the following communication of the ranks would no longer match
+//   too slow            the job is aborted after ASHLAR_TEST_DEADLINE seconds (default 120)
 //
-// The MPI calls that a test's traffic_check counts are defined here, once a program.
+// This file also defines the MPI calls that traffic_check counts, because they must be defined once
+// per program.
 //
-// A case is synchronised at its end and at each re-entry for another SUBCASE. Not supported:
-// doctest's decorators should_fail, may_fail and expected_failures.
+// Ranks synchronize at the end of a case and whenever a case is re-entered for another SUBCASE.
+// doctest's decorators should_fail, may_fail and expected_failures are not supported.
 
 #define DOCTEST_CONFIG_IMPLEMENT
 #include <algorithm>
@@ -37,30 +39,31 @@ namespace {
 
 int rank_ = 0;
 int size_ = 1;
-MPI_Comm verdicts_ = MPI_COMM_NULL;  // never a communicator that a test uses
+MPI_Comm verdicts_ = MPI_COMM_NULL;  // private to the harness: no test uses it
 ashlar_test::rank_stream* out_ = nullptr;
 
-// Prints on this rank, then ends every rank.
+// Prints on this rank, then ends all ranks.
 [[noreturn]] void abort_job(std::string const& why) {
   *out_ << "ABORTED: " << why << std::endl;
   MPI_Abort(MPI_COMM_WORLD, 1);
   std::_Exit(1);
 }
 
-// A test that ends the program with success must not look like one that passed; launchers differ in
-// what they make of such a rank.
+// Prevents a test that calls exit(0) from looking as if it passed. Launchers differ in how they
+// treat such a rank.
 void refuse_early_exit() {
   int finalized = 0;
   MPI_Finalized(&finalized);
   if (!finalized) abort_job("exit before the tests have ended");
 }
 
-// Where a rank is when it asks for the others' verdict. Compared between ranks.
+// The point at which a rank joins the agreement on a verdict. All ranks must be at the same kind of
+// point.
 enum class point { reenter, end };
 
 struct verdict {
-  int failed;      // ranks on which an assertion failed or an exception escaped
-  int left_early;  // ranks that did not reach the end of the case
+  int failed;      // number of ranks on which an assertion failed or an exception escaped
+  int left_early;  // number of ranks that did not reach the end of the case
 };
 
 // Sums the verdicts of all ranks. Communicates: one all-reduce over all ranks.
@@ -75,7 +78,7 @@ verdict agree(point where, bool failed, bool left_early, char const* test) {
   return {all[0], all[1]};
 }
 
-// doctest's console output, with one verdict per case for all ranks and one summary.
+// doctest's console output with one verdict per case for all ranks, and one summary.
 struct mpi_reporter : doctest::ConsoleReporter {
   using doctest::ConsoleReporter::ConsoleReporter;
 
@@ -104,11 +107,12 @@ struct mpi_reporter : doctest::ConsoleReporter {
   }
 
   void test_case_exception(doctest::TestCaseException const& error) override {
-    // The launcher ends this rank because another one failed: that one has printed why.
+    // SIGTERM: the launcher ends this rank because another rank failed. That rank has printed the
+    // reason.
     if (error.is_crash && std::string(error.error_string.c_str()).find("SIGTERM") == 0)
       std::_Exit(1);
     ConsoleReporter::test_case_exception(error);
-    // doctest is inside a signal handler then, where no rank can be asked anything.
+    // After a crash doctest runs inside a signal handler, where communication is not possible.
     if (error.is_crash) abort_job(std::string("this rank crashed in \"") + name_ + "\"");
     failed_here_ = left_here_ = true;
   }
@@ -136,7 +140,7 @@ struct mpi_reporter : doctest::ConsoleReporter {
           << stats.numAsserts << " assertions on rank 0" << std::endl;
   }
 
-  static inline int failed_cases = 0;  // of the run, on any rank; the same on all ranks
+  static inline int failed_cases = 0;  // number of failed cases in this run, the same on all ranks
 
  private:
   void settle(point where) {
@@ -144,16 +148,17 @@ struct mpi_reporter : doctest::ConsoleReporter {
     auto const all = agree(where, failed_here_, left_here_, name_);
     if (all.left_early > 0 && all.left_early < size_) {
       if (left_here_) abort_job(std::string("only some ranks left \"") + name_ + "\" early");
-      std::this_thread::sleep_for(ashlar_test::grace);  // one that left prints why, and aborts
+      // Meanwhile a rank that left early prints the reason and aborts the job.
+      std::this_thread::sleep_for(ashlar_test::grace);
     }
     failed_anywhere_ = std::max(failed_anywhere_, all.failed);
     failed_here_ = left_here_ = false;
   }
 
   char const* name_ = "";
-  bool failed_here_ = false;  // since the last verdict, on this rank
+  bool failed_here_ = false;  // on this rank, since the last verdict
   bool left_here_ = false;
-  int failed_anywhere_ = 0;  // most ranks that failed at one verdict of this case
+  int failed_anywhere_ = 0;  // largest number of ranks that failed at one verdict of this case
   int cases_ = 0;
   std::vector<std::string> failures_;
 };
@@ -166,7 +171,7 @@ int run(int argc, char** argv) {
   context.setOption("no-colors", true);
   context.addFilter("reporters", "mpi");
   int const status = context.run();
-  // doctest's own status knows this rank only.
+  // doctest's own status covers only this rank.
   return mpi_reporter::failed_cases > 0 || status != 0 ? 1 : 0;
 }
 
@@ -195,7 +200,7 @@ int main(int argc, char** argv) {
     MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, verdicts_);
     status = worst;
     MPI_Comm_free(&verdicts_);
-    MPI_Finalize();  // inside the deadline: a message that nobody received can hang it
+    MPI_Finalize();  // within the deadline, because an unreceived message can make it hang
   }
   return status;
 }

@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What MPI was asked to move, noted below the library from the arguments of each call alone.
-// support/mpi_traffic_calls.hpp defines the calls; programs that want the count include that.
+// Counts the data movement that MPI is asked for. It intercepts MPI calls below the library and
+// uses only their arguments. support/mpi_traffic_calls.hpp defines the intercepted calls; include
+// it in programs that need the count.
 //
-//   collectives       what the rank receives by the bandwidth-optimal algorithm
-//   point to point    what is received from another rank, and what is sent to another
-//   anything else     that moves data: a call of `uncounted` bytes, which no prediction equals
+//   collectives       bytes that this rank receives with the bandwidth-optimal algorithm
+//   point to point    bytes received from another rank, and bytes sent to another
+//   anything else     that moves data: a call with `uncounted` bytes, which matches no prediction
 //
-// Notes only while `listening`. `stage` numbers the notes' origin: calls of one exchange share it.
+// Calls are recorded only while `listening` is true. Calls with the same `stage` number belong to
+// one exchange.
 
 #include <array>
 #include <cstdint>
@@ -25,16 +27,16 @@ struct mpi_traffic {
   static constexpr std::int64_t uncounted = -1;
 
   struct call {
-    std::string name;  // without its I: "Allgatherv" also for MPI_Iallgatherv
+    std::string name;  // without the I of nonblocking calls: "Allgatherv" also for MPI_Iallgatherv
     std::int64_t received_bytes;
     int stage = 0;
     friend bool operator==(call const&, call const&) = default;
   };
   static inline std::vector<call> calls;
   static inline bool listening = false;
-  static inline std::function<int()> stage;  // none: 0
+  static inline std::function<int()> stage;  // the current stage number; if empty, the stage is 0
 
-  // Point to point, since the program began.
+  // Point-to-point bytes since the program began.
   static inline std::int64_t sent_bytes = 0;
   static inline std::int64_t received_bytes = 0;
 
@@ -48,8 +50,9 @@ struct mpi_traffic {
     stage = {};
   }
 
-  /// Whether all ranks together received, point to point, what they sent: receives note the size of
-  /// their buffer, which could be larger than what came. Collective over the world.
+  /// Returns whether all ranks together received, point to point, as many bytes as they sent. A
+  /// receive records the size of its buffer, which could be larger than the message. Collective
+  /// over the world.
   static bool balanced() {
     std::array<std::int64_t, 2> const mine{sent_bytes, received_bytes};
     std::array<std::int64_t, 2> all{};
@@ -88,7 +91,7 @@ struct mpi_traffic {
     for (std::int64_t i = 0; i < g.size; ++i) elements += i == g.me ? 0 : counts[i];
     note(name, elements, type);
   }
-  // `count` from each of the others.
+  // Records `count` elements received from each other member of the group.
   static void others(char const* name, std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
     note(name, (group(comm).size - 1) * count, type);
   }
@@ -96,7 +99,7 @@ struct mpi_traffic {
     group const g(comm);
     note("Reduce_scatter", (g.size - 1) * counts[g.me], type);
   }
-  // A reduce-scatter of balanced blocks, then an all-gather of them.
+  // Counts an all-reduce as a reduce-scatter of balanced blocks followed by an all-gather of them.
   static void all_reduce(std::int64_t count, MPI_Datatype type, MPI_Comm comm) {
     group const g(comm);
     std::int64_t const block = count / g.size + (g.me < count % g.size ? 1 : 0);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Naive local kernels for the proofs of the rule tables: the meaning of each operator on one
-// rank's pieces, loops over indices and nothing else. nullopt: the pieces do not fit together.
+// Naive local kernels for the proofs of the rule tables. Each computes an operator on the pieces of
+// one rank with plain loops over indices. A kernel returns nullopt if the pieces do not fit
+// together.
 
 #include <limits>
 #include <map>
@@ -24,7 +25,8 @@ inline index dims(extent_source& extents, int count) {
   return e;
 }
 
-/// Extents by letter; false if two operands disagree on one.
+/// Assigns the extents of x to the letters. Returns false if a letter already has a different
+/// extent.
 inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
   if (static_cast<int>(letters.size()) != x.rank()) return false;
   for (std::size_t d = 0; d < letters.size(); ++d)
@@ -39,7 +41,8 @@ inline index extents_of(std::map<char, int> const& extent, std::string_view lett
   return e;
 }
 
-/// Sum over all letters that `out` lacks of term(values of the operands at the letters' indices).
+/// Returns the sum of term(operand values at the letters' indices) over all letters that do not
+/// occur in `out`.
 template <class Term>
 std::optional<dense> einsum(std::vector<std::string_view> const& in, std::string_view out,
                             pieces const& x, Term term) {
@@ -62,7 +65,7 @@ std::optional<dense> einsum(std::vector<std::string_view> const& in, std::string
   return result;
 }
 
-/// Integer operands with the given letters; one extent a letter.
+/// Draws integer operands whose dimensions are named by letters. Equal letters have equal extents.
 inline auto lettered_operands(std::vector<std::string_view> in) {
   return [in](extent_source& extents) {
     std::map<char, int> extent;
@@ -82,7 +85,7 @@ inline operation contraction(std::string_view a, std::string_view b, std::string
           }};
 }
 
-/// Sum of dy over the letters that the bias lacks.
+/// Sums dy over the letters of `from` that do not occur in `to`: the gradient of a bias.
 inline operation sum_to(std::string_view from, std::string_view to) {
   return {lettered_operands({from}), [=](pieces const& x) {
             return einsum({from}, to, x, [](auto const& v) { return v[0]; });
@@ -168,8 +171,8 @@ inline operation softmax(int rank, int dim) {
           1e-12};
 }
 
-/// A result of layer norm's forward or backward: 0: y from (x, gain, bias); from (x, gain, dy):
-/// 1: dx, 2: the gain's gradient, 3: the bias's gradient.
+/// Returns one result of layer norm, chosen by `result`. 0: y from (x, gain, bias). The others are
+/// gradients from (x, gain, dy): 1: of x, 2: of the gain, 3: of the bias.
 inline operation layer_norm(int rank, int result) {
   return {[=](extent_source& extents) {
             index const e = dims(extents, rank);
@@ -213,7 +216,8 @@ inline operation layer_norm(int rank, int result) {
           1e-9};
 }
 
-/// ids, table -> vectors. Ids outside the rank's rows of the table give zero (documented).
+/// Returns the embedding operation on (ids, table). As the library documents, ids outside the
+/// rank's rows of the table give zero vectors.
 inline operation embedding(int rank) {
   return {[=](extent_source& extents) {
             index const e = dims(extents, rank);
@@ -238,7 +242,8 @@ inline operation embedding(int rank) {
           }};
 }
 
-/// Attention on [batch, seq, heads, 3 head_dim]: result 0: y; from (qkv, dy) 1: d(qkv).
+/// Returns attention on qkv of shape [batch, seq, heads, 3 head_dim]. result 0: y from qkv. result
+/// 1: the gradient of qkv from (qkv, dy).
 inline operation attention(int result, bool causal = true) {
   return {
       [=](extent_source& extents) {
@@ -294,7 +299,8 @@ inline operation attention(int result, bool causal = true) {
       1e-9};
 }
 
-/// Calls visit(row, logits of the row as indices' makers) for the rows of logits [.., classes].
+/// Calls visit(row, at) for each row of logits [.., classes]. `at(k)` returns the index of the
+/// row's logit k.
 template <class Visit>
 void for_each_row(dense const& x, Visit visit) {
   index rows = x.extents;
@@ -319,7 +325,7 @@ inline auto logits_and_targets(int rank) {
 
 inline index rows_of_logits(dense const& x) { return {x.extents.begin(), x.extents.end() - 1}; }
 
-/// Sum over rows of log(sum exp) - the target's logit.
+/// Computes the sum over rows of log(sum of exponentials) minus the target's logit.
 inline operation cross_entropy(int rank) {
   return {logits_and_targets(rank),
           [](pieces const& x) -> std::optional<dense> {
@@ -339,7 +345,7 @@ inline operation cross_entropy(int rank) {
           1e-9};
 }
 
-/// Its gradient by the logits, given the loss's gradient (a scalar).
+/// Computes the gradient of the logits from the gradient of the loss, a scalar.
 inline operation cross_entropy_gradient(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -360,7 +366,7 @@ inline operation cross_entropy_gradient(int rank) {
           1e-9};
 }
 
-/// Per row: sum of exp(logit - maximum of the row).
+/// Computes for each row the sum of exp(logit - maximum of the row).
 inline operation shifted_exponentials(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -379,7 +385,8 @@ inline operation shifted_exponentials(int rank) {
           1e-9};
 }
 
-/// Per row: the target's logit; zero where the target is not among the rank's classes (documented).
+/// Computes for each row the target's logit. As the library documents, it is zero if the target is
+/// not among the rank's classes.
 inline operation target_logits(int rank) {
   return {logits_and_targets(rank), [](pieces const& x) -> std::optional<dense> {
             if (x[1].extents != rows_of_logits(x[0])) return {};

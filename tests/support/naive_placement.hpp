@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a placement means, written a second time and naively, so that the library is tested against
-// something that is not itself: which indices a rank holds, how a tensor is cut into the ranks'
-// pieces, whether the ranks' pieces are a given tensor. Partials are cut unevenly and with signs.
+// A second, naive definition of placements, independent of the library, against which the library
+// is tested. It says which indices a rank holds, how a tensor is cut into the pieces of the ranks,
+// and whether given pieces form a given tensor. Partial tensors are cut into uneven addends of both
+// signs.
 
 #include <algorithm>
 #include <map>
@@ -26,7 +27,8 @@ using ashlar::reduction;
 
 inline std::vector<reduction> const all_reductions{reduction::sum, reduction::max, reduction::min};
 
-/// Extents of the axes; ranks row-major, last axis fastest.
+/// A mesh, given by the extents of its axes. Ranks are numbered in row-major order, the last axis
+/// fastest.
 struct naive_mesh {
   index extents;
 
@@ -50,7 +52,8 @@ struct naive_mesh {
   }
 };
 
-/// Items dealt one at a time to the parts: how many each gets is the balanced split.
+/// Returns the items of one part under the balanced split. The part sizes are found by dealing
+/// items to the parts in turn.
 inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part) {
   std::vector<int> sizes(static_cast<std::size_t>(parts), 0);
   for (std::size_t i = 0; i < items.size(); ++i) ++sizes[i % sizes.size()];
@@ -58,7 +61,7 @@ inline std::vector<int> dealt(std::vector<int> const& items, int parts, int part
   return {items.begin() + begin, items.begin() + begin + sizes[static_cast<std::size_t>(part)]};
 }
 
-/// The indices of dim `dim`, of n, that the rank at c holds.
+/// Returns the indices of dimension `dim`, of extent n, that the rank at coordinates c holds.
 inline std::vector<int> held(int n, placement const& p, int dim, naive_mesh const& mesh,
                              index const& c) {
   std::vector<int> items(static_cast<std::size_t>(n));
@@ -79,7 +82,7 @@ inline std::vector<std::vector<int>> held(index const& extents, placement const&
   return all;
 }
 
-/// The sub-tensor of the given indices.
+/// Returns the sub-tensor at the given indices of each dimension.
 inline dense cut(dense const& x, std::vector<std::vector<int>> const& items) {
   index extents;
   for (auto const& list : items) extents.push_back(static_cast<int>(list.size()));
@@ -92,7 +95,8 @@ inline dense cut(dense const& x, std::vector<std::vector<int>> const& items) {
   return part;
 }
 
-/// The coordinates along the partial axes, which number the addends; 0 elsewhere.
+/// Returns the coordinates along the partial axes, which identify an addend. The other coordinates
+/// become 0.
 inline index addend_of(placement const& p, index c) {
   for (std::size_t a = 0; a < c.size(); ++a)
     if (!p[static_cast<int>(a)].is_partial()) c[a] = 0;
@@ -103,7 +107,7 @@ inline double combine(reduction op, double a, double b) {
   return op == reduction::sum ? a + b : op == reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
-/// Tensors, one per addend of p, that reduce to x.
+/// Returns one tensor per addend of p, such that their reduction is x.
 inline std::map<index, dense> addends(dense const& x, placement const& p, naive_mesh const& mesh,
                                       std::mt19937& random) {
   std::map<index, dense> parts;
@@ -128,7 +132,7 @@ inline std::map<index, dense> addends(dense const& x, placement const& p, naive_
   return parts;
 }
 
-/// What each rank holds when x is placed by p.
+/// Returns the piece of each rank when x is placed by p.
 inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh const& mesh,
                                 std::mt19937& random) {
   auto const parts = addends(x, p, mesh, random);
@@ -138,11 +142,12 @@ inline std::vector<dense> place(dense const& x, placement const& p, naive_mesh c
   return local;
 }
 
-/// Whether the ranks' pieces are x placed by p: shapes, copies equal, addends reduce to x.
+/// Returns whether the ranks' pieces are x placed by p: shapes fit, copies are equal, and addends
+/// reduce to x.
 inline bool is_placed(std::vector<dense> const& local, dense const& x, placement const& p,
                       naive_mesh const& mesh, double tolerance) {
   auto const all = mesh.all_coordinates();
-  std::map<index, dense> reduced;  // by coordinates, 0 along partial axes
+  std::map<index, dense> reduced;  // key: coordinates, 0 along partial axes
   for (std::size_t r = 0; r < all.size(); ++r) {
     index original = all[r];
     for (int a = 0; a < mesh.axes(); ++a)
@@ -166,8 +171,9 @@ inline bool is_placed(std::vector<dense> const& local, dense const& x, placement
   return true;
 }
 
-/// Every valid placement of a tensor of `rank` dims on `axes` axes, by trying all of them. Partial
-/// kinds as given (none: no partial placements).
+/// Returns every valid placement of a tensor of `rank` dimensions on `axes` mesh axes, found by
+/// trying all combinations. `partials` lists the allowed kinds of partial placements; it may be
+/// empty.
 inline std::vector<placement>
 all_placements(int rank, int axes, std::vector<reduction> const& partials = {reduction::sum}) {
   std::vector<axis_placement> roles{ashlar::broadcast()};

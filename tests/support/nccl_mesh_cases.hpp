@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What meshes of ranks with a device each must do, on a device (tests/cuda) and on one that is played on
-// the host (tests/cuda/fake). Each function is one rank's part; a failure throws.
+// Test cases for meshes of ranks with one device each. They run on a real device (tests/cuda) and
+// on the fake device (tests/cuda/fake). Every rank calls each function. A failure throws.
 
 #include <random>
 #include <stdexcept>
@@ -51,7 +51,7 @@ inline index as_index(ashlar::shape const& extents) {
 struct pair_of {
   ashlar::shape extents;
   placement from, to;
-  std::vector<std::vector<std::int32_t>> before, after;  // by rank
+  std::vector<std::vector<std::int32_t>> before, after;  // shards by rank
 };
 
 inline std::vector<pair_of> pairs(ashlar::topology const& t, std::size_t one_in) {
@@ -77,7 +77,7 @@ inline std::vector<pair_of> pairs(ashlar::topology const& t, std::size_t one_in)
   return found;
 }
 
-/// Redistributions at once: what arrives, and the bytes that are recorded.
+/// Checks blocking redistributions: the values that arrive and the bytes that are recorded.
 inline void redistribute_at_once(world const& w, ashlar::topology const& t,
                                  std::vector<pair_of> const& all) {
   mesh const m(w, t);
@@ -93,7 +93,8 @@ inline void redistribute_at_once(world const& w, ashlar::topology const& t,
   }
 }
 
-/// Three at a time beside the program, which looks after them at other times than the other ranks.
+/// Checks three asynchronous redistributions at a time. The ranks call progress() at different
+/// times.
 inline void redistribute_beside(world const& w, ashlar::topology const& t,
                                 std::vector<pair_of> const& all) {
   mesh const m(w, t);
@@ -112,7 +113,7 @@ inline void redistribute_beside(world const& w, ashlar::topology const& t,
   }
 }
 
-/// Values of the host, summed and maximized.
+/// Checks all-reduces of values in host memory: a sum and a maximum.
 inline void reduce_values_of_the_host(world const& w) {
   mesh const m(w, {{"gpu", w.size()}});
   int const n = w.size();
@@ -124,7 +125,7 @@ inline void reduce_values_of_the_host(world const& w) {
   require(largest[0] == n - 1, "a maximum");
 }
 
-/// Shards of no elements, on several meshes of one program.
+/// Checks shards without elements, on several meshes of one program.
 inline void several_meshes(world const& w) {
   mesh const flat(w, {{"gpu", w.size()}});
   mesh const deep(w, {{"a", w.size()}, {"b", 1}});

@@ -2,17 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Plays recorded NCCL calls (comm/nccl/recorded_calls.hpp) of all ranks of a mesh on host memory, with
-// NCCL's rules and nothing else of the library's: each rank has one stream, on which a call begins when
-// the one before has ended.
+// Simulates recorded NCCL calls (comm/nccl/recorded_calls.hpp) of all ranks of a mesh in host
+// memory. It implements NCCL's rules independently of the library's transports. Each rank has one
+// stream, on which a call begins when the previous call has ended.
 //
-//   a collective       ends when all members of its group are at one of the same kind, count, type
-//                      and operation; anything else is an error
-//   sends, receives    those of one group are posted together and end together; between two ranks the
-//                      first send meets the first receive, of the same count and type
-//   no rank can go on  a deadlock: an error that names where each rank is
+//   a collective       ends when all members of its group have reached a collective of the same
+//                      kind, count, type and operation; any mismatch is an error
+//   sends, receives    of one group are posted together and end together; between two ranks the
+//                      first send matches the first receive, with equal count and type
+//   deadlock           if no rank can continue: an error that names the position of each rank
 //
-// Sums of collectives are summed from member 0 on, as no transport of ours does.
+// Collectives add values starting at member 0. This order differs from that of the library's
+// transports.
 
 #include <cstring>
 #include <map>
@@ -35,7 +36,7 @@ class nccl_player {
   explicit nccl_player(ashlar::topology const& t)
       : topology_(t), ranks_(static_cast<std::size_t>(t.ranks())) {}
 
-  /// Appends the calls of a transfer of one rank; they run later.
+  /// Appends one rank's calls for a transfer. run() executes them.
   void issue(int rank, ashlar::transfer const& x, ashlar::element_type type, void const* source,
              void* target, ashlar::nccl::sums how) {
     ashlar::nccl::recorded_calls calls(x, type, at(rank).calls,
@@ -47,14 +48,15 @@ class nccl_player {
     return ranks_[static_cast<std::size_t>(rank)].calls;
   }
 
-  /// Memory that lives as long as this, full of what nobody wants to see.
+  /// Returns memory that lives as long as this object, filled with bytes 0xa5 to expose
+  /// uninitialized reads.
   std::byte* memory(std::int64_t bytes) {
     memory_.push_back(std::make_unique<std::byte[]>(static_cast<std::size_t>(bytes)));
     std::memset(memory_.back().get(), 0xa5, static_cast<std::size_t>(bytes));
     return memory_.back().get();
   }
 
-  /// Runs all calls to their end. Throws std::logic_error where NCCL would fail or wait for ever.
+  /// Runs all calls to their end. Throws std::logic_error if NCCL would fail or wait forever.
   void run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -76,7 +78,7 @@ class nccl_player {
   struct stream {
     std::vector<call> calls;
     std::size_t at = 0;
-    bool posted = false;  // the group that it is at
+    bool posted = false;  // whether the current group has been posted
   };
 
   stream& at(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
@@ -87,7 +89,7 @@ class nccl_player {
     return topology_.rank_of(topology_.member(topology_.coordinates_of(rank), c.axes, index));
   }
 
-  /// True if the rank got further.
+  /// Executes the rank's current call if possible. Returns whether the rank made progress.
   bool step(int rank) {
     if (ended(rank)) return false;
     call const& c = current(rank);
@@ -109,7 +111,7 @@ class nccl_player {
     }
   }
 
-  // ---- local
+  // ---- local operations
 
   static void run_local(call const& c) {
     ashlar::element_pointer from(c.from, c.type), to(c.to, c.type);
@@ -133,9 +135,10 @@ class nccl_player {
     std::byte* to;
     std::int64_t count;
     ashlar::element_type type;
-    int rank;  ///< whose group waits for it
+    int rank;  ///< the rank whose group waits for this operation
   };
-  using channel = std::tuple<std::vector<int>, int, int>;  // the group's ranks in order, from, to
+  // The group's ranks in order, the sender and the receiver.
+  using channel = std::tuple<std::vector<int>, int, int>;
 
   std::vector<int> ranks_of(int rank, call const& c) const {
     std::vector<int> all;
@@ -249,8 +252,8 @@ class nccl_player {
   std::vector<stream> ranks_;
   std::vector<std::unique_ptr<std::byte[]>> memory_;
   std::map<channel, std::vector<post>> sent_, wanted_;
-  std::map<int, int> open_;         // by rank: posts of its group that nobody met
-  std::map<int, std::size_t> end_;  // by rank: where its group ends
+  std::map<int, int> open_;         // by rank: number of unmatched operations in its current group
+  std::map<int, std::size_t> end_;  // by rank: index of the call that ends its current group
 };
 
 }  // namespace ashlar_test

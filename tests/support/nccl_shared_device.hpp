@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Several ranks of NCCL on one device, for tests of what is right (never of how fast): NCCL takes two ranks
-// for one node's, and refuses one device for both, by the name in NCCL_HOSTID. Each process names itself,
-// and they talk through the loopback network. Set before main, and so before NCCL's first call; what is
-// in the environment already stays.
+// Lets several NCCL ranks share one device, for tests of correctness (never of speed). NCCL
+// identifies a node by the name in NCCL_HOSTID, and refuses two ranks of one node on the same
+// device. Each process therefore sets its own name, and ranks communicate over the loopback
+// network. The variables are set before main, and thus before the first NCCL call. Variables that
+// are already set keep their values.
 
 #include <cstdlib>
 #include <string>

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Batches and parameters for tests of placed nets: made from seeds, the same on every rank.
+// Batches and parameters for tests of placed networks, generated from seeds and therefore identical
+// on every rank.
 
 #include <random>
 #include <vector>
@@ -12,8 +13,8 @@
 
 namespace ashlar_test {
 
-/// Data of one step: tokens below `vocabulary` (or normal deviates), targets below `classes`,
-/// about every `ignored`-th of them negative (0: none).
+/// Draws the data of one step: tokens below `vocabulary` or normal deviates, and targets below
+/// `classes`. About one in `ignored` targets is negative, which means ignored; 0 means none.
 template <class Input, class Batch>
 ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
                                               unsigned seed, int ignored = 0) {
@@ -37,10 +38,10 @@ ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary
   return data;
 }
 
-/// Whole parameters or gradients, one vector each, in the order of the net.
+/// Full (unsharded) parameters or gradients, one vector for each, in the order of the network.
 using whole_parameters = std::vector<std::vector<double>>;
 
-/// Communicates.
+/// Returns the full parameters. Communicates.
 template <class Model>
 whole_parameters values_of(Model& model) {
   whole_parameters all;
@@ -50,7 +51,7 @@ whole_parameters values_of(Model& model) {
   });
   return all;
 }
-/// After synchronize(). Communicates.
+/// Returns the full gradients. Call it after synchronize(). Communicates.
 template <class Model>
 whole_parameters gradients_of(Model& model) {
   whole_parameters all;
@@ -76,7 +77,7 @@ void set_values(Model& model, whole_parameters const& all) {
   });
 }
 
-/// Adds noise, so that no bias is zero and no gain one.
+/// Adds noise, so that biases are not zero and gains are not one.
 inline void disturb(whole_parameters& all, unsigned seed) {
   std::mt19937 random(seed);
   std::normal_distribution<double> noise(0, 0.3);
@@ -84,8 +85,9 @@ inline void disturb(whole_parameters& all, unsigned seed) {
     for (auto& v : values) v += noise(random);
 }
 
-/// The mean loss of a step's data and, left in the parameters, its gradient, synchronized.
-/// `share_only`: this rank's share, without the sum over ranks and without synchronizing.
+/// Returns the mean loss of a step's data and leaves the synchronized gradients in the parameters.
+/// With `share_only`, returns only this rank's share of the loss and does not synchronize the
+/// gradients.
 template <class Model, class Data>
 double accumulate_step(Model& model, Data const& data, bool share_only = false) {
   auto const n = static_cast<std::size_t>(model.micro_batches());
@@ -105,7 +107,8 @@ double accumulate_step(Model& model, Data const& data, bool share_only = false) 
   return sum / static_cast<double>(data.targets.size());
 }
 
-/// The largest difference between two lists of tensors, relative to each tensor's largest value.
+/// Returns the largest difference between two lists of tensors, relative to each tensor's largest
+/// value.
 inline double difference(whole_parameters const& a, whole_parameters const& b) {
   if (a.size() != b.size()) return 1e300;
   double worst = 0;
@@ -115,7 +118,7 @@ inline double difference(whole_parameters const& a, whole_parameters const& b) {
     for (std::size_t i = 0; i < a[k].size(); ++i) {
       largest = std::max(largest, std::abs(a[k][i]));
       double const d = std::abs(a[k][i] - b[k][i]);
-      apart = d <= apart ? apart : d;  // a NaN stays
+      apart = d <= apart ? apart : d;  // if d is NaN, the result is NaN
     }
     worst = apart / largest <= worst ? worst : apart / largest;
   }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Distributed tensors against the naive meaning of placements: makes a tensor that lies as told
-// (partials cut unevenly and with signs), and holds the shards of all ranks against dense values.
-// Nothing here uses the library's layout, factories or collectives.
+// Creates distributed tensors with a given placement, and compares the shards of all ranks with
+// dense values. Both use the naive definition of placements (naive_placement.hpp) and none of the
+// library's layouts, factories or collectives. Partial tensors are cut into uneven addends of both
+// signs.
 
 #include <string>
 #include <thread>
@@ -28,10 +29,11 @@ inline int world_rank() {
   return r;
 }
 
-/// A machine on which bytes count and messages do not: its plans have the most steps.
+/// A machine with negligible latency. Its plans have the most steps.
 inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
 
-/// The meshes of n ranks: one axis, each pair of factors, and three axes where they fit.
+/// Returns the mesh topologies of n ranks: one axis, each pair of factors, and for some n also
+/// trivial or third axes.
 inline std::vector<ashlar::topology> topologies(int n) {
   std::vector<ashlar::topology> all{{{"gpu", n}}};
   for (int a = 2; a < n; ++a)
@@ -59,11 +61,11 @@ T to_element(double x) {
   else return static_cast<T>(static_cast<std::int64_t>(x));
 }
 
-/// `x` placed by `p`: this rank's shard cut out by the naive rules.
+/// Returns x placed by p. This rank's shard is cut out with the naive rules.
 template <class T, int Rank>
 ashlar::tensor<T, Rank> placed(ashlar::mesh const& m, dense const& x, placement const& p,
                                unsigned seed = 1) {
-  std::mt19937 random(seed);  // the same on all ranks
+  std::mt19937 random(seed);  // the same seed on all ranks
   naive_mesh const ranks(m.topology());
   index const here = to_index(m.coordinate(), m.axes());
   dense const mine = cut(addends(x, p, ranks, random).at(addend_of(p, here)),
@@ -73,7 +75,7 @@ ashlar::tensor<T, Rank> placed(ashlar::mesh const& m, dense const& x, placement 
   return t;
 }
 
-/// All ranks' shards.
+/// Returns the shards of all ranks. Communicates.
 template <class Tensor>
 std::vector<dense> all_shards(Tensor const& t) {
   naive_mesh const ranks(t.mesh().topology());
@@ -94,7 +96,8 @@ std::vector<dense> all_shards(Tensor const& t) {
   std::vector<double> mine(t.local().begin(), t.local().end());
   mine.resize(static_cast<std::size_t>(counts[static_cast<std::size_t>(t.mesh().rank())]));
   std::vector<double> all(static_cast<std::size_t>(total));
-  // Waits without spinning: some MPIs never yield, and tests have more ranks than there are cores.
+  // Polls and yields the core, because some MPI libraries spin while they wait and tests run more
+  // ranks than there are cores.
   MPI_Request request;
   PMPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_DOUBLE, all.data(),
                    counts.data(), offsets.data(), MPI_DOUBLE, MPI_COMM_WORLD, &request);
@@ -106,7 +109,8 @@ std::vector<dense> all_shards(Tensor const& t) {
   return shards;
 }
 
-/// What is wrong with `t` as x placed by its placement; empty if nothing. Collective when partial.
+/// Describes how `t` differs from x placed by the placement of `t`; empty if it does not.
+/// Collective for partial placements.
 template <class Tensor>
 std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
   naive_mesh const ranks(t.mesh().topology());

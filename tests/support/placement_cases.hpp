@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What properties draw: a mesh of all ranks, a tensor, where it lies. Everything shrinks to the
-// left.
+// The generators of property tests: a mesh of all ranks, a tensor and its placement. Each choice
+// shrinks towards its first value.
 //
-//   mesh        1 to 4 axes of extents 1 to 5 (a prime above: that one), fast and slow links, two machines,
+//   mesh        1 to 4 axes of extent 1 to 5, or 7, 11, 13; fast and slow links; two machines;
 //               both transports
-//   tensor      1 to 4 dims of 2, 1, 0 or a prime up to 13; at most about 2000 elements
-//   placement   each axis B, S(d) or P; the axes of one dim in any order; one kind of reduction
+//   tensor      1 to 4 dims of extent 0, 1, 2, 3, 4, 5, 7, 11 or 13; at most about 2000 elements
+//   placement   each axis is B, S(d) or P; any shard order; one kind of reduction
 
 #include <algorithm>
 #include <map>
@@ -22,18 +22,18 @@
 
 namespace ashlar_test {
 
-/// Uniform in [low, high], whatever rapidcheck's size.
+/// Draws uniformly from [low, high], independently of rapidcheck's size parameter.
 inline rc::Gen<int> between(int low, int high) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(low, high + 1));
 }
 
-/// Uniform among values that exist already; shrinks to the first.
+/// Draws uniformly from existing values. Shrinks to the first.
 template <class Value>
 Value any_of(std::vector<Value> const& values) {
   return values[static_cast<std::size_t>(*between(0, static_cast<int>(values.size()) - 1))];
 }
 
-/// All lists of at most four axes with n ranks; the simplest first.
+/// Returns all lists of at most four axis extents whose product is n, the simplest first.
 inline std::vector<index> factorizations(int n) {
   std::vector<index> all;
   auto const extend = [&](auto const& self, index extents, int rest) -> void {
@@ -56,7 +56,7 @@ inline std::vector<index> factorizations(int n) {
 
 struct mesh_case {
   ashlar::topology topology;
-  bool counts_bytes_only = false;  // on a machine on which messages cost nothing
+  bool counts_bytes_only = false;  // whether the machine has no latency
   transport on = transport::messages;
 
   friend std::ostream& operator<<(std::ostream& out, mesh_case const& c) {
@@ -83,7 +83,8 @@ inline rc::Gen<mesh_case> meshes(int most_axes = 4, int least_axes = 1) {
   });
 }
 
-/// The mesh of a case. A few are kept, the same on all ranks: making one is collective and dear.
+/// Returns the mesh of a case. Creating a mesh is collective and expensive, so up to 12 are cached,
+/// the same on all ranks.
 inline ashlar::mesh const& mesh_of(mesh_case const& c) {
   static std::map<std::string, ashlar::mesh> kept;
   std::string const key = rc::toString(c);
@@ -107,7 +108,7 @@ inline index draw_extents(int rank) {
 }
 
 inline placement draw_placement(int rank, int axes, reduction op) {
-  index order{0, 1, 2, 3};  // which axes are outermost where they split one dim
+  index order{0, 1, 2, 3};  // the order of the axes that split the same dimension, outermost first
   for (int k = *between(0, 23); k > 0; --k) std::next_permutation(order.begin(), order.end());
   placement p = placement::all_broadcast(axes);
   for (int a : order) {

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The net and mesh of tests/plans/mlp_2x2.inc, a header that save_plan_header wrote: one test holds
-// that it still writes it so, another trains by it. A layer under a pin-like filter is there so that
-// placements of all kinds occur, shard orders and sharded storage among them.
+// The network and mesh of tests/plans/mlp_2x2.inc, a header that save_plan_header wrote. One test
+// checks that save_plan_header still writes the same header, and another trains with it. A filter
+// on the choices enforces placements of all kinds, including shard orders and sharded storage.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/describe.hpp>
@@ -18,7 +18,7 @@ constexpr auto header_net = ashlar::nn::chain(ashlar::nn::linear(12, 20), ashlar
 constexpr ashlar::nn::feature_batch header_batch{8, 12};
 constexpr ashlar::topology header_mesh{{"node", 2}, {"gpu", 2}};
 
-/// The plan that the header holds.
+/// Computes the plan that the header contains.
 inline auto header_plan() {
   auto const problem = ashlar::nn::describe(header_net, header_batch);
   return ashlar::search::optimal(

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Plans for tests of placed nets: the one that keeps everything whole everywhere (so that each rank
-// computes what one process would), random legal ones, and what a step of a plan shall send.
+// Plans for tests of placed networks: the fully replicated plan, under which each rank computes the
+// same as a single process, random legal plans, and the collectives that a step of a plan must
+// record.
 
 #include <algorithm>
 #include <random>
@@ -33,8 +34,8 @@ constexpr bool is_whole(search::layer_choice const& c) {
   return all;
 }
 
-/// The plans of a problem on a mesh. Draws depend on the generator only, so ranks that seed it
-/// alike get one plan.
+/// A source of plans for a problem on a mesh. Random plans depend only on the generator, so ranks
+/// with equal seeds get equal plans.
 class plan_source {
  public:
   plan_source(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m)
@@ -50,8 +51,9 @@ class plan_source {
     });
   }
 
-  /// Each element takes any legal choice, now and then with parameters stored in any other way;
-  /// pairs of a residual the same one. Any number of segments is recomputed.
+  /// Returns a random plan. Each element gets any legal choice; one in four stores its parameters
+  /// in arbitrary placements. Both ends of a residual get the same choice. A random number of
+  /// segments is recomputed.
   search::plan random(std::mt19937& generator) const {
     auto const below = [&](std::size_t n) {
       return std::uniform_int_distribution<std::size_t>(0, n - 1)(generator);
@@ -74,7 +76,8 @@ class plan_source {
     return choices_[static_cast<std::size_t>(net_[element].layer)];
   }
 
-  /// The plan of these choices, with its predictions; a residual's end takes that of its begin.
+  /// Builds the plan of the given choices, with predictions. A residual's end gets the choice of
+  /// its begin.
   template <class Choose>
   search::plan filled(Choose choose, int recomputed = 0) const {
     search::plan plan;
@@ -92,7 +95,7 @@ class plan_source {
   search::problem const& net_;
   ashlar::topology mesh_;
   ashlar::machine machine_;
-  std::vector<std::vector<search::layer_choice>> choices_;  // per layer of the problem
+  std::vector<std::vector<search::layer_choice>> choices_;  // for each layer of the problem
 };
 
 template <class Processor>
@@ -105,8 +108,9 @@ void append_records(std::vector<ashlar::collective_record>& records,
                              move.plan.element_size});
 }
 
-/// What a training step shall record on this rank: the schedule, micro-batch by micro-batch, and
-/// the trainer's all-reduce of the loss and the norms.
+/// Returns the collectives that a training step must record on this rank: the schedule of each
+/// micro-batch, the synchronization, and the trainer's all-reduce of the loss and the gradient
+/// norms.
 template <class Processor>
 std::vector<ashlar::collective_record> expected_records(search::problem const& net,
                                                         search::plan const& plan,
@@ -122,7 +126,7 @@ std::vector<ashlar::collective_record> expected_records(search::problem const& n
   ashlar::collective_record totals;
   totals.kind = ashlar::collective::all_reduce;
   for (int a = 0; a < m.axes(); ++a) totals.axes.push_back(static_cast<signed char>(a));
-  std::int64_t sums = 1;  // the loss, and each parameter's squared norm
+  std::int64_t sums = 1;  // one value for the loss and one squared norm per parameter
   for (int i = 0; i < net.size(); ++i) sums += net.spec(i).parameters.size();
   std::int64_t const p = m.ranks(), r = m.rank();
   std::int64_t const block = sums / p + (r < sums % p ? 1 : 0);
@@ -140,7 +144,8 @@ inline std::string describe(std::vector<ashlar::collective_record> const& record
   return text;
 }
 
-/// "linear: S(0),B -> … uses …", one line an element: to reproduce a failure by hand.
+/// Describes a plan with one line per element ("linear: x … y … | use … grad …"), to reproduce a
+/// failure by hand.
 inline std::string describe(search::problem const& net, search::plan const& plan) {
   std::string text = to_string(plan.mesh) + ", " + std::to_string(plan.recomputed) +
                      " segments recomputed\n";

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An ostream that writes whole lines, each with its rank in front: `[2] text`. Lines are kept until
-// a flush and then written at once, so that the reports of several ranks do not mix.
+// An ostream that prefixes each line with its rank: `[2] text`. It buffers lines until a flush and
+// then writes them at once, so that the reports of several ranks do not interleave.
 
 #include <mutex>
 #include <ostream>
@@ -49,7 +49,7 @@ class rank_buffer : public std::streambuf {
     text_ += c;
   }
 
-  std::mutex mutex_;  // the deadline's thread writes too
+  std::mutex mutex_;  // needed because the thread of the deadline writes too
   std::string prefix_;
   std::string text_;
   bool at_start_ = true;

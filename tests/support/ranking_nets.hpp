@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The nets whose strategies are ranked, in tests/smpi/ranking.cpp and bench/ranking: a Transformer
-// and a perceptron. `scale` multiplies their widths and batches.
+// The networks whose strategies tests/smpi/ranking.cpp and bench/ranking compare: a Transformer and
+// a multilayer perceptron. `scale` multiplies their widths and batch sizes.
 
 #include <ashlar/nn/gpt.hpp>
 

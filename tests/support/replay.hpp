@@ -2,14 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Runs a plan on simulated ranks, index by index. A rank is a map from global index to value. The
-// seven moves are written from their meaning as collectives, with no help of the library's layouts:
-// a rank reads only what ranks of its group hold, and a move that asks for more or meets two
-// different copies of one element is an error (throws).
+// Executes a redistribution plan on simulated ranks, element by element. A rank is a map from
+// global index to value. The seven kinds of step are implemented from the definition of the
+// collectives, without the library's layouts. A rank reads only elements that ranks of its group
+// hold. A step that needs other elements, or that finds two different copies of one element,
+// throws.
 //
-// Reductions are in the library's canonical order, so that they are right to the bit in floating
-// point too: what member j of a group of p owns is ((s[j + 1] + s[j + 2]) + ...) + s[j], indices
-// mod p. In an all-reduce member j owns block j of the balanced split of the flat shard.
+// Reductions use the library's canonical order, so results are bitwise equal also in floating
+// point. Member j of a group of p computes its block as ((s[j + 1] + s[j + 2]) + ...) + s[j], with
+// indices modulo p. In an all-reduce, member j computes block j of the balanced split of the
+// flattened shard.
 
 #include <algorithm>
 #include <cstdint>
@@ -29,9 +31,9 @@ namespace ashlar_test {
 template <class Value>
 class basic_replay {
  public:
-  using value_map = std::map<int, Value>;  // row-major global index -> value
+  using value_map = std::map<int, Value>;  // from row-major global index to value
 
-  struct moved {  // what one rank of one step received
+  struct moved {  // the traffic and shard sizes of one rank in one step
     std::int64_t elements = 0;
     std::int64_t held_before = 0, held_after = 0;
   };
@@ -41,7 +43,8 @@ class basic_replay {
     ranks_.resize(all_.size());
   }
 
-  /// Places x by p: uneven signed addends, or bounds with the true value somewhere.
+  /// Places x by p. Addends are uneven and signed. For max and min, one addend has the true value
+  /// and the others do not change the result.
   void start(dense const& x, placement const& p, std::mt19937& random) {
     auto const parts = addends(x, p, mesh_, random);
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -52,8 +55,8 @@ class basic_replay {
     }
   }
 
-  /// Places by p the addends value(addend, index): `addend` is the coordinates along the partial axes
-  /// (0 elsewhere), `index` row-major in the whole tensor.
+  /// Places a tensor by p whose addends are value(addend, index). `addend` holds the coordinates
+  /// along the partial axes and 0 elsewhere. `index` is the row-major index in the full tensor.
   template <class ValueOf>
   void start_with(placement const& p, ValueOf value) {
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -62,14 +65,14 @@ class basic_replay {
     }
   }
 
-  /// What a rank holds, in row-major order.
+  /// Returns the elements of a rank in row-major order.
   std::vector<Value> shard(int rank) const {
     std::vector<Value> values;
     for (auto const& [i, v] : at(ranks_, rank)) values.push_back(v);
     return values;
   }
 
-  /// Performs the step; what each rank received.
+  /// Performs the step. Returns the traffic of each rank.
   std::vector<moved> run(ashlar::redistribution_step const& s) {
     using ashlar::collective;
     auto const before = ranks_;
@@ -112,7 +115,7 @@ class basic_replay {
         case collective::permute: {
           auto const a = static_cast<std::size_t>(s.axes[0]),
                      b = static_cast<std::size_t>(s.axes[1]);
-          if (mesh_.extents[a] == mesh_.extents[b]) {  // the whole shard of the mirrored rank
+          if (mesh_.extents[a] == mesh_.extents[b]) {  // the mirrored rank's whole shard
             index mirror = all_[r];
             std::swap(mirror[a], mirror[b]);
             next = at(before, mesh_.rank_of(mirror));
@@ -145,9 +148,9 @@ class basic_replay {
     return report;
   }
 
-  /// Empty, or what is wrong with the claim that the ranks hold x placed by p.
+  /// Describes how the state differs from x placed by p; empty if it does not.
   std::string difference(dense const& x, placement const& p) const {
-    std::map<index, value_map> sums;  // addends reduced, by coordinates without the partial axes
+    std::map<index, value_map> sums;  // reduced addends, by coordinates with 0 along partial axes
     for (std::size_t r = 0; r < all_.size(); ++r) {
       auto const want = owned(p, all_[r]);
       if (want.size() != ranks_[r].size()) return "a rank holds another number of elements";
@@ -211,8 +214,8 @@ class basic_replay {
     return all;
   }
 
-  /// The ranks whose coordinates differ from those of r along `axes` only, in the group's order: the
-  /// first of the axes slowest.
+  /// Returns the ranks whose coordinates differ from those of r only along `axes`, in the order of
+  /// the group: the first axis in `axes` varies slowest.
   std::vector<int> group_of(ashlar::axis_list const& axes, std::size_t r) const {
     std::vector<int> group;
     for (std::size_t other = 0; other < all_.size(); ++other) {
@@ -233,7 +236,7 @@ class basic_replay {
     return group;
   }
 
-  /// Element i of the members of `group`, reduced as its owner, member j, does.
+  /// Reduces element i over the members of `group` in the order that its owner, member j, uses.
   static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
                        reduction op, int j, int i) {
     int const p = static_cast<int>(group.size());

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Proof of rule tables by enumeration. An operator is a random operand maker and a naive kernel.
-// A row holds if, in every trial, the kernel run on each simulated rank's pieces of the operands
-// gives pieces of the true result, placed as the row says. A kernel that cannot run on its pieces
-// (extents do not fit) refutes the row. Each trial draws new extents and new values; rows that are
-// wrong fall in the first trials, rows that are right hold in all of them.
+// Proves rule tables by enumeration. An operation consists of a generator of random operands and a
+// naive kernel. A row holds if, in every trial, running the kernel on each simulated rank's pieces
+// of the operands gives the pieces of the true result, placed as the row says. A row also fails if
+// the kernel cannot run on the pieces because their extents do not fit. Each trial draws new
+// extents and values. Wrong rows usually fail in the first trials.
 //
-// A kernel may know where its pieces begin (`pieces`), but uses it only where the library's
-// operator documents it: vocabulary and class offsets.
+// `pieces` also tells a kernel the global index at which its pieces begin. Kernels use this only
+// where the library's operator does so by its documentation, for vocabulary and class offsets.
 
 #include <functional>
 #include <optional>
@@ -23,7 +23,8 @@
 
 namespace ashlar_test {
 
-/// The operands of one rank; begin[i][d]: the global index of the first element of operand i.
+/// The operands of one rank. begin[i][d] is the global index of the first element of operand i
+/// along dimension d.
 struct pieces {
   std::vector<dense> operand;
   std::vector<index> begin;
@@ -32,11 +33,12 @@ struct pieces {
 
 using kernel = std::function<std::optional<dense>(pieces const&)>;
 
-/// Draws the extents of a trial: about the size of the axis, below it, and zero.
+/// Draws the extents of a trial. Early trials use about the extent of the axis, later ones smaller
+/// extents and zero.
 struct extent_source {
   std::mt19937& random;
   int trial;
-  int axis;  // extent of the (largest) mesh axis
+  int axis;  // extent of the largest mesh axis
   int operator()(int least = 0) {
     if (trial < 12) return uniform(random, axis, 2 * axis + 2);
     if (trial < 16) return std::max(least, uniform(random, 1, axis + 1));
@@ -47,12 +49,13 @@ struct extent_source {
 struct operation {
   std::function<std::vector<dense>(extent_source&)> operands;
   kernel run;
-  double tolerance = 0;  // 0: integers, exact
+  double tolerance = 0;  // 0: values are integers and results exact
 };
 
 inline constexpr int trials = 20;
 
-/// Which of `candidates` the results form when the operands are placed so, in every trial.
+/// Returns the `candidates` that describe the results correctly in every trial, if the operands are
+/// placed by `in`.
 inline std::vector<placement> results_of(operation const& op, naive_mesh const& mesh,
                                          std::vector<placement> const& in,
                                          std::vector<placement> candidates, unsigned seed = 1) {
@@ -90,7 +93,7 @@ inline std::vector<placement> results_of(operation const& op, naive_mesh const& 
   return candidates;
 }
 
-/// One-axis roles of a tensor of `rank` dims.
+/// Returns all placements of a tensor of `rank` dimensions on a single axis.
 inline std::vector<placement> roles(int rank) {
   return all_placements(rank, 1, {reduction::sum, reduction::max, reduction::min});
 }
@@ -102,7 +105,7 @@ inline bool proves(operation const& op, int p, std::vector<axis_placement> const
   return !results_of(op, {p}, placed, {placement{out}}).empty();
 }
 
-/// "S(0),B -> S(0)"
+/// Formats a row, for example "S(0),B -> S(0)".
 inline std::string row_text(std::vector<axis_placement> const& in, axis_placement const& out) {
   std::string text;
   for (auto const& role : in) text += (text.empty() ? "" : ",") + ashlar::to_string(role);
@@ -117,8 +120,9 @@ inline row_set rows_of(ashlar::signature_table const& table) {
   return set;
 }
 
-/// Every row that holds on an axis of p ranks. Left out are the results P(max) and P(min) where B
-/// holds: equal values have themselves as maximum, so this re-reading says nothing of the operator.
+/// Returns every row that holds on an axis of p ranks. Rows with results P(max) or P(min) are
+/// omitted where B holds, because a replicated result is trivially also its own maximum and
+/// minimum.
 inline row_set holding_rows(operation const& op, int p) {
   std::mt19937 random(7);
   extent_source extents{random, 0, p};
@@ -150,7 +154,8 @@ inline row_set holding_rows(operation const& op, int p) {
   return set;
 }
 
-/// The rows that hold for each of several operations: what a table for the class may say.
+/// Returns the rows that hold for each of several operations: the rows that a table for this class
+/// may contain.
 inline row_set common_rows(std::vector<operation> const& class_of, int p) {
   row_set common = holding_rows(class_of.front(), p);
   for (std::size_t i = 1; i < class_of.size(); ++i) {

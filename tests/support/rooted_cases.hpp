@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What meshes of every backend must do with values of one rank for all, and of all for one. A failure throws.
+// Test cases for rooted operations, broadcast and reduce, on meshes of every backend. A failure
+// throws.
 
 #include <cstdint>
 #include <span>
@@ -17,7 +18,7 @@ inline void require_that(bool holds, char const* what) {
   if (!holds) throw std::logic_error(what);
 }
 
-/// Values of one rank to all, and of all to one, for each root.
+/// Checks broadcasts from each root and reductions to each root.
 template <class Mesh>
 void broadcast_and_reduce(Mesh const& m) {
   int const n = m.ranks();

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A rapidcheck property of all ranks together. They draw the same cases from one seed (rank 0's,
-// printed) and share the verdict on each, so that they shrink a failure alike.
+// A rapidcheck property that all ranks check together. They draw the same cases from one seed (rank
+// 0's, which is printed) and agree on the verdict of each case, so they shrink a failure in the
+// same way.
 //
 //   for_all("there and back", 200, cases, [](move_case const& c) { return what_is_wrong(c); });
 //
-//   RC_PARAMS="seed=7"           the seed of rank 0's random device otherwise
-//   RC_PARAMS="max_success=1000" ten times the cases
+//   RC_PARAMS="seed=7"           sets the seed; the default is drawn by rank 0
+//   RC_PARAMS="max_success=1000" runs ten times as many cases
 //
-// A rank that fails where others still wait inside the case prints the case and ends the job.
+// If a rank fails while others still wait inside the case, it prints the case and ends the job.
 
 #include <exception>
 #include <iostream>
@@ -28,7 +29,7 @@ namespace ashlar_test {
 
 namespace detail {
 
-/// Rank 0's parameters on all ranks. Collective over the world.
+/// Returns rank 0's parameters on all ranks. Collective over the world.
 inline rc::detail::TestParams shared_params(int cases) {
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -39,11 +40,11 @@ inline rc::detail::TestParams shared_params(int cases) {
   PMPI_Bcast(&seed, 1, MPI_UNSIGNED_LONG_LONG, 0, MPI_COMM_WORLD);
   PMPI_Bcast(&success, 1, MPI_INT, 0, MPI_COMM_WORLD);
   params.seed = seed;
-  params.maxSuccess = cases * success / 100;  // rapidcheck's default is 100
+  params.maxSuccess = cases * success / 100;  // success is 100 by default, so this scales `cases`
   return params;
 }
 
-/// The communicator of verdicts: never one that a property uses.
+/// Returns the communicator for verdicts, which no property uses.
 inline MPI_Comm verdicts() {
   static MPI_Comm const comm = [] {
     MPI_Comm copy = MPI_COMM_NULL;
@@ -55,8 +56,9 @@ inline MPI_Comm verdicts() {
 
 }  // namespace detail
 
-/// Holds `check` (empty text: it holds) on all ranks for `cases` draws of `cases_of`, whose values
-/// can be printed. Whether it holds. Collective over the world.
+/// Runs `check` on all ranks for `cases` cases drawn from `cases_of`; the cases must be printable.
+/// `check` returns an empty text for success. Returns whether all cases passed. Collective over the
+/// world.
 template <class Case, class Check>
 bool for_all(std::string const& name, int cases, rc::Gen<Case> const& cases_of, Check check) {
   auto const params = detail::shared_params(cases);

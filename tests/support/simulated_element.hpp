@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// An element of a net that only takes time: nn::executor walks any program with it, moves tensors of their real
-// extents by the real transports, and computes in simulated seconds.
+// An element of a network that simulates computation by sleeping. With it, nn::executor can run any
+// program: it moves tensors of their real extents over the real transports.
 //
-//   an action of s seconds   sleeps for s in blocks, between which the executor lets transfers go on
-//   a value                  a shard without initialized elements, if some move reads it; else nothing
+//   an action of s seconds   sleeps for s seconds in blocks, between which transfers progress
+//   a value                  an uninitialized shard if some move reads it, else an empty tensor
 
 #include <time.h>
 
@@ -16,7 +16,7 @@
 
 namespace ashlar_test {
 
-/// Lets time pass, which need not be real.
+/// Sleeps. Under a simulator the time need not be real.
 inline void sleep_for(double seconds) {
   timespec wait{static_cast<time_t>(seconds), 0};
   wait.tv_nsec = static_cast<long>((seconds - static_cast<double>(wait.tv_sec)) * 1e9);
@@ -27,8 +27,8 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
  public:
   using any = ashlar::any_tensor<ashlar::device::host::processor>;
 
-  /// `block`: seconds of a computation between two moments at which transfers go on. The program outlives
-  /// the element.
+  /// `block` is the number of seconds between two points at which transfers progress. The program
+  /// must outlive the element.
   simulated_element(ashlar::mesh const& m, ashlar::step::program const& p, int element,
                     double block)
       : mesh_(m), program_(&p), element_(element), block_(block) {}
@@ -45,7 +45,8 @@ class simulated_element final : public ashlar::nn::element_node<ashlar::device::
   any source(int k) const override { return lasting(ashlar::step::value_kind::stored, k); }
   any sum(int k) const override { return lasting(ashlar::step::value_kind::sum, k); }
 
-  /// A shard as the first move that reads the value takes it; nothing if none does.
+  /// Returns a shard of the form that the first move from `value` expects, or an empty tensor if no
+  /// move reads it.
   any made(int value) const {
     for (auto const& move : program_->moves)
       if (move.from == value) {

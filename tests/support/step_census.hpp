@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How often random plans took each kind of step: what the generator reaches, made visible.
+// Counts the kinds of steps in random plans, to show what the generator covers.
 
 #include <array>
 #include <string>
@@ -27,7 +27,7 @@ class step_census {
   }
 
   int steps(ashlar::collective kind) const { return steps_[static_cast<std::size_t>(kind)]; }
-  /// Of groups of two ranks or more, with something to move.
+  /// Returns the number of steps of a kind that have at least two ranks in a group and move data.
   int among_ranks(ashlar::collective kind) const {
     return among_ranks_[static_cast<std::size_t>(kind)];
   }

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Strategies of one net, spread over the space, and how well a prediction ranks them (AutoDDL figure
-// 4): the cheapest first, then plans that are more and more unlike it, evenly spaced by the
-// logarithm of their predicted seconds. Every layer divides its work among as many ranks as it can:
-// else the cheapest plans of small nets would be those that repeat all work and send nothing. Draws
-// depend on the seed only, so all ranks get the same.
+// Draws strategies of one network that are spread over the search space, and measures how well a
+// prediction ranks them (AutoDDL figure 4). The cheapest strategy is first. The others are
+// progressively more expensive, evenly spaced in the logarithm of their predicted seconds. Every
+// layer divides its work among as many ranks as it can. Otherwise the cheapest plans of small
+// networks would replicate all work and communicate nothing. Draws depend only on the seed, so all
+// ranks get the same.
 
 #include <algorithm>
 #include <cmath>
@@ -20,20 +21,20 @@
 
 namespace ashlar_test {
 
-/// A machine that computes in no time, so that plans differ in what they communicate.
+/// Returns a machine that computes in no time, so that plans differ only in their communication.
 inline ashlar::machine communication_only(ashlar::machine m) {
   m.flops = m.memory_bandwidth = 1e30;
   m.memory = 0;
   return m;
 }
 
-/// `count` plans, the optimum for `m` first.
+/// Returns `count` plans, the first of which is the optimum for `m`.
 inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::problem const& net,
                                                            ashlar::topology const& t,
                                                            ashlar::machine const& m, int count,
                                                            std::uint64_t seed) {
   namespace search = ashlar::search;
-  std::vector<double> least;  // share of a layer's work on its busiest rank
+  std::vector<double> least;  // for each layer: the smallest share of its work on the busiest rank
   for (auto const& spec : net.layers) {
     least.push_back(1);
     for (auto const& c : search::layer_choices(spec, t))
@@ -50,7 +51,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   search::detail::draws draw(seed);
   std::vector<std::pair<double, ashlar::scratch<int>>> drawn;
   for (int sample = 0; sample < 40 * count; ++sample) {
-    double const share = std::pow(2.0, -draw.below(8));  // of the layers that leave the optimum
+    double const share = std::pow(2.0, -draw.below(8));  // probability of redrawing a choice
     for (int i = 0, v = 0; i < model.size(); ++i) {
       if (model.kind(i) == search::element_kind::residual_end) continue;
       bool const leaves = draw.uniform() < share;
@@ -67,7 +68,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   std::size_t next = 0;
   for (int i = 1; i < count; ++i) {
     double const wanted = first + (last - first) * i / (count - 1);
-    // One plan for each place on the scale, none twice.
+    // Each position on the scale gets a different plan.
     std::size_t const left = static_cast<std::size_t>(count - 1 - i);
     while (next + left + 1 < drawn.size() && std::log(drawn[next].first) < wanted) ++next;
     plans.push_back(make_plan(model, drawn[next++].second));
@@ -75,7 +76,7 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   return plans;
 }
 
-/// Ranks of values, 1 for the least; equal values share the mean of theirs.
+/// Returns the ranks of values, 1 for the smallest. Equal values share the mean of their ranks.
 inline std::vector<double> ranks_of(std::vector<double> const& values) {
   std::vector<std::size_t> order(values.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -88,7 +89,7 @@ inline std::vector<double> ranks_of(std::vector<double> const& values) {
   return ranks;
 }
 
-/// Spearman's rank correlation; 0 where one of them does not vary.
+/// Returns Spearman's rank correlation, or 0 if one of the lists is constant.
 inline double spearman(std::vector<double> const& a, std::vector<double> const& b) {
   auto const x = ranks_of(a), y = ranks_of(b);
   double const mean = 0.5 * static_cast<double>(x.size() + 1);

@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The bytes of a redistribution or a product at three levels, which must agree exactly on every
-// rank, transfer by transfer:
+// Compares the bytes of a redistribution or a product at three levels. They must agree exactly on
+// every rank, transfer by transfer:
 //
-//   predicted   step_traffic of the plan's steps         what was priced
-//   recorded    communication_log                        what was handed to the transport
-//   asked of MPI, below the library (mpi_traffic.hpp)    what really moves
+//   predicted      step_traffic of the plan's steps         the bytes that were priced
+//   recorded       communication_log                        the bytes handed to the transport
+//   asked of MPI   mpi_traffic.hpp, below the library       the bytes that MPI is asked to move
 //
 //   traffic_check check(mesh);  redistribute(x, p);  CHECK(check.difference(predicted(m, plan)) == "");
-//   counted_redistribute(x, p), counted_matmul(a, b, p)     the same in one line
 //
-// MPI is asked to move everything by meshes that run on messages: a program that includes this makes
-// all its meshes so, but for those of mesh_on(transport::shared_memory, …), which ask it for nothing.
+// counted_redistribute(x, p) and counted_matmul(a, b, p) do all of this in one call.
+//
+// Only meshes that run on messages move all their data through MPI. A program that includes this
+// header therefore uses messages for all its meshes, except for those of
+// mesh_on(transport::shared_memory, …), which request nothing from MPI.
 
 #include <algorithm>
 #include <cstdlib>
@@ -34,7 +36,7 @@ inline int const messages_only = ::setenv("ASHLAR_SHARED_MEMORY", "off", 1);
 
 using exchanges = std::vector<ashlar::collective_record>;
 
-/// What a plan shall make this rank receive.
+/// Returns the collectives in which the plan makes this rank take part, with the bytes it receives.
 inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan const& plan) {
   exchanges all;
   for (auto const& s : plan.steps)
@@ -44,7 +46,8 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan co
                          plan.element_size});
   return all;
 }
-/// The same of a product; of one in panels, panel after panel.
+/// Returns the same for a product. For a streamed product, the collectives are listed panel by
+/// panel.
 inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& plan) {
   exchanges all;
   auto const add = [&](ashlar::redistribution_plan const& part) {
@@ -62,7 +65,7 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& pla
   return all;
 }
 
-/// Counts from its construction to its destruction.
+/// Counts traffic from its construction to its destruction.
 class traffic_check {
  public:
   explicit traffic_check(ashlar::mesh const& m, transport on = transport::messages)
@@ -75,13 +78,14 @@ class traffic_check {
 
   ashlar::communication_log const& log() const { return log_; }
 
-  /// Forgets what was counted so far.
+  /// Resets the counts.
   void clear() {
     log_.clear();
     mpi_traffic::calls.clear();
   }
 
-  /// Where the three levels differ; empty where they agree. What overlaps may come in any order.
+  /// Describes where the three levels differ; empty if they agree. Pass in_order = false if
+  /// transfers overlap.
   std::string difference(exchanges const& plan, bool in_order = true) const {
     auto const& recorded = log_.records();
     bool const as_planned = in_order ? recorded == plan
@@ -95,7 +99,7 @@ class traffic_check {
       asked[static_cast<std::size_t>(call.stage)] += call.received_bytes;
     }
     if (asked[0] != 0) return " " + std::to_string(asked[0]) + " B asked of MPI but not recorded;";
-    if (!in_order) {  // messages of exchanges that overlap cannot be told apart: their sum
+    if (!in_order) {  // messages of overlapping exchanges cannot be told apart: compare their sum
       std::int64_t all_asked = 0, all_recorded = 0;
       for (auto const bytes : asked) all_asked += bytes;
       for (auto const& e : recorded) all_recorded += e.received_bytes;
@@ -126,7 +130,7 @@ class traffic_check {
   transport on_;
 };
 
-/// redistribute(x, to); the bytes must agree. `on`: the transport of x's mesh.
+/// Performs redistribute(x, to) and checks the bytes. `on` is the transport of x's mesh.
 template <class X, class Target>
 auto counted_redistribute(X const& x, Target const& to, transport on = transport::messages) {
   auto const expected = predicted(x.mesh(), plan_redistribution(x, to).plan);
@@ -135,7 +139,7 @@ auto counted_redistribute(X const& x, Target const& to, transport on = transport
   CHECK(traffic.difference(expected) == "");
   return y;
 }
-/// matmul(a, b, to) in one piece; the bytes must agree.
+/// Performs matmul(a, b, to), unstreamed, and checks the bytes.
 template <class A, class B, class Target>
 auto counted_matmul(A const& a, B const& b, Target const& to, transport on = transport::messages) {
   auto const expected = predicted(a.mesh(), plan_matmul(a, b, to));

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Three training steps of a net under a plan, held against those of the plan that keeps everything
-// whole: the losses, and what each step sent, collective by collective.
+// Compares three training steps of a network under a plan with the fully replicated plan: the
+// losses, and the collectives of each step with their bytes.
 
 #include <support/nets.hpp>
 #include <support/plans.hpp>
@@ -12,7 +12,8 @@
 
 namespace ashlar_test {
 
-/// A net with its data and the losses of the whole plan, and what is wrong with other plans of it.
+/// A network with its data and the losses of the fully replicated plan. Describes what is wrong
+/// with other plans.
 template <class Net, class Batch>
 class training_trial {
  public:

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Meshes on a chosen transport, whatever the environment says: a mesh reads ASHLAR_SHARED_MEMORY
-// when it is made.
+// Creates meshes on a chosen transport, independently of the environment. A mesh reads
+// ASHLAR_SHARED_MEMORY when it is constructed.
 
 #include <cstdlib>
 #include <optional>
@@ -19,7 +19,7 @@ constexpr char const* to_string(transport t) {
   return t == transport::messages ? "messages" : "shared memory";
 }
 
-/// An environment variable with another value while this lives.
+/// Sets an environment variable for the lifetime of this object.
 class scoped_environment {
  public:
   scoped_environment(char const* name, char const* value) : name_(name) {
@@ -38,7 +38,7 @@ class scoped_environment {
   std::optional<std::string> before_;
 };
 
-/// A mesh of all ranks. Collective over the world.
+/// Creates a mesh of all ranks. Collective over the world.
 inline ashlar::mesh mesh_on(transport on, ashlar::topology const& t,
                             ashlar::machine const& m = ashlar::machines::workstation) {
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The first layer of a net leaves out dx, the gradient of the data: held against the same layer in a
-// wrapper that does not offer that, as layers of users may not. Gradients of parameters must be the same
-// bit by bit, what is sent what either schedule says, and work and bytes less.
+// The first layer of a network need not compute dx, the gradient of the data. These tests compare
+// it with the same layer in a wrapper that always computes dx, as layers written by users may.
+// Parameter gradients must be bitwise equal, the recorded collectives must match each schedule, and
+// omitting dx must reduce the work and the bytes.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -15,7 +16,7 @@
 
 namespace ashlar_test {
 
-/// A layer that cannot leave dx out: its backward pass is whole.
+/// A layer whose backward pass always computes dx.
 template <class Layer>
 class with_dx {
  public:
@@ -49,7 +50,7 @@ class with_dx {
   Layer layer_;
 };
 
-/// `make(layer)`: a net that begins with this layer, or with what holds it.
+/// `make(layer)` returns a network that begins with this layer.
 template <class Make, class Layer, class Batch>
 void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, int classes) {
   auto const without = make(layer);
@@ -76,7 +77,7 @@ void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, 
         accumulate_step(model, data, true);
         model.synchronize();
         auto expected = expected_records(described, plan, m);
-        expected.pop_back();  // the trainer's own
+        expected.pop_back();  // removes the trainer's all-reduce, because no trainer runs here
         CHECK(log.records() == expected);
         for (auto const& r : expected)
           saved += &described == &larger ? r.received_bytes : -r.received_bytes;

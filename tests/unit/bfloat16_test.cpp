@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// bfloat16 against a reference that knows only the 65536 values: the nearest one, by comparison of
-// distances in long double, an even last bit deciding ties.
+// Compares bfloat16 conversions with a reference that searches the 65536 values for the nearest
+// one. It compares distances in long double and resolves ties towards an even last bit.
 
 #include <bit>
 #include <cmath>
@@ -37,7 +37,8 @@ namespace {
 
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// The value of a finite positive pattern; past the largest, what its successor would be.
+/// Returns the value of a finite positive bit pattern. For the pattern of infinity, returns the
+/// value that would follow the largest finite one.
 long double value_of(std::uint32_t bits) {
   int const exponent = static_cast<int>(bits >> 7);
   long double const fraction = static_cast<long double>(bits & 0x7fu) / 128;
@@ -77,7 +78,8 @@ TEST_CASE("every_bit_pattern_goes_to_float_and_back") {
 
 TEST_CASE("floats_go_to_the_nearest_and_ties_to_even") {
   int wrong = 0;
-  // Each pattern's upper half with lower halves at, next to and far from the tie.
+  // Each upper half of a float is combined with lower halves at the tie, next to it and far from
+  // it.
   for (std::uint32_t upper = 0; upper < 65536; ++upper) {
     if ((upper & 0x7fffu) >= 0x7f80u) continue;
     for (std::uint32_t lower : {0x0000u, 0x0001u, 0x4321u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
@@ -86,8 +88,8 @@ TEST_CASE("floats_go_to_the_nearest_and_ties_to_even") {
     }
   }
   CHECK(wrong == 0);
-  CHECK(bfloat16(1.00390625f).bits() == 0x3f80);  // halfway, down to even
-  CHECK(bfloat16(1.01171875f).bits() == 0x3f82);  // halfway, up to even
+  CHECK(bfloat16(1.00390625f).bits() == 0x3f80);  // halfway, rounds down to even
+  CHECK(bfloat16(1.01171875f).bits() == 0x3f82);  // halfway, rounds up to even
 }
 
 TEST_CASE("doubles_are_rounded_once") {
@@ -98,7 +100,7 @@ TEST_CASE("doubles_are_rounded_once") {
     auto const value = std::bit_cast<double>(upper << 32 | lower);
     if (value != value) continue;
     wrong += bfloat16(value).bits() != nearest(static_cast<long double>(value));
-    // Next to a tie, closer than a float can tell.
+    // Values next to a tie, closer than a float can distinguish.
     auto const tie = static_cast<double>(
         float_of(static_cast<std::uint32_t>(upper) << 16 | 0x8000));
     for (double const near : {std::nextafter(tie, HUGE_VAL), std::nextafter(tie, -HUGE_VAL), tie})
@@ -116,7 +118,8 @@ TEST_CASE("infinities_and_nans_stay_what_they_are") {
   CHECK(bfloat16(-inf) == -limits::infinity());
   CHECK(bfloat16(std::numeric_limits<float>::max()) == limits::infinity());
   CHECK(bfloat16(float_of(0x7f7f7fff)) == limits::max());
-  // A NaN whose fraction lies in the lower half only must not become an infinity, nor overflow.
+  // A NaN whose fraction is only in the lower half must not become an infinity, and must not
+  // overflow.
   for (std::uint32_t bits : {0x7f800001u, 0xff800001u, 0x7fffffffu, 0xffffffffu, 0x7fc00000u}) {
     auto const nan = bfloat16(float_of(bits));
     CHECK(nan != nan);

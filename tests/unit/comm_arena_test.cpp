@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The arena where memory runs out: a region with fewer pages than addresses, whose rest a touch would
-// turn into the end of the program, and a heap that has no more.
+// Tests the arena when memory runs out: a region with fewer pages than addresses, where touching a
+// missing page would end the program, and a heap that is exhausted.
 
 #include <algorithm>
 #include <cstring>
@@ -35,10 +35,10 @@ TEST_CASE("where a region has no more pages, blocks come from the heap") {
     int in_region = 0;
     for (std::size_t const bytes : {3 * 4096, 4 * 4096, 8 * 4096, 4096, 4096, 600, 64 * 4096}) {
       blocks.emplace_back(memory.allocate(bytes), bytes);
-      std::memset(blocks.back().first, 1, bytes);  // with a page, whatever it comes from
+      std::memset(blocks.back().first, 1, bytes);  // fails if no page backs the block
       in_region += memory.offset_in_region(blocks.back().first) >= 0 ? 1 : 0;
     }
-    CHECK(in_region == 5);  // after the one that is too large, others find room
+    CHECK(in_region == 5);  // the smaller blocks after the one that is too large still fit
     for (auto const& [block, bytes] : blocks) memory.release(block, bytes);
     CHECK(memory.bytes_in_use() == 0);
   }
@@ -47,7 +47,7 @@ TEST_CASE("where a region has no more pages, blocks come from the heap") {
 }
 #endif
 
-#if !defined(ASHLAR_ADDRESS_SANITIZER)  // it ends a program that asks for too much
+#if !defined(ASHLAR_ADDRESS_SANITIZER)  // the sanitizer ends a program that requests too much
 TEST_CASE("what could not be had is not in use") {
   ashlar::arena memory;
   void* const some = memory.allocate(1000);

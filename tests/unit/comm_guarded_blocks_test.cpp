@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Guarded blocks: what is read of them before it is written, or beside them, is not a number, and what is
-// written beside them is noticed while the block is there and after it has gone.
+// Tests guarded blocks. Reading a block before it is written, or reading beyond its ends, gives NaN
+// (-1 as an integer). Writing beyond its ends is detected, both while the block is allocated and
+// after its release.
 
 #include <cmath>
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The rules of comm/shared/handshake.hpp under stress: threads play the ranks of a node, each with a
-// window of its own in one process, so that a thread sanitizer sees every read and write that the
-// rules do not order. Sources are overwritten the moment a transfer has ended.
+// Stress test of the rules in comm/shared/handshake.hpp. Threads simulate the ranks of a node, each
+// with its own window in the same process. A thread sanitizer therefore detects every pair of
+// accesses that the rules do not order. Sources are overwritten as soon as a transfer has ended.
 
 #include <memory>
 #include <random>
@@ -24,7 +24,7 @@ using namespace ashlar;
 
 constexpr std::int64_t array_bytes = 256 * 1024;
 
-/// What the ranks share.
+/// The state that all ranks share.
 struct node {
   explicit node(int ranks) {
     for (int r = 0; r < ranks; ++r) {
@@ -45,7 +45,7 @@ struct node {
 struct handshake_trial {
   redistribution_step s;
   shape extents;
-  int root = -1;  ///< of a broadcast or reduce of the flat array
+  int root = -1;  ///< root of a broadcast or reduce of the flat array, else -1
 
   transfer as_transfer(topology const& t, coordinates const& here) const {
     if (root < 0) return make_transfer(s, extents, t, here);
@@ -53,7 +53,7 @@ struct handshake_trial {
   }
 };
 
-/// Steps of each kind along the one axis, small and large.
+/// Returns steps of each kind along the only axis, for small and large tensors.
 std::vector<handshake_trial> trials() {
   placement const rows{split(0)}, columns{split(1)}, whole{broadcast()}, sums{partial()};
   std::vector<handshake_trial> all;
@@ -64,7 +64,7 @@ std::vector<handshake_trial> trials() {
     all.push_back({{collective::reduce_scatter, {0}, sums, columns}, e});
     all.push_back({{collective::all_reduce, {0}, sums, whole}, e});
     all.push_back({{collective::all_to_all, {0}, rows, columns}, e});
-    for (int const root : {0, 1}) {  // some wait for nobody
+    for (int const root : {0, 1}) {  // some ranks do not wait for any other
       all.push_back({{collective::broadcast, {0}, whole, whole}, e, root});
       all.push_back({{collective::reduce, {0}, sums, whole}, e, root});
     }
@@ -72,7 +72,7 @@ std::vector<handshake_trial> trials() {
   return all;
 }
 
-/// The value of a global index in an addend (or, of rank -1, in the sum over `ranks`).
+/// Returns the value of a global index in the addend of `rank`.
 std::int32_t value(int round, std::int64_t index, int rank) {
   return static_cast<std::int32_t>(round * 131 + index * 7 + rank * 100003);
 }
@@ -83,7 +83,8 @@ std::int64_t flat(shape const& e, box const& b, std::int64_t i) {
   return (b[0].begin + i / columns) * e[1] + b[1].begin + i % columns;
 }
 
-/// One rank: runs `rounds` transfers, each begun as soon as the one before has ended.
+/// Runs one rank: `rounds` transfers, each started as soon as the previous one has ended. Returns
+/// the number of wrong elements.
 int play(node& n, int rank, int ranks, int rounds) {
   topology const t{{"gpu", ranks}};
   coordinates here{};
@@ -96,7 +97,7 @@ int play(node& n, int rank, int ranks, int rounds) {
     auto const& trial = all[static_cast<std::size_t>(round * 5) % all.size()];
     auto const& extents = trial.extents;
     auto const what = trial.as_transfer(t, here);
-    std::int64_t const at = (round % 2) * array_bytes;  // the memory of the transfer before last
+    std::int64_t const at = (round % 2) * array_bytes;  // alternates between two buffers
     auto* const source = reinterpret_cast<std::int32_t*>(base + at);
     auto* const target = reinterpret_cast<std::int32_t*>(base + 2 * array_bytes + at);
     bool const reduces = what.reduces(), is_own = reduces || trial.root >= 0;
@@ -112,14 +113,15 @@ int play(node& n, int rank, int ranks, int rounds) {
       shared::eager_transfer eager(what, element_type::i32, n.neighbours, epoch, source, target);
       wait(eager);
     } else {
-      bool const shares = round % 17 != 0 || rank != 0;  // now and then a shard is elsewhere
+      // In some rounds rank 0's shard is not in its window.
+      bool const shares = round % 17 != 0 || rank != 0;
       shared::direct_transfer direct(what, element_type::i32, n.neighbours, epoch, target,
                                      shares ? at : shared::not_shared, 2 * array_bytes + at);
       wait(direct);
       as_messages = direct.must_be_messages();
       CHECK(as_messages == (round % 17 == 0));
     }
-    // From here on the source is my own again.
+    // From here on this rank may overwrite its source.
     for (std::int64_t i = 0; i < what.from.elements(); ++i) source[i] = -1;
     bool const receives = trial.root < 0 || !reduces || rank == what.partner;
     if (as_messages || !receives) continue;
@@ -136,7 +138,7 @@ int play(node& n, int rank, int ranks, int rounds) {
   return wrong;
 }
 
-/// What a rank is told when it asks once more.
+/// Calls advance() once more and returns the message of the error it throws.
 std::string told(shared::direct_transfer& direct, bool& done) {
   return message_of([&] { done = direct.advance(); });
 }
@@ -161,7 +163,7 @@ TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did
       "all-reduce: an exception ended the mesh on rank 41, which others wait for. Go on with a new "
       "mesh.";
   topology const t{{"gpu", ranks}};
-  shape const extents{97, 211};  // large: an all-reduce in two halves
+  shape const extents{97, 211};  // large enough for an all-reduce in two halves
   redistribution_step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
   std::vector<transfer> whats;
   for (int r = 0; r < ranks; ++r) {
@@ -184,7 +186,7 @@ TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did
       CHECK_FALSE(last.advance());  // reduces its part
       if (when != gives_up::after_it_arrived) {
         first.advance(), second.advance();
-        CHECK_FALSE(last.advance());  // copies theirs, and leaves
+        CHECK_FALSE(last.advance());  // copies the others' parts and leaves
         if (when == gives_up::when_it_has_ended) {
           first.advance(), second.advance();
           CHECK(last.advance());
@@ -195,7 +197,7 @@ TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did
     bool const counts = when == gives_up::after_it_left || when == gives_up::when_it_has_ended;
     bool first_done = false, second_done = false;
     std::string first_told, second_told;
-    for (int i = 0; i < 3; ++i) {  // the first two need each other too
+    for (int i = 0; i < 3; ++i) {  // repeated, because the first two also wait for each other
       first_told = told(first, first_done);
       second_told = told(second, second_done);
     }
@@ -223,15 +225,16 @@ TEST_CASE("a small transfer waits for those it reads from, and two epochs behind
                                   taken[r]);
   };
   auto root = begin(0, 1), leaf = begin(1, 1);
-  CHECK_FALSE(leaf.advance());  // the root has not come
-  CHECK(root.advance());        // and needs nobody
-  values[0][0] = -1;            // its shard is its own again
+  CHECK_FALSE(leaf.advance());  // the root has not arrived
+  CHECK(root.advance());        // and waits for no other rank
+  values[0][0] = -1;            // the root may overwrite its shard
   CHECK(leaf.advance());
   CHECK(taken[1][0] == 0);
   CHECK(taken[1][3] == 3);
   auto const again = [&] {
     auto next = begin(0, 2);
-    CHECK_FALSE(next.advance());  // the stage is free only when all have come to epoch 1
+    // The staging buffer is free only when all ranks have reached epoch 1.
+    CHECK_FALSE(next.advance());
   };
   again();
   n.slots[2]->abandon(7);

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The NCCL calls of every plan between two placements, of all ranks of a mesh, played on host memory
-// by NCCL's rules (support/nccl_player.hpp): they end, they meet calls of the same kind and count, they
-// receive the bytes that the plan and the MPI transport receive, and what they leave behind is what
-// the replay index by index leaves, for ordered sums to the bit.
+// Executes the NCCL calls of every plan between two placements, for all ranks of a mesh, in host
+// memory by NCCL's rules (support/nccl_player.hpp). Checks that the calls end, that matching calls
+// agree in kind and count, and that each rank receives the bytes of the plan and of the MPI
+// transport. The results must equal those of the element-by-element replay (support/replay.hpp),
+// bitwise for ordered sums.
 
 #include <cstring>
 
@@ -22,7 +23,7 @@ using ashlar::collective;
 using ashlar::nccl::call_kind;
 using ashlar::nccl::sums;
 
-/// A tensor's shards on all ranks.
+/// The shards of a tensor on all ranks.
 template <class T>
 using shards = std::vector<std::vector<T>>;
 
@@ -48,7 +49,8 @@ struct trial {
   }
 };
 
-/// Runs a step of all ranks through NCCL calls; the replay runs it too. What is wrong, or nothing.
+/// Runs one step on all ranks with NCCL calls and in the replay. Describes the first difference;
+/// empty if there is none.
 template <class T>
 std::string run_step(trial const& on, ashlar::redistribution_step const& s,
                      basic_replay<T>& reference, shards<T>& data) {
@@ -70,7 +72,8 @@ std::string run_step(trial const& on, ashlar::redistribution_step const& s,
     std::int64_t bytes = 0;
     for (auto const& c : player.calls(r)) bytes += c.received_bytes();
     auto const size = static_cast<std::int64_t>(sizeof(T));
-    // What counting.hpp notes of the MPI transport, and what the plan says.
+    // Compares with the bytes that counting.hpp counts for the MPI transport, and with those of the
+    // plan.
     if (bytes != x.received_elements() * size) return "bytes differ from the MPI transport's";
     if (bytes != step_traffic(s, on.extents, on.t, on.t.coordinates_of(r)).elements * size)
       return "bytes differ from the plan's";
@@ -82,7 +85,7 @@ std::string run_step(trial const& on, ashlar::redistribution_step const& s,
   return "";
 }
 
-/// All steps of a plan asked for at once, before the first has run: do they end?
+/// Issues all steps of a plan before the first one runs, and checks that they end.
 void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
   nccl_player player(on.t);
   for (int r = 0; r < on.t.ranks(); ++r)
@@ -146,7 +149,7 @@ TEST_CASE("all pairs of placements of a tensor of three dims on 5 ranks") {
   CHECK(check_all_pairs({{"gpu", 5}}, {{5, 10, 3}, {7, 2, 11}}) >= 40);
 }
 
-/// The steps of one axis of p ranks, with everything that a member can have to pack.
+/// Returns the steps along one axis, including those for which a rank must pack or unpack its data.
 std::vector<ashlar::redistribution_step> steps_of_one_axis() {
   ashlar::placement const rows{ashlar::split(0)}, columns{ashlar::split(1)},
       whole{ashlar::broadcast()}, sum{ashlar::partial()};
@@ -157,7 +160,7 @@ std::vector<ashlar::redistribution_step> steps_of_one_axis() {
       {collective::all_to_all, {0}, columns, rows}};
 }
 
-/// The kinds of a rank's calls, in one line.
+/// Returns the kinds of a rank's calls in one line.
 std::string calls_of(trial const& on, ashlar::redistribution_step const& s, int rank) {
   nccl_player player(on.t);
   auto const x = on.of(s, rank);
@@ -194,7 +197,7 @@ TEST_CASE("uneven counts are one group of sends and receives") {
                                "copy group-start send1:3 receive1:4 group-end unpack"};
   int i = 0;
   for (auto const& s : steps_of_one_axis()) CHECK(calls_of(uneven, s, 0) == first[i++]);
-  // A row only: rank 1 has nothing, and gives or gets nothing.
+  // With a single row, rank 1's shard is empty, so it neither sends nor receives one.
   trial const one_row{{{"gpu", 2}}, {1, 1}, sums::library};
   CHECK(calls_of(one_row, steps_of_one_axis()[0], 0) == "copy group-start send1:1 group-end");
   CHECK(calls_of(one_row, steps_of_one_axis()[0], 1) == "group-start receive0:1 group-end");

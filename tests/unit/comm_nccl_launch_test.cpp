@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where a process stands, from the variables of each launcher, and what is wrong with them.
+// Tests how a process derives its rank, size and rendezvous from the variables of each launcher,
+// and the errors for wrong variables.
 
 #include <map>
 
@@ -46,7 +47,7 @@ variables const open_mpi = {{"OMPI_COMM_WORLD_RANK", "2"},
 
 TEST_CASE("without a launcher a process is alone") {
   CHECK(read({}) == launch{});
-  // A shell inside an allocation.
+  // The variables of a shell inside a SLURM allocation.
   CHECK(read({{"SLURM_NTASKS", "8"}, {"SLURM_JOB_ID", "1"}}) == launch{});
   CHECK(read(torch + variables{{"ASHLAR_LAUNCH", "none"}}) == launch{});
 }
@@ -58,7 +59,7 @@ TEST_CASE("each launcher's variables") {
   CHECK(read(open_mpi) == launch{2, 4, 0, rendezvous::mpi, "", 0, "", ""});
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}, {"MPI_LOCALRANKID", "1"}}) ==
         launch{1, 2, 1, rendezvous::mpi, "", 0, "", ""});
-  // Only MPI can say where its ranks are.
+  // Without a local-rank variable, only MPI can tell which ranks share a node.
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).local_rank == -1);
 }
 
@@ -82,7 +83,7 @@ TEST_CASE("several launchers: the first, or the one that is named") {
   CHECK(read(torch + slurm).rank == 5);
   auto const l = read(torch + slurm + variables{{"ASHLAR_LAUNCH", "slurm"}});
   CHECK(l.rank == 3);
-  CHECK(l.address == "node-a");  // given by the user
+  CHECK(l.address == "node-a");  // from MASTER_ADDR, which takes precedence over the node list
   CHECK(l.port == 29500);
 }
 

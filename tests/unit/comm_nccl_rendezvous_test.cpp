@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The unique id goes round among real processes, by TCP and by a file: 1 to 8 of them in any order of
-// coming, and what each is told when one does not come, comes twice or was told another size.
+// Distributes the unique id among 1 to 8 real processes, by TCP and by a file, in any order of
+// arrival. Also tests the errors if a process does not arrive, arrives twice, or expects a
+// different number of ranks.
 
 #include <filesystem>
 #include <fstream>
@@ -32,7 +33,7 @@ unique_id id_of(int seed) {
   return id;
 }
 
-/// A port that was free a moment ago.
+/// Returns a port that was free at the time of the call.
 int free_port() {
   ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in at{};
@@ -44,7 +45,7 @@ int free_port() {
   return ntohs(at.sin_port);
 }
 
-/// Processes that run at once; what each of them said.
+/// Runs processes concurrently and collects the text that each of them returns.
 class processes {
  public:
   void start(std::function<std::string()> const& body) {
@@ -108,7 +109,7 @@ launch at(rendezvous by, int rank, int size, int port, std::string const& file) 
   return l;
 }
 
-/// The seed of the id that `l` got, or what is wrong.
+/// Returns "id: right" or "id: wrong" for the id that `l` received, or the message of the error.
 std::string meet(launch const& l, int seed, std::chrono::milliseconds deadline) {
   return message_of([&] {
     unique_id const given = l.rank == 0 ? id_of(seed) : unique_id{};
@@ -176,19 +177,19 @@ TEST_CASE("no rank 0") {
 
 TEST_CASE("files that an earlier run left behind are not believed") {
   meeting const m(rendezvous::file);
-  {  // A run of the same size and no name, of which rank 2 never came.
+  {  // A run of the same size without a job name, in which rank 2 never arrived.
     processes ranks;
     for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, 3), 1, 100ms); });
     ranks.wait();
   }
   CHECK_FALSE(m.files.is_empty());
-  {  // One that ended after everybody had come.
+  {  // A run that ended after all ranks had arrived.
     std::ofstream(m.file + ".2") << "- 3 00112233445566778899aabbccddeeff\n";
     processes ranks;
     ranks.start([&] { return meet(m.rank(0, 3), 2, 150ms); });
     ranks.wait();
   }
-  CHECK(std::filesystem::exists(m.file));  // an id, for tokens of that run
+  CHECK(std::filesystem::exists(m.file));  // the id of that run, with its tokens
   processes ranks;
   for (int r : {2, 1, 0})
     ranks.start([&, r] {
@@ -227,7 +228,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
-  ranks.start([&] {  // says nothing we know, and something too short
+  ranks.start([&] {  // sends an unknown request, then one that is too short
     for (char const* words : {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "?"}) {
       for (int tries = 0; tries < 400; ++tries) {
         ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));

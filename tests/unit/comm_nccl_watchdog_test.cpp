@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What ends a job whose collectives cannot: the watchdog with a device that is played, the record of the
-// last operations, and the sentences for NCCL's failures.
+// Tests how a job ends if its collectives do not end: the watchdog with a fake device, the record
+// of the last operations, and the messages for NCCL failures.
 
 #include <atomic>
 
@@ -25,7 +25,7 @@ ashlar::transfer all_reduce_of(int elements) {
   return ashlar::flat_all_reduce(elements, {0, 1}, grid, {}, ashlar::reduction::sum);
 }
 
-/// A device that ends what it is told to end.
+/// A fake device on which the test sets the number of operations that have ended.
 struct device {
   std::atomic<std::uint64_t> ended = 0;
   std::atomic<bool> taken_down = false, process_ended = false;
@@ -66,7 +66,7 @@ TEST_CASE("operations that end are no fault") {
     CHECK_NOTHROW(guard.refuse_if_stopped());
   }
   CHECK(comes_true([&] { return record.oldest_open().number == 0; }));
-  std::this_thread::sleep_for(60ms);  // longer than the deadline, with nothing under way
+  std::this_thread::sleep_for(60ms);  // longer than the deadline, but no operation is pending
   CHECK_NOTHROW(guard.refuse_if_stopped());
   CHECK_FALSE(gpu.taken_down);
 }

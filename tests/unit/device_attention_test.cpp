@@ -23,7 +23,7 @@ struct result {
   std::vector<double> log_sum_exp;
 };
 
-/// One query after another, without blocks.
+/// Computes attention one query at a time, without blocks.
 template <class T>
 result reference(std::vector<T> const& qkv, host::attention_extents const& e, double scale) {
   result made{std::vector<double>(size_of(e.batch * e.sequence * e.heads * e.head_dim)),
@@ -128,7 +128,7 @@ TEST_CASE("attention_gradient_equals_finite_differences_over_several_blocks") {
     auto const made = forward(qkv, e);
     auto const dout = normals<double>(static_cast<std::int64_t>(made.out.size()), 2);
     std::vector<double> workspace(size_of(host::attention_backward_workspace(e)));
-    std::vector<double> dqkv(qkv.size(), 7.0);  // overwritten, not accumulated
+    std::vector<double> dqkv(qkv.size(), 7.0);  // must be overwritten, not accumulated
     host::attention_backward(dout.data(), qkv.data(), made.out.data(), made.log_sum_exp.data(), e,
                              workspace.data(), dqkv.data());
     auto const expected = numeric_gradient(qkv, [&] { return dot(forward(qkv, e).out, dout); });

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Convolution against its definition, in loops over all indices, on integers: equality is exact.
-// Windows that do not divide the image, that reach over it, and extents of 0; in both ways of computing it.
+// Compares convolution with its definition, loops over all indices. Values are integers, so results
+// must be equal. The cases include windows that do not divide the image, windows that reach over
+// its border, and extents of 0, in both implementations.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +25,8 @@ values integers(std::int64_t n, std::uint64_t stream) {
   return x;
 }
 
-/// Calls visit(index into x, into the weight, into y) for every product of a convolution.
+/// Calls visit(index into x, index into the weight, index into y) for every product of a
+/// convolution.
 template <class Visit>
 void for_each_product(host::convolution_extents const& e, Visit visit) {
   auto const& w = e.window;
@@ -55,7 +57,7 @@ void check(host::convolution_extents const& e) {
   auto const bias = integers(e.outputs, 4);
   values y(dy.size(), 8), unbiased(dy.size(), 9), dx(x.size(), 7), dweight(weight.size(), 5);
   REQUIRE(host::convolution_workspace(e) <= host::convolution_workspace_bound(e));
-  // What lies in the workspace before must not matter.
+  // The previous contents of the workspace must not matter.
   values workspace(size_of(host::convolution_workspace(e)), std::nan(""));
   double const* const none = nullptr;
   host::convolution_forward(x.data(), weight.data(), none, e, workspace.data(), unbiased.data());
@@ -74,7 +76,7 @@ void check(host::convolution_extents const& e) {
   CHECK(y == expected_y);
   CHECK(dx == expected_dx);
   CHECK(dweight == expected_dweight);
-  // Without dx the rest is the same, and the weight is not read.
+  // Without dx, the weight's gradient is the same, and the weight is not read.
   values again(weight.size(), 5);
   host::convolution_backward(dy.data(), x.data(), none, e, workspace.data(),
                              static_cast<double*>(nullptr), again.data());
@@ -167,7 +169,7 @@ TEST_CASE("convolution_in_float_by_winograd_is_as_exact_as_by_im2col") {
   float const* const none = nullptr;
   host::strips_forward(x.data(), weight.data(), none, e, workspace.data(), strips.data());
   host::winograd_forward(x.data(), weight.data(), none, e, workspace.data(), winograd.data());
-  // Sums of 360 products of about 1.
+  // The sums have 360 products of about 1.
   for (std::size_t i = 0; i < strips.size(); ++i) CHECK(std::abs(strips[i] - winograd[i]) < 1e-4f);
 }
 

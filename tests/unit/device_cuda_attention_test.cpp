@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Attention of devices on an emulated one, forwards and backwards. Shared memory there begins as NaN and is
-// as large as was asked for: what is read before it is written shows.
+// Runs the CUDA attention kernels on an emulated device, in rising and falling order of threads.
+// Its shared memory has exactly the requested size and is initialized to NaN, so that reads of
+// uninitialized memory are detected.
 
 #include <doctest/doctest.h>
 
@@ -48,14 +49,15 @@ TEST_CASE("each_element_of_a_warps_matrices_has_one_place") {
 }
 
 TEST_CASE("loaded_matrices_are_the_operands_of_a_product") {
-  // Four matrices of a 16 x 16 tile, as load_matrices gives them: word i of lane l, of matrix i.
+  // Four 8 x 8 matrices of a 16 x 16 tile, in the layout of load_matrices: word i of a lane belongs
+  // to matrix i.
   for (int lane = 0; lane < 32; ++lane) {
     for (int word = 0; word < 4; ++word) {
       auto const first = ashlar::cuda::row_for_a(8 * word + lane / 4);
       auto const a = ashlar::cuda::place_in_a(lane, word);
       CHECK(first.row == a.row);
       CHECK(first.column + lane % 4 * 2 == a.column);
-      // Of two neighbouring b: rows of memory are columns of b, or, transposed, its rows.
+      // Two neighbouring b operands. Rows of memory are columns of b, or rows of b if transposed.
       auto const b = ashlar::cuda::place_in_b(lane, word % 2);
       auto const column = ashlar::cuda::row_for_b(8 * word + lane / 4);
       CHECK(column.row == b.column + word / 2 * 8);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels of devices without rows, on an emulated one, forwards and backwards.
+// Runs the elementwise and column kernels for CUDA on an emulated device, in rising and falling
+// order of indices.
 
 #include <doctest/doctest.h>
 
@@ -14,7 +15,7 @@
 
 #include "support/emulated_arrays.hpp"
 
-// What the cases call, found before they are defined.
+// The kernels that the cases call. Declared here so that name lookup finds them.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

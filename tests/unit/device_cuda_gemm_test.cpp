@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How a row-major product is put to a library that knows column-major arrays only: a naive one of these,
-// given the layout, must do what the host's gemm does.
+// Tests how a row-major product is expressed for a library that supports only column-major arrays.
+// A naive column-major product with the computed layout must equal the host's gemm.
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ using ashlar::test::size_of;
 
 namespace {
 
-/// An element of op(array), which is column-major.
+/// Returns an element of op(array). The array is column-major.
 double element(double const* array, ashlar::cuda::column_major const& shape, bool transposed,
                std::int64_t row, std::int64_t column) {
   std::int64_t const r = transposed ? column : row, c = transposed ? row : column;

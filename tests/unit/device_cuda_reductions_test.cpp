@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reductions over a dim, added sums and conversions of devices, on an emulated one, forwards and backwards.
+// Runs the CUDA kernels for reductions over a dimension, accumulated sums and conversions on an
+// emulated device, in rising and falling order of indices.
 
 #include <doctest/doctest.h>
 
@@ -11,7 +12,7 @@
 
 #include "support/emulated_arrays.hpp"
 
-// What the cases call, found before they are defined.
+// The kernels that the cases call. Declared here so that name lookup finds them.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Softmax, cross-entropy and layer norm of devices on an emulated one, forwards and backwards.
+// Runs the CUDA kernels for softmax, cross-entropy and layer norm on an emulated device, in rising
+// and falling order of threads.
 
 #include <doctest/doctest.h>
 
@@ -12,7 +13,7 @@
 
 #include "support/emulated_arrays.hpp"
 
-// What the cases call, found before they are defined.
+// The kernels that the cases call. Declared here so that name lookup finds them.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test
@@ -30,7 +31,8 @@ TEST_CASE_TEMPLATE("row_kernels_give_what_the_host_gives", T, float, ashlar::bfl
 
 namespace {
 
-/// Spoils the row in memory once it was gathered: y is x only where threads kept what they read.
+/// A row operation that overwrites the row in memory after it was read. y equals x only if the
+/// threads kept the values in registers.
 struct spoiling_op {
   static constexpr int kept = 1;
   using partial = float;

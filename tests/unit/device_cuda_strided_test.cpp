@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Strided copies and reductions of devices on an emulated one, forwards and backwards.
+// Runs the CUDA kernels for strided copies and reductions on an emulated device, in rising and
+// falling order of indices.
 
 #include <doctest/doctest.h>
 

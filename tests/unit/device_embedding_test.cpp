@@ -35,7 +35,7 @@ TEST_CASE("embedding_shards_of_a_split_vocabulary_sum_to_the_whole") {
 TEST_CASE("embedding_gradient_adds_repeated_ids_and_skips_foreign_ones") {
   std::vector<std::int32_t> const ids{4, 5, 4, 1};
   std::vector<double> const dy{1, 2, 10, 20, 100, 200, 1000, 2000};
-  std::vector<double> dtable{1, 1, 1, 1};  // rows 4 and 5
+  std::vector<double> dtable{1, 1, 1, 1};  // the gradients of rows 4 and 5
   host::embedding_backward(dy.data(), ids.data(), 4, 4, 2, 2, dtable.data());
   CHECK(dtable == std::vector<double>{102, 203, 11, 21});
 }

@@ -63,7 +63,7 @@ namespace {
 
 using ashlar::bfloat16;
 
-/// Integers of [-4, 4]: their products of some hundred terms are exact in float.
+/// Returns integers in [-4, 4]. Sums of some hundred of their products are exact in float.
 std::vector<bfloat16> small_integers(std::int64_t n, std::uint64_t stream) {
   std::vector<bfloat16> values;
   for (std::int64_t i = 0; i < n; ++i)
@@ -110,21 +110,22 @@ TEST_CASE("gemm_of_bfloat16_is_the_exact_product_rounded_once") {
           check_rounded_product(ta, tb, 0, 4, 3, pad, beta);
           check_rounded_product(ta, tb, 4, 3, 0, pad, beta);
         }
-  // Over one block in each direction.
+  // Extents larger than one block in each dimension.
   check_rounded_product(false, true, 513, 3, 5, 1, 1.0f);
   check_rounded_product(true, false, 3, 515, 5, 0, 0.0f);
   check_rounded_product(true, true, 3, 5, 1030, 0, -0.5f);
 }
 
 TEST_CASE("gemm_of_bfloat16_accumulates_in_float") {
-  // 256 + 1 rounds back to 256 in bfloat16, so one rounding on the way would lose every one.
+  // In bfloat16, 256 + 1 rounds back to 256, so rounding intermediate sums would lose every addend
+  // of 1.
   std::vector<bfloat16> const a(600, bfloat16(1.0f));
   std::vector<bfloat16> b(600, bfloat16(1.0f));
   b[0] = bfloat16(256.0f);
   bfloat16 c{};
   host::gemm_batched_strided(false, false, 1, 1, 1, 600, 1.0f, a.data(), 600, 0, b.data(), 1, 0,
                              0.0f, &c, 1, 1);
-  CHECK(static_cast<float>(c) == 856.0f);  // 855 lies between 852 and 856
+  CHECK(static_cast<float>(c) == 856.0f);  // 855, rounded to a multiple of 4
 }
 
 TEST_CASE("gemm_without_an_inner_dimension_clears_even_nan_when_beta_is_zero") {

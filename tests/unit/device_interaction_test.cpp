@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The interaction and the look-up in several tables against their definitions, whole and cut over ranks
-// by columns and rows: the parts add up.
+// Compares the interaction and the look-up in several embedding tables with their definitions,
+// unsharded and sharded by columns and rows. The partial results of the shards must sum to the full
+// result.
 
 #include <doctest/doctest.h>
 
@@ -98,8 +99,8 @@ TEST_CASE("look_ups_of_parts_of_the_rows_sum_to_the_whole") {
 }
 
 TEST_CASE("the_gradient_of_a_table_adds_repeated_ids_and_skips_foreign_ones") {
-  std::vector<std::int32_t> const ids{1, 2, 1,
-                                      0};  // two samples, two tables; rows 1 and 2 are here
+  // Two samples and two tables. The shard holds rows 1 and 2.
+  std::vector<std::int32_t> const ids{1, 2, 1, 0};
   values const dy{1, 10, 100, 1000};
   values gradient{5, 5, 5, 5};
   host::embedding_tables_backward(dy.data(), ids.data(), {2, 2, 2, 1, 1}, gradient.data());

@@ -13,7 +13,7 @@ namespace math = ashlar::device::math;
 
 namespace {
 
-/// The largest relative error of f against the reference over [low, high].
+/// Returns the largest relative error of f against the reference over [low, high].
 template <class T, class F, class Reference>
 double worst_error(double low, double high, F f, Reference reference) {
   double worst = 0;

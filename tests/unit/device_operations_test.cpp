@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The host's operations under the names for every processor: those that are more than one kernel.
+// Tests the host's versions of the operations that every processor provides. Covers the operations
+// that consist of more than one kernel.
 
 #include <cstdlib>
 #include <vector>
@@ -14,7 +15,7 @@ namespace {
 
 using namespace ashlar;
 
-/// A memory that knows whether everything came back.
+/// A memory resource that counts unreleased blocks.
 struct counted_memory {
   int lent = 0;
   void* allocate(std::size_t bytes) {
@@ -60,7 +61,7 @@ TEST_CASE("reduce_dim reduces a dim in the middle and gives its workspace back")
   CHECK(y == std::vector<double>{1, 2, 7, 8});
   reduce_dim(on, memory, reduction::sum, x.data(), 2, 0, 2, y.data());
   CHECK(y == std::vector<double>{0, 0, 0, 0});
-  // 256 + 1 is no bfloat16, 256 + 1 + 1 is: the sum is rounded once.
+  // 256 + 1 is not a bfloat16 value, but 256 + 1 + 1 is, so the sum must be rounded only once.
   std::vector<bfloat16> const z{bfloat16(256.0f), bfloat16(1.0f), bfloat16(1.0f)};
   bfloat16 sum(0.0f);
   reduce_dim(on, memory, reduction::sum, z.data(), 1, 3, 1, &sum);

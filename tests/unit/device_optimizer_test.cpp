@@ -24,7 +24,7 @@ TEST_CASE_TEMPLATE("adam_w_equals_its_formula_over_several_steps", T, float, dou
     std::vector<double> v(size_of(n));
     for (int step = 1; step <= 5; ++step) {
       auto gradient = normals<T>(n, static_cast<std::uint64_t>(10 + step));
-      if (n > 0) gradient[0] = T(0);  // sqrt(0) must not spoil the step
+      if (n > 0) gradient[0] = T(0);  // a square root of zero must not cause a division by zero
       host::adam_w_factors f;
       f.lr = 0.01;
       f.weight_decay = 0.1;

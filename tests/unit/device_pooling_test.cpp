@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pooling against its definition, and its gradients against finite differences.
+// Compares pooling with its definition, and its gradients with finite differences.
 
 #include <limits>
 
@@ -23,7 +23,7 @@ struct pooled {
   values maximum, average;
 };
 
-/// By the definition, one window after the other.
+/// Computes pooling by its definition, one window after the other.
 pooled reference(values const& x, device::image_extents const& e, device::window const& w) {
   pooled y;
   for (std::int64_t p = 0; p < e.batch * e.channels; ++p)
@@ -88,8 +88,9 @@ TEST_CASE("pooling_of_2x2_for_rows_of_any_length") {
     for (std::int64_t width : {1, 2, 3, 16, 17, 36, 71}) check({2, 2, height, width}, {2, 2, 0});
 }
 
-// Windows of 2 x 2 have loops of their own: they must choose as those of all windows, here of a window that
-// is as good as 2 x 2 since only padding is under the rest of it.
+// Windows of 2 x 2 have specialized loops, which must choose the same pixels as the general loops.
+// The comparison uses a 4 x 4 window that covers the same four pixels, because the rest of it
+// covers only padding.
 TEST_CASE("pooling_of_2x2_chooses_as_other_windows_do") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   double const from[] = {1, 2, nan};
@@ -125,7 +126,7 @@ TEST_CASE("a_pixel_under_several_windows_gets_all_their_gradients") {
   host::max_pool_forward(x.data(), e, w, y.data(), chosen.data());
   values const ones(y.size(), 1);
   host::max_pool_backward(ones.data(), chosen.data(), e, w, dx.data());
-  CHECK(dx[1] == 4);  // two rows of two windows
+  CHECK(dx[1] == 4);  // two windows in each of two rows
   CHECK(dx[0] + dx[2] == 4);
 }
 

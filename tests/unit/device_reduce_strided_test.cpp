@@ -31,7 +31,8 @@ T value_at(std::int64_t i, std::size_t source) {
   else return T(z);
 }
 
-/// By definition, one element at a time; volatile, so that no compiler keeps more digits.
+/// Reduces by the definition, one element at a time. The sum is volatile, so that no compiler keeps
+/// excess precision.
 template <class T>
 T folded(reduction op, std::vector<T> const& values) {
   using A = ashlar::accumulation_t<T>;
@@ -54,8 +55,8 @@ bool same_bits(std::vector<T> const& a, std::vector<T> const& b) {
          (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 
-/// Reduces `count` blocks with row pitches of their own into another and compares every byte,
-/// those between the rows included. shift moves the result off the vectors' alignment.
+/// Reduces `count` blocks with different row pitches into another block and compares every byte,
+/// including those between the rows. `shift` misaligns the result for vector instructions.
 template <class T>
 void check(reduction op, std::size_t count, extents const& e, std::int64_t pad, std::int64_t shift,
            bool transposed = false) {
@@ -112,7 +113,7 @@ TEST_CASE_TEMPLATE("reductions_equal_the_left_to_right_fold_bit_for_bit", T, flo
 }
 
 TEST_CASE_TEMPLATE("large_results_have_the_same_bits_as_small_ones", T, float, bfloat16) {
-  // Over the threshold of streaming stores, at alignments that leave heads and tails.
+  // Larger than the threshold for streaming stores, with misaligned beginnings and ends of rows.
   std::int64_t const columns = 2003, rows = host::stream_from / 4 / 4 / columns + 1;
   for (std::int64_t const shift : {0, 1, 5})
     check<T>(reduction::sum, 3, {rows * std::int64_t{4 / sizeof(T)}, columns}, 3, shift);
@@ -135,7 +136,8 @@ TEST_CASE_TEMPLATE("the_result_may_be_one_of_the_sources", T, float, bfloat16, s
 }
 
 TEST_CASE("a_sum_of_bfloat16_is_rounded_once") {
-  // 256 + 1 is a tie that rounds back to 256: rounding at each step would lose every term.
+  // In bfloat16, 256 + 1 is a tie that rounds back to 256, so rounding at each step would lose
+  // every addend of 1.
   std::int64_t const size[] = {40}, strides[] = {1};
   std::vector<bfloat16> const big(40, bfloat16(256.0f)), one(40, bfloat16(1.0f));
   std::vector<bfloat16 const*> pointers(9, one.data());

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// What the tests of the device room share: reproducible values and central finite differences.
+// Shared by the tests of device code: reproducible values and central finite differences.
 
 #include <algorithm>
 #include <cmath>
@@ -17,7 +17,7 @@ namespace ashlar::test {
 
 inline std::size_t size_of(std::int64_t n) { return static_cast<std::size_t>(n); }
 
-/// n standard normals of their own stream.
+/// Returns n standard normal deviates of the given random stream.
 template <class T>
 std::vector<T> normals(std::int64_t n, std::uint64_t stream) {
   std::vector<T> values(size_of(n));
@@ -34,7 +34,7 @@ double dot(std::vector<T> const& a, std::vector<T> const& b) {
   return total;
 }
 
-/// The largest difference, each relative to 1 + |expected|.
+/// Returns the largest difference, each relative to 1 + |expected|.
 template <class T>
 double distance(std::vector<T> const& actual, std::vector<T> const& expected) {
   if (actual.size() != expected.size()) return HUGE_VAL;
@@ -47,7 +47,7 @@ double distance(std::vector<T> const& actual, std::vector<T> const& expected) {
   return worst;
 }
 
-/// The gradient of the scalar f() with respect to x by central differences.
+/// Computes the gradient of the scalar f() with respect to x by central differences.
 template <class F>
 std::vector<double> numeric_gradient(std::vector<double>& x, F f) {
   std::vector<double> gradient(x.size());

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The fuzz target of the JSON readers over its corpus, and over files that differ from it by a few
-// bytes, lines and numbers: each is read or refused with ashlar::error.
+// Runs the fuzz target of the JSON readers on its corpus and on mutations of it by a few bytes,
+// lines and numbers. Each file must be accepted, or rejected with ashlar::error.
 
 #include <algorithm>
 #include <filesystem>
@@ -72,7 +72,7 @@ TEST_CASE("files that are nearly those of the corpus are read or refused, never 
           case 1: text.erase(at, 1 + below(20)); break;
           case 2: text.insert(at, text.substr(below(text.size()), below(40))); break;
           case 3: text.resize(at); break;
-          default: {  // another value behind a colon or comma
+          default: {  // another value after a colon or comma
             auto const from = text.find_first_of(":,[", at);
             if (from == std::string::npos) break;
             auto const to = text.find_first_of(",]}\n", from + 1);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A plan in pipeline stages survives a file, prints within 100 columns, and its page draws one box per
-// pass; what is wrong with its file is said in one error that names it.
+// Tests the output of pipeline plans. They can be saved and loaded, print within 100 columns, and
+// their page draws one box per pass. Each error in a file gives a message that names the file.
 
 #include <filesystem>
 #include <fstream>
@@ -56,7 +56,7 @@ struct saved_pipeline {
   search::pipeline_plan load() const { return load_pipeline(path, net, mesh, cluster); }
 };
 
-/// The same net, each block of which can be recomputed.
+/// Returns the same network with every block as a segment, so that it can be recomputed.
 search::problem segmented(search::problem net) {
   auto const blocks = search::find_blocks(net);
   for (int b = 0; b < blocks.count; ++b)
@@ -131,7 +131,7 @@ TEST_CASE("each thing that is wrong with a pipeline file is one error that names
     CHECK(has(said, s.path));
     CHECK(has(said, says));
   }
-  // Who expects a plan that runs is told what this is.
+  // A function that expects a plan without stages explains the difference.
   std::ofstream(s.path) << good.dump();
   CHECK(has(message_of([&] { ashlar::io::load_plan(s.path, s.net, s.mesh, cluster); }),
             "this is a plan in pipeline stages, and these do not run yet"));
@@ -172,7 +172,7 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   auto const text = search::explain(s.net, s.found, cluster).text;
   CAPTURE(text);
   CHECK(has(text, "; 1 of 1 in stage 0\n    1 of 1 in stage 2\n"));
-  CHECK(has(text, "\n  1         "));  // stages that recompute are not like those that do not
+  CHECK(has(text, "\n  1         "));  // stages that recompute are listed separately
 }
 
 TEST_CASE("what explain says of a pipeline") {
@@ -182,7 +182,7 @@ TEST_CASE("what explain says of a pipeline") {
   CHECK(has(text, "pipeline for node=4,gpu=2 (8 ranks): "));
   CHECK(has(text, "a step of 8 micro-batches, "));
   CHECK(has(text, "4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B"));
-  CHECK(has(text, "\n  1 to 2  "));  // inner stages are alike
+  CHECK(has(text, "\n  1 to 2  "));  // the inner stages are equal and share a line
   CHECK(has(text, "layer_norm"));
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -199,7 +199,7 @@ TEST_CASE("the page of a pipeline draws every pass once") {
   CHECK(occurrences(text, "<svg") == occurrences(text, "</svg>"));
   CHECK(has(text, "</html>"));
   CHECK(!has(text, "nan"));
-  // Of a long step only as much as a reader can tell apart.
+  // Of a long step, only as many boxes are drawn as a reader can distinguish.
   auto many = s.found;
   many.chosen.micro_batches = 1000;
   auto const chart = ashlar::io::page::pipeline_svg(many);

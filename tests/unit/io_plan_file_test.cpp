@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans and machines survive a file; what is wrong with a file is said in one error that names it.
+// Tests that plans and machines can be saved and loaded, and that each error in a file gives a
+// message that names the file.
 
 #include <filesystem>
 #include <fstream>
@@ -25,7 +26,7 @@ using ashlar::io::load_machine, ashlar::io::load_plan, ashlar::io::save_machine,
     ashlar::io::save_plan;
 using nlohmann::json;
 
-/// A folder that goes with the test.
+/// A temporary folder that is removed at the end of the test.
 struct folder {
   std::filesystem::path path;
   folder()
@@ -253,7 +254,7 @@ TEST_CASE("a machine file of version 1 is read as it was meant") {
               {"memory", 7}};
   write(path, old.dump());
   CHECK(load_machine(path) == ashlar::machine{{2e-6, 2e-10}, {3e-6, 3e-10}, 1e11, 1e10, 7});
-  // It knew nothing of what came later.
+  // In a file of the old version, fields that were added later are unknown.
   old["gemm_half"] = 1;
   write(path, old.dump());
   CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is unknown"));

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A plan written as a C++ header: what the compiler reads there is the plan that was written.
+// Tests plans written as C++ headers: the compiled constants equal the plan that was written.
 
 #include <clocale>
 #include <filesystem>
@@ -36,7 +36,7 @@ TEST_CASE("the committed header is the plan that the search finds") {
   CHECK(fingerprint(mlp_2x2) == fingerprint(found));
 }
 
-/// A text without its lines of seconds, whose last digits are the compiler's.
+/// Returns the text without its lines of seconds, whose last digits depend on the compiler.
 std::string without_seconds(std::istream& in) {
   std::string text;
   for (std::string line; std::getline(in, line);)

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Local boxes: for every placement, on several meshes, with extents about and below the axes', they
-// are the naive ones and tile the index space.
+// Tests local boxes for every placement on several meshes, with extents above and below those of
+// the axes. The boxes must equal the naive ones and tile the index space.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -47,7 +47,7 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
       owners(i) += inside && representative;
     });
   }
-  // The representatives own each element once; once per addend on partial axes.
+  // The representatives hold each element once, or once per addend if some axes are partial.
   int addend_count = 1;
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial()) addend_count *= t.extent(a);
@@ -101,13 +101,13 @@ TEST_CASE("the order of the axes that split one dim decides which rows a rank ha
   placement const swapped{ashlar::split(0, 1), ashlar::split(0, 0)};
   int different = 0;
   for (int r = 0; r < 4; ++r) different += begin(canonical, r) != begin(swapped, r);
-  CHECK(different == 2);  // of 4 on 2x2, as the notes measured
+  CHECK(different == 2);  // 2 of the 4 ranks on a 2 x 2 mesh have different shards
   ashlar::topology const wide{{"a", 2}, {"b", 4}};
   different = 0;
   for (int r = 0; r < 8; ++r)
     different += ashlar::local_box({8}, wide, canonical, wide.coordinates_of(r)) !=
                  ashlar::local_box({8}, wide, swapped, wide.coordinates_of(r));
-  CHECK(different == 6);  // of 8 on 2x4
+  CHECK(different == 6);  // 6 of the 8 ranks on a 2 x 4 mesh
 }
 
 TEST_CASE("boxes intersect dim by dim") {

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Reshapes, slices and concatenations that move nothing, against a search through all placements of
-// the result by the naive rules: found whenever there is one, and never a wrong one.
+// Tests reshapes, slices and concatenations that need no communication against a search through all
+// placements of the result by the naive rules. The library must find a placement whenever one
+// exists, and never a wrong one.
 
 #include <map>
 #include <set>
@@ -27,7 +28,7 @@ index naive_extents(ashlar::shape const& s) {
   return e;
 }
 
-/// Per rank, the flat indices of its elements in the order of its memory.
+/// For each rank, the flat indices of its elements in memory order.
 using contents = std::vector<std::vector<int>>;
 
 contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement const& p) {
@@ -41,20 +42,21 @@ contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement c
   return all;
 }
 
-/// Partial axes, which a reshape leaves alone.
+/// Returns the kind of reduction of each partial axis and 0 for the other axes. A reshape does not
+/// change it.
 std::vector<int> addends_of(placement const& p) {
   std::vector<int> kinds;
   for (auto const& a : p.axis) kinds.push_back(a.is_partial() ? 1 + static_cast<int>(a.op) : 0);
   return kinds;
 }
 
-/// A placement of some shape, and a number that says what the ranks then hold.
+/// A placement of some shape, with a number that identifies the resulting contents of all ranks.
 struct meaning {
   placement p;
   int number;
 };
 
-/// All placements of a shape, with their meanings.
+/// All placements of each shape, with the numbers of their contents.
 class meanings {
  public:
   meanings(ashlar::topology const& t, std::vector<reduction> partials)
@@ -81,7 +83,8 @@ class meanings {
   std::map<std::pair<std::vector<int>, contents>, int> numbers_;
 };
 
-/// Shapes of at most `rank` dims with n elements (for 0: with extents 0, 1, 2).
+/// Returns the shapes of at most `rank` dimensions with n elements. For n = 0, the extents are 0, 1
+/// or 2.
 std::vector<ashlar::shape> shapes_of(int n, int rank) {
   std::vector<ashlar::shape> all;
   for (int r = 0; r <= rank; ++r)
@@ -108,7 +111,8 @@ tally compare(ashlar::topology const& t, int elements, int rank,
     for (auto const& from : shapes)
       for (auto const& before : known.of(from)) {
         auto const q = reshape_placement(from, to, t, before.p);
-        // A plain `if`: millions of assertions would take longer than what they assert.
+        // A plain `if`, because millions of doctest assertions would take longer than the tested
+        // code.
         bool const right = q ? ashlar::check(*q, to.rank(), t.axes()) == nullptr &&
                                    known.of(to, *q) == before.number &&
                                    (!(from == to) || *q == before.p)
@@ -201,7 +205,8 @@ TEST_CASE("large and uneven tensors") {
 }
 
 TEST_CASE("an idle axis may have to change its place in the order") {
-  // One row over two ranks of "a" leaves the second idle, so "b" is outermost in the result.
+  // Splitting one row over the two ranks of "a" leaves the second rank idle, so "b" is outermost in
+  // the result.
   auto const q = ashlar::reshape_placement({1, 2}, {2}, {{"a", 2}, {"b", 2}},
                                            {ashlar::split(0), ashlar::split(1)});
   REQUIRE(q.has_value());
@@ -216,10 +221,10 @@ TEST_CASE("where the splits go when dims are split or merged by name") {
         reshapes_locally({24, 24, 24}, p, {24, 24, 1, 24}, split, {{"a", 2}, {"b", 3}, {"c", 4}}));
     auto const merged = ashlar::merge_axes_placement(p, 0, 2);
     CHECK(ashlar::check(merged, 2, 3) == nullptr);
-    // 24 by 24 divides by every axis, so a merge is local if dim 1 has no split that dim 0 lacks …
+    // All axes divide 24. A merge is local if dimension 1 is not split …
     if (p.split_count(1) == 0)
       CHECK(reshapes_locally({24, 24, 24}, p, {576, 24}, merged, {{"a", 2}, {"b", 3}, {"c", 4}}));
-    // … and if dim 0 is split to single rows first.
+    // … or if dimension 0 is split into single rows first.
     if (p.split_count(0) == 1 && p[0].is_split_of(0))
       CHECK(reshapes_locally({2, 24, 24}, p, {48, 24}, merged, {{"a", 2}, {"b", 3}, {"c", 4}}));
   }

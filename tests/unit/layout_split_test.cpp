@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The balanced split against its definition, and when nested splits are one flat split.
+// Compares the balanced split with its definition, and tests when nested splits equal one flat
+// split.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

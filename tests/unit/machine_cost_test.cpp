@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The cost of collectives: counts of messages and elements against algorithms carried out message
-// by message, and the α and β that a group of ranks sees on a mesh of nodes.
+// Tests the cost of collectives: the numbers of messages and elements, against algorithms executed
+// message by message, and the α and β of a group of ranks on a mesh of nodes.
 
 #include <vector>
 
@@ -18,8 +18,9 @@ namespace {
 
 std::int64_t part(std::int64_t n, int p, int i) { return n / p + (i < n % p ? 1 : 0); }
 
-/// A ring over p ranks: in step k each rank receives block (rank - 1 - k) from its left neighbour.
-/// Passes: 1 a reduce-scatter or a gather, 2 an all-reduce. What each rank receives.
+/// Simulates a ring over p ranks. In step k each rank receives block (rank + first_block - 1 - k)
+/// from its left neighbour. `passes` is 1 for a reduce-scatter or a gather, and 2 for an
+/// all-reduce. Returns the traffic that each rank receives.
 std::vector<traffic> ring(std::int64_t n, int p, int first_block, int passes) {
   std::vector<traffic> load(static_cast<std::size_t>(p));
   for (int rank = 0; rank < p; ++rank)
@@ -111,9 +112,9 @@ TEST_CASE("an axis between nodes that has one rank does not leave the node") {
 
 TEST_CASE("groups across nodes share the nodes' links") {
   ashlar::topology const t{{"node", 4}, {"gpu", 8}};
-  // One rank per node in a group: the eight groups of a node share its link.
+  // With one rank per node in a group, the eight groups of a node share its link.
   CHECK(ashlar::group_link(m, t, {0}, collective::all_reduce) == ashlar::link{100, 8 * 1000});
-  // Every rank sends 24 of its 31 parts out of the node.
+  // Every rank exchanges 24 of its 31 parts with other nodes.
   for (auto const kind : {collective::all_gather, collective::reduce_scatter,
                           collective::all_reduce, collective::all_to_all}) {
     auto const l = ashlar::group_link(m, t, {0, 1}, kind);
@@ -124,16 +125,17 @@ TEST_CASE("groups across nodes share the nodes' links") {
 }
 
 TEST_CASE("an exchange of roles has one partner a rank") {
-  // Rank (node i, gpu j) and rank (j, i): one rank of each node keeps its own.
+  // Rank (node i, gpu j) exchanges with rank (node j, gpu i), so one rank of each node keeps its
+  // own data.
   ashlar::topology const mixed{{"node", 4}, {"gpu", 4}};
   CHECK(ashlar::group_link(m, mixed, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
   ashlar::topology const fat{{"node", 2}, {"gpu", 2}, {"core", 2}};
   CHECK(ashlar::group_link(m, fat, {0, 1}, collective::permute) == ashlar::link{100, 2 * 1000});
   CHECK(ashlar::group_link(m, fat, {1, 2}, collective::permute) == m.intra);
-  // Both between nodes: a node is its own partner or all its ranks send out.
+  // Both axes are between nodes: either a node is its own partner, or all its ranks send data out.
   ashlar::topology const racks{{"rack", 2}, {"node", 2}, {"gpu", 3}};
   CHECK(ashlar::group_link(m, racks, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
-  // Of different extents it is an all-to-all.
+  // If the extents differ, the exchange is an all-to-all.
   ashlar::topology const uneven{{"node", 3}, {"gpu", 2}};
   CHECK(ashlar::group_link(m, uneven, {0, 1}, collective::permute) ==
         ashlar::group_link(m, uneven, {0, 1}, collective::all_to_all));
@@ -171,12 +173,12 @@ TEST_CASE("a collective that has links of its own takes them, the others their t
   own.inter_of = m.inter_of;
   own.inter_of.set(collective::all_to_all, {200, 2000});
   own.inter_of.set(collective::permute, {300, 3000});
-  // One partner a rank, one rank of four at home.
+  // Each rank has one partner. One of the four ranks of a node has its partner in the node.
   CHECK(ashlar::group_link(own, t, {0, 1}, collective::permute) == ashlar::link{300, 3 * 3000});
-  // Both tiers of the collective: 3 of its 15 messages stay in the node.
+  // An all-to-all uses both tiers: 3 of a rank's 15 messages stay in the node.
   CHECK(ashlar::group_link(own, t, {0, 1}, collective::all_to_all).alpha * 15 ==
         doctest::Approx(3 * 2 + 12 * 200.0));
-  // No exchange between pairs: an all-to-all.
+  // With different extents there are no pairs: the exchange is an all-to-all.
   ashlar::topology const uneven{{"node", 3}, {"gpu", 2}};
   CHECK(ashlar::group_link(own, uneven, {0, 1}, collective::permute) ==
         ashlar::group_link(own, uneven, {0, 1}, collective::all_to_all));
@@ -192,8 +194,8 @@ TEST_CASE("a GEMM without a curve runs at the peak, with one each dim counts as 
     for (std::int64_t const n : {1, 13, 500})
       CHECK(ashlar::gemm_seconds(on, 2.0 * double(m * n) * 30, m, n, 30) ==
             doctest::Approx(2.0 * double((m + 100) * (n + 100)) * 130 / 1e9));
-  // Nothing takes no time.
+  // A product without operations takes no time.
   CHECK(ashlar::gemm_seconds(on, 0, 0, 5, 5) == 0);
-  // What is thin is slower than a cube of as many operations.
+  // A thin product is slower than a cube with the same number of operations.
   CHECK(ashlar::gemm_stretch(on, 10, 1000, 100) > ashlar::gemm_stretch(on, 100, 100, 100));
 }

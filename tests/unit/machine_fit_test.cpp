@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Fits: known α, β, flops and gemm_half come back out of times made from them, exactly without noise
-// and closely with it, and no other pair is nearer; samples that tell nothing are errors.
+// Tests fits of machine parameters. Known α, β, flops and gemm_half are recovered from times
+// computed from them, exactly without noise and closely with noise, and no other pair fits better.
+// Samples that do not determine the parameters are errors.
 
 #include <random>
 
@@ -17,7 +18,8 @@ namespace {
 
 using ashlar::fit_gemm, ashlar::fit_link, ashlar::gemm_sample, ashlar::link_sample;
 
-/// Times of an all-gather on 2 to 8 ranks, 4 KiB to 64 MiB, each off by up to `noise`.
+/// Returns times of an all-gather on 2 to 8 ranks of 4 KiB to 64 MiB, each with a relative error of
+/// up to `noise`.
 std::vector<link_sample> gathers(double alpha, double beta, double noise, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> off(1 - noise, 1 + noise);
@@ -83,7 +85,7 @@ TEST_CASE("alpha and beta come back closely with noise of 20 %, and nothing near
 }
 
 TEST_CASE("what no size makes dearer has a beta of zero, what no message costs an alpha of zero") {
-  // Times that fall with the size, and times that rise faster than the size.
+  // First times that fall with the size, then times that rise faster than the size.
   auto const falling = fit_link({{1, 1000, 3e-6}, {1, 2000, 2e-6}, {1, 4000, 1e-6}});
   CHECK(falling.value.beta == 0);
   CHECK(falling.value.alpha > 0);

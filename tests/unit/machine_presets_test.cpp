@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Machines by name: each is there once, and has numbers that a machine can have, in the units that
-// the library reckons with.
+// Tests the named machines: names are unique, and the numbers are plausible in the units of the
+// library.
 
 #include <set>
 
@@ -47,7 +47,7 @@ TEST_CASE("machines with a name have numbers that machines have") {
     CHECK(m->memory_bandwidth >= 1e9);
     CHECK(m->memory_bandwidth <= 1e13);
     CHECK((m->memory == 0 || m->memory >= 16'000'000'000));
-    // A large product comes near the peak, a tiny one on a GPU does not.
+    // A large product comes near the peak. A tiny one on a GPU does not.
     CHECK(ashlar::gemm_stretch(*m, 16384, 16384, 16384) < 1.05);
     CHECK((m->gemm_half == 0 || ashlar::gemm_stretch(*m, 16, 16, 16) > 10));
   }
@@ -57,7 +57,7 @@ TEST_CASE("links within a node are no slower than between nodes, and the newer G
   namespace machines = ashlar::machines;
   for (auto const& m : ashlar::named_machines) {
     CHECK(m.is->intra.alpha <= m.is->inter.alpha);
-    // Between nodes, β is for all ranks of a node together, 8 of them or 16 in the named servers.
+    // Between nodes, β applies to all 8 or 16 ranks of a node together.
     CHECK(m.is->intra.beta <= 8 * m.is->inter.beta);
   }
   CHECK(machines::p3_8xlarge.intra.beta > machines::a100_server.intra.beta);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The seconds of products on a machine whose small GEMMs are slow: a layer's by the extents on its
-// busiest rank, a plan's and a panel's by those of its local product; and the search, which takes
-// another plan there, still finds the best one.
+// Tests the seconds of products on a machine with slow small GEMMs. A layer is priced by the
+// extents on its busiest rank, a plan and a panel by the extents of their local product. The search
+// chooses a different plan on such a machine and still finds the best one.
 
 #include <doctest/doctest.h>
 
@@ -44,7 +44,8 @@ TEST_CASE("a linear layer's products are those of its busiest rank") {
     double const values = (spec.forward_values + spec.backward_values) * 4 / on.memory_bandwidth *
                           search::work_fraction(spec, c, t);
     double const products = 3 * seconds_of(x[0].size * x[1].size, y[2].size, x[2].size, on);
-    // Of an uneven split the busiest rank is not one that has the largest part of everything.
+    // With an uneven split, it may be that no rank has the largest part of every dimension. The
+    // formula above does not hold then.
     if (x[0].size != 7) continue;
     CHECK(search::work_seconds(spec, c, t, on, 4) == doctest::Approx(products + values));
     ++rows;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Topologies: numbering of ranks and of groups, and the text form of meshes.
+// Tests topologies: the numbering of ranks and of groups, and the text form of meshes.
 
 #include <random>
 #include <set>
@@ -62,7 +62,7 @@ TEST_CASE("groups along any ordered list of axes partition the ranks, first axis
       CHECK(t.member(c, list, t.index_in_group(c, list)) == c);
     }
   }
-  // The first axis of the list is the slowest.
+  // The first axis of the list varies slowest.
   CHECK(t.member({}, {2, 0}, 1) == ashlar::coordinates{1, 0, 0});
   CHECK(t.member({}, {0, 2}, 1) == ashlar::coordinates{0, 0, 1});
 }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What the layers on images and of recommendation models say when they cannot be, or do not fit
+// Tests the error messages of image layers and recommendation layers that are invalid or do not fit
 // their input.
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Nets of the papers have the numbers of parameters that are published for them.
+// Tests that the networks of the papers have the published numbers of parameters.
 
 #include <doctest/doctest.h>
 
@@ -27,7 +27,8 @@ static_assert(count_images(nn::vgg13(), images) == 133'047'848);
 static_assert(count_images(nn::vgg16(), images) == 138'357'544);
 static_assert(count_images(nn::alexnet(), images) == 61'100'840);
 
-// A small VGG: channels 3-2-2, 2-4-4, 4-8-8, 8-16-16, 16-16-16, then features 16-10-10-5.
+// A small VGG. Its convolution channels are 3-2-2, 2-4-4, 4-8-8, 8-16-16 and 16-16-16, its dense
+// features 16-10-10-5.
 static_assert(count_images(nn::vgg13({.image = 32, .width = 2, .hidden = 10, .classes = 5}),
                            nn::image_batch{1, 3, 32, 32}) ==
               (3 * 2 + 2 * 2 + 2 * 4 + 4 * 4 + 4 * 8 + 8 * 8 + 8 * 16 + 3 * 16 * 16) * 9 +
@@ -41,7 +42,7 @@ std::int64_t count(Net const& net, std::int64_t positions) {
 }  // namespace
 
 TEST_CASE("BERT-large, but for what the file comment names") {
-  std::int64_t const published = 336'226'108;  // with both heads
+  std::int64_t const published = 336'226'108;  // with both pre-training heads
   std::int64_t const segments = 2 * 1024, pooler = 1024 * 1024 + 1024, next = 2 * 1024 + 2;
   std::int64_t const own_matrix = 1024 * 30522;
   CHECK(count(nn::bert_large(), 512) == published - segments - pooler - next + own_matrix);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The text form of placements: every valid placement survives a round trip, malformed text gives an
-// error that quotes it, and no random text does anything else.
+// Tests the text form of placements. Every valid placement survives a round trip, and malformed
+// text gives an error that quotes it. Random text is parsed or gives such an error.
 
 #include <random>
 #include <set>

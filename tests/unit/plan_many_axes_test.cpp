@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans on meshes of three to six axes, which expand few of the placements there, cost what
-// Dijkstra's algorithm finds in the graph of all of them; and prices from tables are step_seconds.
+// Tests plans on meshes of three to six axes, for which the planner expands few of the placements.
+// They must cost as much as Dijkstra's algorithm finds in the graph of all placements. Prices from
+// tables must equal step_seconds.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -25,7 +26,7 @@ ashlar::topology mesh_of(std::vector<int> const& extents, int between_nodes) {
   return t;
 }
 
-/// A machine with links of their own for all collectives, as calibrated ones are.
+/// Returns a machine with separate links for all collectives, as calibrated machines have.
 ashlar::machine calibrated() {
   ashlar::machine m = ashlar::machines::gpu_cluster;
   for (int k = 0; k < ashlar::collective_links::kinds; ++k) {
@@ -38,7 +39,7 @@ ashlar::machine calibrated() {
   return m;
 }
 
-/// Plans from `sources` placements drawn at random to `targets` others each.
+/// Compares plans from `sources` random placements to `targets` random placements each.
 void check_against_graph(ashlar::shape const& extents, ashlar::topology const& t,
                          ashlar::machine const& m, int sources, int targets) {
   std::mt19937 random(3);

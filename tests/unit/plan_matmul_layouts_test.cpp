@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Free placements of a product: each matrix once, and no rank receives more than with the best
-// integer grid, found here by trying every one.
+// Tests products whose placements the planner may choose. Each matrix is stored once, and no rank
+// receives more than with the best integer grid, which is found by trying all grids.
 
 #include <algorithm>
 #include <array>
@@ -19,7 +19,8 @@ namespace {
 
 using extents = std::array<std::int64_t, 3>;  // m, n, k
 
-/// Elements received per rank with the best of all grids p1 x p2 x p3 = p whose splits are even.
+/// Returns the elements received per rank with the best of all grids p1 x p2 x p3 = p, with even
+/// splits.
 double best_grid(extents const& e, int p) {
   auto const m = double(e[0]), n = double(e[1]), k = double(e[2]);
   double best = 1e300;
@@ -34,7 +35,7 @@ double best_grid(extents const& e, int p) {
   return best;
 }
 
-/// The most that a rank receives.
+/// Returns the largest number of elements that a rank receives.
 std::int64_t most_received(ashlar::matmul_plan const& plan, ashlar::topology const& t) {
   std::int64_t most = 0;
   for (int r = 0; r < t.ranks(); ++r)

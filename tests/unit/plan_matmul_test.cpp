@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The plan of a product against all others: every pair of operand placements whose product is local,
-// each with its cheapest redistributions, for ends with any reduction and under memory limits. The
-// memory is replayed here, block by block.
+// Compares the plan of a product with all alternatives: every pair of operand placements whose
+// product is local, each with its cheapest redistributions, for operands and results with any
+// reduction and under memory limits. The test recomputes the memory block by block.
 
 #include <algorithm>
 #include <map>
@@ -42,13 +42,13 @@ matmul_plan plan_of(problem const& q, ashlar::topology const& t, ashlar::machine
   return plan_matmul(q.a, q.from_a, q.b, q.from_b, q.ta, q.tb, q.to, 4, t, m, wanted);
 }
 
-/// Bytes of the shard that rank 0 holds.
+/// Returns the bytes of rank 0's shard.
 std::int64_t shard(redistribution_plan const& plan, placement const& p, ashlar::topology const& t) {
   return local_box(plan.extents, t, p, {}).elements() * plan.element_size;
 }
 
-/// The buffers of a step on rank 0, for at most two rounds: a part for each rank of the group, to
-/// send and to receive.
+/// Returns the bytes of the communication buffers of a step on rank 0, for at most two rounds. Each
+/// round has a part for each rank of the group, to send and to receive.
 std::int64_t buffers(redistribution_plan const& plan, ashlar::redistribution_step const& s,
                      ashlar::topology const& t) {
   std::int64_t const p = t.group_size(s.axes), before = shard(plan, s.from, t),
@@ -79,13 +79,13 @@ std::int64_t buffers(redistribution_plan const& plan, ashlar::redistribution_ste
   }
 }
 
-/// Runs a plan on an account of bytes.
+/// Follows the memory use of a plan.
 class account {
  public:
   explicit account(ashlar::topology const& t) : topology_(t) {}
   void take(std::int64_t bytes) { most = std::max(most, now += bytes); }
   void give(std::int64_t bytes) { now -= bytes; }
-  /// Returns the bytes that the caller has to give back.
+  /// Returns the bytes that the caller has to release later.
   std::int64_t move(redistribution_plan const& plan, std::int64_t owned) {
     for (auto const& s : plan.steps) {
       auto const made = shard(plan, s.to, topology_), packed = buffers(plan, s, topology_);
@@ -120,7 +120,7 @@ struct alternative {
   std::int64_t peak;
 };
 
-/// Every local product between the ends.
+/// Returns every local product between the given placements, with its redistributions.
 std::vector<alternative> alternatives(problem const& q, ashlar::topology const& t,
                                       ashlar::machine const& m) {
   auto const table = ashlar::matmul_signatures(q.ta, q.tb);

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The nearest placement that suits is the one with the cheapest plan, by pricing the plan to each.
+// Checks the nearest acceptable placement: it must have the cheapest plan. The test prices the
+// plans to all acceptable placements.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans are cheapest: no alternative of one or two steps costs less, distances equal those of an
-// independent all-pairs algorithm, and they are a metric. The graph has every placement.
+// Tests that plans are cheapest. No alternative of one or two steps costs less, distances equal
+// those of an independent all-pairs algorithm, and distances are a metric. The placement graph must
+// contain every placement.
 
 #include <algorithm>
 #include <sstream>
@@ -28,7 +29,8 @@ std::vector<collective> kinds(ashlar::redistribution_plan const& plan) {
   return list;
 }
 
-/// Cheapest of the empty, one-step and two-step paths for all pairs, from for_each_step alone.
+/// Compares plans with the cheapest empty, one-step or two-step path for all pairs, enumerated by
+/// for_each_step.
 void check_no_short_alternative(ashlar::shape const& extents, ashlar::topology const& t,
                                 ashlar::machine const& m) {
   auto const all = all_placements(extents.rank(), t.axes());
@@ -66,7 +68,8 @@ void check_no_short_alternative(ashlar::shape const& extents, ashlar::topology c
   CHECK(better == 0);
 }
 
-/// Distances of the graph against Floyd and Warshall's algorithm on prices of our own.
+/// Compares the distances in the graph with the Floyd-Warshall algorithm on step prices computed
+/// here.
 void check_distances(ashlar::shape const& extents, ashlar::topology const& t,
                      ashlar::machine const& m) {
   ashlar::placement_graph const graph(extents.rank(), t);
@@ -154,7 +157,7 @@ TEST_CASE("on a 4x8 mesh the planner finds the hierarchical all-reduce") {
   CHECK(plan.steps[0].axes == ashlar::axis_list{1});
   CHECK(plan.steps[1].axes == ashlar::axis_list{0});
   CHECK(plan.steps[2].axes == ashlar::axis_list{1});
-  // Cheaper than one all-reduce over all, and than one after another.
+  // The plan is cheaper than one all-reduce over both axes.
   ashlar::redistribution_step const fused{collective::all_reduce, {0, 1}, plan.from, plan.to};
   CHECK(plan.seconds < ashlar::step_seconds(fused, plan.extents, 4, t, fast_inside));
 }
@@ -192,7 +195,8 @@ TEST_CASE("two nested splits are gathered with the fewer messages, fused or one 
   auto const all = ashlar::placement::all_broadcast(2);
   for (auto const& from : {ashlar::placement{ashlar::split(0, 0), ashlar::split(0, 1)},
                            ashlar::placement{ashlar::split(0, 1), ashlar::split(0, 0)}}) {
-    // Two gathers of one message each receive as much as one of three messages: latency decides.
+    // Two gathers with one message each receive as much as one gather with three messages, so
+    // latency decides.
     auto const plan = ashlar::plan_redistribution({64}, 4, from, all, t, {});
     double const fused = 3 * 1e-6 + 48 * 4 * 2e-10, nested = 2 * 1e-6 + 48 * 4 * 2e-10;
     CHECK(plan.seconds == doctest::Approx(std::min(fused, nested)));
@@ -200,7 +204,7 @@ TEST_CASE("two nested splits are gathered with the fewer messages, fused or one 
 }
 
 TEST_CASE("ties go to fewer steps") {
-  // Axes of one rank: everything is free, and one step does it where one step can.
+  // On axes of extent 1 everything is free, and one step suffices where possible.
   ashlar::topology const t{{"a", 1}, {"b", 1}};
   auto const plan = ashlar::plan_redistribution({8, 8}, 4, {ashlar::partial(), ashlar::partial()},
                                                 ashlar::placement::all_broadcast(2), t, {});

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every ordered pair of placements has a plan, and the plan is right: its steps chain, each is one
-// that the algebra allows, and replayed index by index on simulated ranks (support/replay.hpp) they
-// turn the one placement into the other. Bytes and peak memory are those that the replay counted.
+// Tests that every ordered pair of placements has a correct plan. The steps are chained, each is
+// legal, and replaying them element by element on simulated ranks (support/replay.hpp) turns the
+// first placement into the second. The predicted bytes and peak memory must equal those of the
+// replay.
 
 #include <doctest/doctest.h>
 #include <support/replay.hpp>
@@ -28,7 +29,8 @@ bool is_allowed(ashlar::redistribution_step const& s, int rank, ashlar::topology
   return found;
 }
 
-/// What the stated formulas say that a rank receives, for moves that reduce.
+/// Returns the number of elements that a rank receives in a reducing step, from the documented
+/// formulas.
 std::int64_t reduction_elements(ashlar::redistribution_step const& s, naive_mesh const& mesh,
                                 index const& c, replay::moved const& m) {
   std::int64_t p = 1, position = 0;
@@ -63,7 +65,8 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
                                                            t.coordinates_of(static_cast<int>(r)))
                                              .elements());
   double seconds = 0;
-  auto const op = plan.to.has_partial() ? plan.to.op() : plan.from.op();  // of partials on the way
+  // The reduction of intermediate partial placements.
+  auto const op = plan.to.has_partial() ? plan.to.op() : plan.from.op();
   for (auto const& s : plan.steps) {
     INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
          ashlar::to_string(s.to));
@@ -146,7 +149,7 @@ TEST_CASE("plans are right for vectors, scalars and tensors of rank 3") {
 TEST_CASE("plans are right for maxima and minima, and from one reduction to another") {
   std::vector<reduction> const all{reduction::sum, reduction::max, reduction::min};
   CHECK(check_all_pairs({5, 4}, {{"p", 3}}, all).pairs == 6 * 6);
-  // S and B: 11 of 18; each reduction: 7 more.
+  // S and B give 11 of the 18 placements. Each reduction adds 7.
   CHECK(check_all_pairs({5, 4}, {{"a", 2}, {"b", 3}}, all).pairs == 32 * 32);
   CHECK(check_all_pairs({0, 4}, {{"a", 2}, {"b", 2}}, all).pairs == 32 * 32);
 }
@@ -168,19 +171,20 @@ TEST_CASE("the replay refuses plans that are wrong") {
   ashlar::placement const outer_left{ashlar::split(0), ashlar::broadcast()};
   std::mt19937 random(1);
   auto const x = random_integers(random, {7, 5});
-  // A gather of the outer axis, past the inner one: pieces, but not those of a split.
+  // A gather along the outer axis while the inner axis also splits: the pieces are not those of a
+  // split.
   replay ranks({7, 5}, t);
   ranks.start(x, nested, random);
   ranks.run({collective::all_gather, {0}, nested, {ashlar::broadcast(), ashlar::split(0)}});
   CHECK(ranks.difference(x, {ashlar::broadcast(), ashlar::split(0)}) != "");
-  // A gather of an axis on which the tensor is whole meets each element twice.
+  // A gather along an axis on which the tensor is replicated finds each element twice.
   ranks.start(x, outer_left, random);
   CHECK_THROWS(ranks.run({collective::all_gather, {1}, outer_left, outer_left}));
-  // A slice of what the rank does not hold.
+  // A slice of elements that the rank does not hold.
   ranks.start(x, outer_left, random);
   CHECK_THROWS(
       ranks.run({collective::slice, {1}, outer_left, {ashlar::broadcast(), ashlar::split(0)}}));
-  // Maxima reduced as if they were sums.
+  // A maximum reduced as if it were a sum.
   ranks.start(x, {ashlar::partial(reduction::max), ashlar::broadcast()}, random);
   ranks.run({collective::all_reduce,
              {0},
@@ -196,7 +200,8 @@ TEST_CASE("blocks on exchanged axes of different extents are one permute") {
   auto const plan = ashlar::plan_redistribution({4096, 4096}, 8, from, to, t, {});
   REQUIRE(plan.steps.size() == 1);
   CHECK(plan.steps[0].kind == collective::permute);
-  // Rows by b and columns by a: no rank receives more than its new shard, in 7 messages at most.
+  // The new shards are split by b in rows and by a in columns. No rank receives more than its new
+  // shard, in at most 7 messages.
   CHECK(plan.received_bytes(t, {0, 0}) == 8 * (2048 * 1024 - 1024 * 1024));
   CHECK(plan.received_bytes(t, {3, 0}) == 8 * 2048 * 1024);
 }

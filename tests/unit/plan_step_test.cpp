@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every step of the algebra, whether a plan takes it or not: its replay turns its `from` into its
-// `to`, both ends are valid, and its axes are listed outermost first, so that the order of the
-// group's members is the order of the shards.
+// Tests every legal step, even if no plan uses it. Its replay turns `from` into `to`, and both
+// placements are valid. Its axes are listed outermost first, so that the order of the group's
+// members is the order of the shards.
 
 #include <doctest/doctest.h>
 #include <support/replay.hpp>
@@ -17,8 +17,8 @@ using ashlar::collective;
 
 namespace {
 
-/// Whether the boxes of the group's members, in the group's order, are consecutive parts of one
-/// dim.
+/// Returns whether the boxes of the group's members, in the group's order, are consecutive parts of
+/// one dimension.
 bool in_order(ashlar::redistribution_step const& s, ashlar::placement const& p,
               ashlar::shape const& extents, ashlar::topology const& t,
               ashlar::coordinates const& c) {
@@ -78,7 +78,7 @@ TEST_CASE("every step is right on every placement of a matrix, uneven extents") 
 }
 
 TEST_CASE("every step is right where nested balanced splits cut in other places") {
-  // Changing the order of two axes moves the cuts of a third one inside them at these extents.
+  // At these extents, changing the order of two axes moves the cuts of a third axis inside them.
   CHECK(check_steps({8, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
   CHECK(check_steps({29, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
   CHECK(check_steps({14, 8}, {{"a", 3}, {"b", 2}, {"c", 2}}, reduction::sum) > 800);
@@ -104,7 +104,8 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
         ashlar::for_each_step(from, extents.rank(), t, reduction::sum,
                               [&](ashlar::redistribution_step const& s) {
                                 if (s.kind == collective::permute) return;
-                                // Two ranks that swap whole small arrays send them as they lie.
+                                // Two ranks that exchange small complete arrays send them without
+                                // packing.
                                 if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2)
                                   return;
                                 auto const shard = std::max(max_local_elements(extents, t, s.from),
@@ -120,13 +121,13 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
   CHECK(ashlar::packing_bound(1000, 4) == 2000);
   std::int64_t const chunk = ashlar::packing_chunk_bytes;
   CHECK(ashlar::packing_bound(3 * chunk, 4) == 12 * chunk);
-  CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);     // two rounds under way
-  CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // whole, as NCCL's
+  CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);     // two rounds are pending
+  CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // packed all at once, as NCCL does
 }
 
 TEST_CASE("the steps that change nothing but copies can be undone") {
-  // A step that communicates no value away has a way back of one step: gather and slice, exchange
-  // and exchange, permute and permute.
+  // A step that does not combine values can be reversed by one step: a gather by a slice, an
+  // all-to-all by an all-to-all, a permute by a permute.
   ashlar::topology const t{{"a", 2}, {"b", 3}, {"c", 2}};
   for (auto const& from : all_placements(2, 3))
     ashlar::for_each_step(from, 2, t, reduction::sum, [&](ashlar::redistribution_step const& s) {

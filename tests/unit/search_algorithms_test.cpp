@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every algorithm behind the one interface: reaches the optimum of small nets, is never below its
-// bound, is the same for the same seed, stops when told to, and says only what its plan costs.
+// Tests every algorithm through the common interface. Each reaches the optimum of small networks,
+// is never below its lower bound, gives the same result for the same seed, stops when cancelled,
+// and reports the true cost of its plan.
 
 #include <doctest/doctest.h>
 
@@ -34,7 +35,7 @@ bool says(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// What a result says must follow from its plan and from its bound.
+/// Checks that the figures of a result follow from its plan and its lower bound.
 void check_claims(search::problem const& net, search::search_result const& r,
                   ashlar::machine const& m) {
   REQUIRE(r.plan.size() == net.size());
@@ -55,7 +56,8 @@ void check_claims(search::problem const& net, search::search_result const& r,
   }
 }
 
-/// A run of any algorithm; the walk of Metropolis-Hastings warm, as these nets are tiny.
+/// Runs any algorithm. Metropolis-Hastings gets a higher temperature (a lower coldness), because
+/// these networks are tiny.
 search::search_result run(search::algorithm const& a, search::problem const& net,
                           ashlar::topology const& t, ashlar::machine const& m,
                           search::options const& o) {
@@ -132,7 +134,7 @@ TEST_CASE("random search excludes plans over the limit, and says so if it drew n
   m.memory = search::detail::least_memory(model, lean).bytes;
   CHECK(says(message([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
              "no plan that fits"));
-  // The walks begin where plans fit, and stay there.
+  // Walks start at a plan that fits in memory and visit only such plans.
   for (auto const& a : search::algorithms()) {
     if (std::string(a.name) == "random_search" || std::string(a.name) == "exhaustive") continue;
     CAPTURE(a.name);
@@ -150,7 +152,8 @@ TEST_CASE("equal seeds and evaluations give equal results; progress never goes b
       CAPTURE(a.name);
       CAPTURE(memory);
       std::vector<search::progress> first, second;
-      bool const all = std::string(a.name) == "exhaustive";  // the first plan that fits is far away
+      // Exhaustive search enumerates many plans before the first one that fits.
+      bool const all = std::string(a.name) == "exhaustive";
       search::options o{.seed = 7, .evaluations = all ? 3'000'000 : 20'000};
       o.on_progress = [&](search::progress const& p) { first.push_back(p); };
       auto const one = a.run(net, t, m, o);
@@ -206,10 +209,11 @@ TEST_CASE("a cancelled search returns its best so far, or says that it has none"
     };
     auto const r = a.run(net, t, m, o);
     CHECK(r.how == ending::cancelled);
-    CHECK(r.evaluations == told);  // between evaluations: not one more
+    CHECK(r.evaluations == told);  // not one more evaluation after the cancellation
     CHECK(r.plan.seconds == best);
     check_claims(net, r, m);
-    CHECK(says(message([&] { a.run(net, t, m, o); }), "cancelled"));  // before the first plan
+    // Cancelled before the first plan.
+    CHECK(says(message([&] { a.run(net, t, m, o); }), "cancelled"));
   }
 }
 
@@ -229,7 +233,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
     CHECK(brief.how == ending::out_of_budget);
     CHECK(says(message([&] { a.run(net, t, m, {}); }), "Give it a budget"));
   }
-  // A bound that the caller has is taken as it is, and it ends the search once it is reached.
+  // A lower bound given by the caller is used as it is. Reaching it ends the search.
   double const known = optimal(net, t, m).seconds;
   auto const r = coordinate_descent(net, t, m, {.evaluations = 300'000, .lower_bound = known});
   CHECK(r.how == ending::finished);

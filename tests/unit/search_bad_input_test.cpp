@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Problems that cannot be searched: one sentence each, and no count that overflows unseen.
+// Tests problems that cannot be searched. Each gives an error of one sentence, and no count
+// overflows unnoticed.
 
 #include <clocale>
 #include <limits>
@@ -68,7 +69,7 @@ TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together")
   ranks.add(gelu_spec({large, large / 16}));  // 2^60 bytes, 2^63 on 8 ranks
   CHECK(has(refused(ranks, "gpu=8"), "on all ranks together than can be counted, 2^63"));
   search::problem all;
-  all.add(gelu_spec({large, large / 32}));  // 2^59 bytes, which count 5 times
+  all.add(gelu_spec({large, large / 32}));  // 2^59 bytes, counted 5 times per element
   for (int i = 0; i < 5; ++i) {
     auto spec = gelu_spec({large, large / 32});
     spec.name = i % 2 == 0 ? "relu" : "gelu";
@@ -83,7 +84,7 @@ TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together")
 TEST_CASE("the largest problems that are taken have finite figures") {
   search::problem net;
   std::int64_t const large = std::int64_t{1} << 28;
-  net.add(linear_spec({large, large / 32}, 64));  // 2^53 bytes of x
+  net.add(linear_spec({large, large / 32}, 64));  // x has 2^53 bytes
   auto const t = parse_topology("node=4,gpu=8");
   for (auto const& plan : {optimal(net, t, {}), data_parallel(net, t, {})}) {
     CHECK(plan.memory > 0);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The baselines lie as their papers say, are plans of the same space at the same prices, and have
-// the best of all topologies.
+// Tests the baselines. Their placements are those of their papers, their plans belong to the same
+// search space at the same prices, and each uses the best of all topologies.
 
 #include <doctest/doctest.h>
 
@@ -22,7 +22,8 @@ using ashlar::parse_placement;
 using ashlar::parse_topology;
 using doctest::Approx;
 
-/// Legal, priced as the schedule says, and no cheaper than the optimum of its own mesh.
+/// Checks that a plan is legal, priced as the schedule says, and no cheaper than the optimum of its
+/// own mesh.
 void check_plan(search::problem const& net, search::plan const& plan, ashlar::machine m) {
   REQUIRE(plan.size() == net.size());
   CHECK(plan.seconds == Approx(total_cost(net, plan, m).seconds()).epsilon(1e-9));
@@ -41,7 +42,7 @@ void check_plan(search::problem const& net, search::plan const& plan, ashlar::ma
 
 std::string mesh_text(search::plan const& plan) { return to_string(plan.mesh); }
 
-/// The layer of that name, the `count`-th.
+/// Returns the `count`-th layer of the given name, counted from 0.
 search::layer_choice const& layer(search::problem const& net, search::plan const& plan,
                                   char const* name, int count = 0) {
   for (int i = 0; i < net.size(); ++i)
@@ -96,7 +97,7 @@ TEST_CASE("images stay data parallel beside dense layers that do not") {
   flat.x = image;
   flat.y = {4, 12};
   flat.rows = ashlar::independent_training_rows(1);
-  search::layer_spec dense = linear_spec({4, 12}, 8);  // as one that takes [3, 2, 2]
+  search::layer_spec dense = linear_spec({4, 12}, 8);  // equivalent to a dense layer on [3, 2, 2]
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
   SUBCASE("taken by a dense layer as they are") {}
@@ -222,7 +223,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     CHECK(tight.memory <= m.memory);
     CHECK(tight.recomputed > 0);
     CHECK(tight.seconds >= free.seconds);
-    auto fewer = net;  // one segment less does not fit on that mesh
+    auto fewer = net;  // one recomputed segment less does not fit on that mesh
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search that leaves the order of shards for later finds the optimum of the whole space: what
-// exhaustive search finds, or dynamic programming over all choices; its bounds are bounds.
+// Tests the search that decides on the order of shards last. It must find the optimum of the
+// complete search space, which is found here by exhaustive search or by dynamic programming over
+// all choices. Its lower bounds must hold.
 
 #include <doctest/doctest.h>
 
@@ -19,7 +20,7 @@ using ashlar::parse_topology;
 using search::any_choice;
 using search::pruning;
 
-/// The optimum by dynamic programming over all choices.
+/// Returns the optimum by dynamic programming over all choices.
 search::plan over_all_choices(search::problem const& net, ashlar::topology const& t,
                               ashlar::machine const& m) {
   search::chain_model<-1> model(net, t, m, any_choice{}, pruning::by_time);
@@ -43,7 +44,7 @@ void check_optimum(search::problem const& net, ashlar::topology const& t, ashlar
   }
 }
 
-/// The optimum without the order of shards.
+/// Returns the optimal cost if the order of shards is ignored, which is a lower bound.
 double bound_of(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m) {
   search::chain_model<-1, search::role_moves> rows(net, t, m, any_choice{}, pruning::by_time);
   return search::chain_solver<-1, search::role_moves>(rows).solve();
@@ -70,7 +71,7 @@ TEST_CASE("on random nets, meshes and machines it costs what trying everything c
     ++done;
   }
   CHECK(residuals > 30);
-  CHECK(looser > 0);  // the proof by the bound alone does not always do
+  CHECK(looser > 0);  // the bound alone does not always prove optimality
 }
 
 TEST_CASE("and what dynamic programming over all choices finds, on more axes and longer nets") {

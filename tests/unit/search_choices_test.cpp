@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search space: every combination of rows, orders and storages, each once, all of them legal.
+// Tests the search space: every combination of rows, shard orders and storage placements occurs
+// once, and all are legal.
 
 #include <algorithm>
 
@@ -18,7 +19,7 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology, ashlar::to_string;
 using search::layer_choices;
 
-/// Whether on every axis the roles of a choice are those of one row.
+/// Returns whether on every axis the roles of a choice are those of one row.
 bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec) {
   for (int a = 0; a < c.x.axes(); ++a) {
     bool const found = std::any_of(spec.rows.begin(), spec.rows.end(), [&](auto const& r) {
@@ -36,7 +37,7 @@ bool matches_rows(search::layer_choice const& c, search::layer_spec const& spec)
 
 TEST_CASE("gelu on one axis: its rows, one choice each") {
   auto const choices = layer_choices(gelu_spec({6, 4}), parse_topology("a=2"));
-  CHECK(choices.size() == 4);  // S(0), S(1), B with a gradient whole or partial
+  CHECK(choices.size() == 4);  // S(0), S(1), and B with a replicated or a partial gradient
 }
 
 TEST_CASE("axes that split one dim nest in every order, all tensors alike") {
@@ -54,7 +55,7 @@ TEST_CASE("axes that split one dim nest in every order, all tensors alike") {
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);  // two axes on one dim: 1 more order; three: 5 more
+        4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);  // 1 more order for 2 axes on a dim, 5 more for 3
 }
 
 TEST_CASE("choices are distinct, valid, and made of rows") {
@@ -91,10 +92,10 @@ TEST_CASE("sharded storage splits dim 0 innermost where the parameter is whole")
   CHECK(find("B,B", "P,P", "B,B"));
   CHECK(find("B,B", "P,P", "S(0),S(0)"));
   CHECK(find("B,S(1)", "P,S(1)", "S(0),S(1)"));
-  CHECK(find("B,S(0)", "P,S(0)", "S(0,1),S(0,0)"));  // the axis that was whole enters innermost
+  CHECK(find("B,S(0)", "P,S(0)", "S(0,1),S(0,0)"));  // the replicated axis becomes innermost
   CHECK(find("S(0),S(1)", "S(0),S(1)", "S(0),S(1)"));
   CHECK(!find("S(0),B", "S(0),P", "S(0,1),S(0,0)"));
-  // An option is left out where it changes nothing.
+  // A storage option is omitted where it would change nothing.
   for (auto const& c : choices) {
     int same = 0;
     for (auto const& other : choices)

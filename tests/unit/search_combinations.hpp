@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How many plans a net has on a mesh: what an exhaustive search would have to look at.
+// Counts the plans of a network on a mesh, which an exhaustive search would have to evaluate.
 
 #include <ashlar/search/choices.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiler and the program find the same plans.
+// Tests that the search finds the same plans at compile time and at run time.
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr ashlar::topology two_nodes{{"node", 2}, {"gpu", 4}};
 
-/// Widths and kinds that all differ: no table is shared.
+/// All widths and kinds differ, so that no tables are shared between layers.
 template <int N = search::dynamic_size>
 constexpr search::basic_problem<N> uneven() {
   search::basic_problem<N> net;

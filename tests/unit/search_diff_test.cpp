@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What diff finds between two plans: differences that add up, and the one element that was changed.
+// Tests diff between two plans: its differences add up, and it finds the one element that was
+// changed.
 
 #include <sstream>
 
@@ -69,7 +70,7 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   auto const net = block_net(4, {8, 6}, 16);
   auto const a = data_parallel(net, parse_topology("node=2,gpu=2"), m);
   auto b = a;
-  auto& weight = b.choices[3].parameters[0];  // of the first block's first linear layer
+  auto& weight = b.choices[3].parameters[0];  // the weight of the first block's first linear layer
   weight.store = parse_placement("S(0),S(0)");
   predict(b, net, m);
   auto const d = diff(net, a, b, m);
@@ -82,8 +83,8 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   }
   CHECK(d.elements[3].from == std::vector<std::string>{"weight stored [B,B]"});
   CHECK(d.elements[3].to == std::vector<std::string>{"weight stored [S(0),S(0)]"});
-  // 16 x 64 floats: of value and two states a quarter remains. The gradient is summed elsewhere before
-  // and after.
+  // The weight has 16 x 64 floats. A quarter of its value and of its two optimizer states remains
+  // on each rank. The gradient's accumulator is the same in both plans.
   CHECK(d.elements[3].cost.memory.kept == -3 * 3 * 256 * 4);
   auto const text = printed(d);
   CHECK(text.find("linear (element 3)") != std::string::npos);
@@ -132,7 +133,7 @@ TEST_CASE("plans of another net with as many elements are refused, too") {
   }
 }
 
-/// A net of `blocks` blocks, each a segment, in m micro-batches of a batch of 16.
+/// Returns a network of `blocks` blocks, each a segment, with a batch of 16 in m micro-batches.
 search::problem blocks_in(int blocks, int m) {
   auto net = block_net(blocks, {16 / m, 8}, 64);
   net.micro_batches = m;
@@ -163,7 +164,7 @@ TEST_CASE("two pipelines: what they take adds up, by kind, by stage and by eleme
     CHECK(d.same_stages == (a.stages.size() == b.stages.size()));
     CHECK(printed(d).find("  b: " + d.layout_b) != std::string::npos);
     CHECK(back.layout_a == d.layout_b);
-    // The stages that both have, from the elements in them.
+    // If both pipelines have the same stages, checks each stage against the sum over its elements.
     for (std::size_t s = 0; d.same_stages && s < a.stages.size(); ++s) {
       search::cost_breakdown sum;
       std::int64_t kept = 0;

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What explain shows of a plan: every placement and collective, sums that are the plan's, repeated
-// blocks once, nothing wider than 100 columns.
+// Tests the text of explain. It shows every placement and collective and the totals of the plan,
+// lists repeated blocks once, and is at most 100 columns wide.
 
 #include <sstream>
 
@@ -67,7 +67,7 @@ TEST_CASE("explain shows every collective of the schedule and names every elemen
   for (auto const& move : schedule(net, plan, m))
     for (auto const& s : move.plan.steps) collectives += communicates(s.kind);
   CHECK(collectives > 0);
-  // Gain and bias of the layer norm take the same steps and are written together.
+  // The gain and the bias of the layer norm take the same steps and share a line.
   CHECK(occurrences(text, " along ") + occurrences(text, "d gain, bias") == collectives);
   for (auto const* name : {"embedding", "residual", "layer_norm", "linear", "gelu", "dropout",
                            "+ residual", "cross_entropy", "node=2,gpu=2 (4 ranks)"})
@@ -120,11 +120,12 @@ TEST_CASE("folds find the longest stretches of whole residuals") {
   CHECK(as_text(plain({1, 2, 3})) == "0:1x1 1:1x1 2:1x1 ");
   auto blocks = plain({1, 2, 1, 2, 1, 2});
   blocks[0].enter = 7;  // only into the first copy
-  blocks[5].back = 7;   // only into the last
+  blocks[5].back = 7;   // only into the last copy
   CHECK(as_text(blocks) == "0:2x3 ");
   blocks[3].back = 7;  // an inner copy that differs
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
-  // begin inside end, twice: no stretch begins within a residual and leaves it.
+  // Two residuals, each of begin, inside and end. No repeated stretch may begin inside a residual
+  // and leave it.
   std::vector<foldable> const residuals{{1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0},
                                         {1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0}};
   CHECK(as_text(residuals) == "0:3x2 ");
@@ -139,7 +140,7 @@ TEST_CASE("notes name axes that are idle or too long, and work that is uneven") 
     return text;
   };
   CHECK(said(data_parallel(net, parse_topology("node=2,gpu=2"), m)) == "");
-  // A prime axis that divides no dim is searched, priced and noted.
+  // A prime axis that divides no dimension is still searched and priced, and noted.
   auto const uneven = said(data_parallel(net, parse_topology("gpu=3"), m));
   CHECK(uneven.find("1.50 times an even share") != std::string::npos);
   auto const longer = said(data_parallel(net, parse_topology("gpu=37"), m));

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The best factored mesh: every factorisation is there once, and the plan costs what the best of
-// them costs by dynamic programming over all choices, below a memory limit too.
+// Tests the search for the best factored mesh. Every factorization is tried once, and the plan
+// costs as much as the best of them by dynamic programming over all choices, also under a memory
+// limit.
 
 #include <doctest/doctest.h>
 

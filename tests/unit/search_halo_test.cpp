@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The halo that a split of an image's rows needs: counted row by row from what every place of the
-// window reads, priced by hand, and chosen by the search where a split of the batch does not go far.
+// Tests the halo of a split along the rows of an image: counted row by row from the rows that every
+// window position reads, priced by hand, and chosen by the search where splitting the batch is not
+// enough.
 
 #include <algorithm>
 #include <set>
@@ -23,7 +24,8 @@ using ashlar::axis_list, ashlar::interval, ashlar::sliding_window, ashlar::topol
 
 namespace {
 
-/// The part of n that each rank along `axes` has, row-major, by repeated balanced splits.
+/// Returns the part of n of each rank along `axes`, in row-major order, by repeated balanced
+/// splits.
 std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& axes) {
   std::vector<interval> list{{0, n}};
   for (auto const a : axes) {
@@ -36,8 +38,8 @@ std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& 
   return list;
 }
 
-/// Every row that a rank's places read and it does not own, one by one: who gets how many from how
-/// many, and who is asked for how many by how many.
+/// Counts one by one the rows that a rank's windows read but the rank does not own. Returns the
+/// largest numbers of messages and rows per rank: forward as a reader, backward as an owner.
 search::halo_traffic counted(sliding_window const& w, std::int64_t n, topology const& t,
                              axis_list const& axes) {
   auto const x = parts(n, t, axes), y = parts(w.places(n), t, axes);
@@ -77,7 +79,7 @@ search::layer_choice rows_split(search::layer_spec const& spec, ashlar::placemen
   return c;
 }
 
-/// Convolutions on large images, all planes of one size, and a classifier on them.
+/// Returns convolutions on large images, with planes of equal size, followed by a classifier.
 auto image_net(std::int64_t image, bool halo) {
   return nn::chain(nn::convolution(3, 16, 3, {.padding = 1, .halo = halo}), nn::relu(),
                    nn::convolution(16, 16, 3, {.padding = 1, .halo = halo}), nn::relu(),
@@ -122,12 +124,12 @@ TEST_CASE("the halos of the textbooks") {
   auto const rows = [&](sliding_window const& w, std::int64_t n) {
     return search::halo_coordinates(w, n, w.places(n), four, {0});
   };
-  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // a row from either side
+  CHECK(rows({3, 1, 1}, 64) == search::halo_traffic{{2, 2}, {2, 2}});  // one row from either side
   CHECK(rows({5, 1, 2}, 64) == search::halo_traffic{{2, 4}, {2, 4}});
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
-  CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards do
-  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // 3 3 2 2 rows for 2 1 1 1 places
-  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);  // 2 1 1 1 rows: from further than neighbours
+  CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
+  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // 3 3 2 2 rows for 2 1 1 1 positions
+  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);       // 2 1 1 1 rows: not only from neighbours
 }
 
 TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
@@ -141,14 +143,14 @@ TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
   CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));
   CHECK(cost.seconds() == doctest::Approx(2 * cost.forward));
-  // Between two nodes there is one neighbour, and the node's four ranks share its link.
+  // Between two nodes there is one neighbour, and the four ranks of a node share its link.
   auto const along_node = rows_split(spec, ashlar::parse_placement("S(2),B"));
   CHECK(search::halo_of(spec, along_node, t).forward == traffic{1, 4 * 6 * 20});
   CHECK(search::halo_seconds(spec, along_node, t, m, 4).forward ==
         doctest::Approx(5e-6 + 480 * 4 * 4e-9));
   CHECK(search::halo_seconds(spec, rows_split(spec, ashlar::parse_placement("S(0),S(1)")), t, m, 4)
             .seconds() == 0);
-  // The halo is memory while the layer runs, of x and of dx.
+  // While the layer runs, the halos of x and of dx need memory.
   search::problem net;
   net.add(spec);
   auto without = spec;
@@ -179,7 +181,7 @@ TEST_CASE("with halos the exact search still finds what enumeration finds") {
                                nn::max_pool(2, {.halo = true}), nn::linear<3, 1>({8, 8, 8}, {10}));
   auto const net = any_length(nn::describe(small, nn::image_batch{2, 3, 16, 16}));
   ashlar::machine fast = ashlar::machines::h200_server;
-  fast.flops = 1e9;  // so that work counts on small images
+  fast.flops = 1e9;  // so that work matters on small images
   for (auto const& t : {topology{{"gpu", 4}}, topology{{"node", 2}, {"gpu", 2}}}) {
     auto const best = search::exhaustive(net, t, fast);
     auto const plan = search::optimal(net, t, fast);

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search on nets of images: the plan that AutoDDL's section 4.5 reports for VGG13, the baselines
-// as the field knows them, and the optimum of a small net against enumeration.
+// Tests the search on image networks: the plan that AutoDDL's section 4.5 reports for VGG13, the
+// usual baselines, and the optimum of a small network against enumeration.
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ bool is_named(search::layer_spec const& spec, char const* name) {
   return spec.name == search::label(name);
 }
 
-/// Whether the role on every axis is a split of this dim.
+/// Returns whether every axis splits this dimension.
 bool all_split(ashlar::placement const& p, int dim) {
   for (int a = 0; a < p.axes(); ++a)
     if (!p[a].is_split_of(dim)) return false;
@@ -82,7 +82,8 @@ int rows_of(search::problem const& net, char const* name) {
   return rows;
 }
 
-/// The optimum on rows, the order of shards not counting, by dynamic programming over all of them.
+/// Returns the optimal cost over all rows if the order of shards is ignored, by dynamic
+/// programming.
 double bound_on_rows(search::problem const& net, ashlar::topology const& t,
                      ashlar::machine const& m) {
   search::chain_model<-1, search::role_moves> rows(net, t, m, search::any_choice{},
@@ -123,7 +124,8 @@ TEST_CASE("rows that split a dim where another does as well are in no bound and 
   }
   CHECK(fewer > 20);
   ashlar::topology const eight{{"gpu", 8}};
-  // Of an activation function on images: height and width; at least width where height is even.
+  // If the batch or the channels divide by 8, the rows of an activation function that split height
+  // and width are redundant. Otherwise only width is, because the height divides by 8.
   auto const rows = rows_of(images(8, 6), "relu");
   CHECK(rows_of(search::with_needed_rows(images(8, 6), eight), "relu") == rows - 2);
   CHECK(rows_of(search::with_needed_rows(images(7, 8), eight), "relu") == rows - 2);

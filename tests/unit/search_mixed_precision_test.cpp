@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A GPT of bfloat16, whose parameters, gradients and statistics are of float: the optimum is that of
-// all choices, every move priced by itself with the size that its tensor has.
+// Tests the search on a GPT in bfloat16 whose parameters, gradients and statistics are in float. It
+// must find the optimum of all choices, where every move is priced separately with the element size
+// of its tensor.
 
 #include <doctest/doctest.h>
 
@@ -18,7 +19,8 @@ namespace search = ashlar::search;
 
 namespace {
 
-/// The least seconds of a step of a chain with residuals that hold none themselves, over all choices.
+/// Computes the least seconds of a step over all choices, for a chain with residuals that are not
+/// nested.
 class brute_force {
  public:
   brute_force(search::problem const& net, ashlar::topology const& t, ashlar::machine const& m)
@@ -86,7 +88,7 @@ class brute_force {
     return ways;
   }
 
-  /// From the values of element i's choices to those of the next's.
+  /// Advances the least costs from element i's choices to those of the next element.
   std::vector<double> next(int i, std::vector<double> const& value) const {
     auto const& costs = own_[static_cast<std::size_t>(i) + 1];
     std::vector<double> result(costs.size(), 1e300);
@@ -135,7 +137,7 @@ TEST_CASE("the optimum of a GPT of bfloat16 is that of all choices") {
         CHECK(best.seconds == doctest::Approx(brute_force(net, t, m).seconds()).epsilon(1e-9));
         CHECK(best.seconds == doctest::Approx(total_cost(net, best, m).seconds()).epsilon(1e-9));
         CHECK(best.memory == memory_per_rank(net, best));
-        // All in 2 bytes would be cheaper where gradients or statistics move.
+        // With 2 bytes for everything, plans that move gradients or statistics would be cheaper.
         auto all_small = net;
         all_small.accumulation_size = 2;
         dearer += total_cost(all_small, best, m).seconds() < best.seconds;

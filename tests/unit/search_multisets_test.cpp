@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Where axes are alike, the search that does not tell them apart: its bound is one, its plan is legal,
-// costs what the schedule says, and is the optimum of dynamic programming over all choices. On
-// five and six axes, which nothing else here can search, its gap says what is proved.
+// Tests the search that does not distinguish interchangeable axes. Its bound is a lower bound. Its
+// plan is legal, costs what the schedule says, and equals the optimum of dynamic programming over
+// all choices. On five and six axes, which no other search here can handle, the plan's gap states
+// how far from the optimum it may be.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -98,12 +99,13 @@ TEST_CASE(
     search::search_by_multisets<-1> alike(net, fine, m);
     CHECK(plan.seconds * (1 - plan.gap) <= alike.bound() * (1 + 1e-9));
     CHECK(plan.gap < 0.05);
-    // What a coarse mesh can do without exchanging axes, the finer one can.
+    // Everything a coarse mesh can do without exchanging axes, the finer mesh can do as well.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
   }
 }
 
-/// `blocks` GPT blocks, of which attention and the layers around it see other dims.
+/// Returns a network of `blocks` GPT blocks, in which attention and the layers around it use
+/// different dimensions.
 search::problem gpt_net(int blocks) {
   search::problem net;
   net.micro_batches = 128;
@@ -139,7 +141,7 @@ TEST_CASE("out of effort, the search for placements ends with a plan that costs 
     CAPTURE(effort);
     auto const plan = search::detail::assign_axes<-1>(model).plan(bound, effort);
     check_plan(plan, net, t, m);
-    CHECK(plan.seconds > bound * (1 + 1e-9));  // else there was no need to go straight on
+    CHECK(plan.seconds > bound * (1 + 1e-9));  // a plan at the bound would end the search early
   }
 }
 

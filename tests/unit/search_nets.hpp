@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Nets, meshes and machines to search on, of the layers of search_specs.hpp.
+// Networks, meshes and machines for tests of the search, made of the layers in search_specs.hpp.
 
 #include <algorithm>
 #include <cmath>
@@ -12,8 +12,8 @@
 
 namespace ashlar_test {
 
-/// `blocks` GPT blocks without attention's rank-4 view: residuals of (layer norm, linear, gelu,
-/// linear, dropout) between an embedding and the loss.
+/// Returns `blocks` GPT blocks without attention: residuals of (layer norm, linear, gelu, linear,
+/// dropout) between an embedding and the loss.
 inline search::problem block_net(int blocks, shape const& ids, std::int64_t d) {
   search::problem net;
   net.add(embedding_spec(ids, 11, d));
@@ -30,12 +30,12 @@ inline search::problem block_net(int blocks, shape const& ids, std::int64_t d) {
   return net;
 }
 
-/// Whether two sums of seconds are one but for the order of their addends.
+/// Returns whether two sums of seconds are equal up to the order of their addends.
 inline bool close(double a, double b) {
   return std::abs(a - b) <= 1e-9 * std::max(std::abs(a), std::abs(b)) + 1e-300;
 }
 
-/// Draws small nets, meshes and machines.
+/// Draws small networks, meshes and machines.
 class random_cases {
  public:
   explicit random_cases(unsigned seed) : generator_(seed) {}
@@ -69,7 +69,7 @@ class random_cases {
     search::problem net;
     net.micro_batches = 1 + below(3);
     net.optimizer_states = below(3);
-    if (net.micro_batches == 2) net.element_size = 2;  // and sums in 4 bytes
+    if (net.micro_batches == 2) net.element_size = 2;  // sums still have 4 bytes
     int left = 1 + below(5);
     shape x{1 + below(6), 1 + below(6), 3 * (1 + below(4))};
     if (below(3) == 0) x = {x[0], x[2]};

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What a plan costs more than the optimum if it was made with α, β and flops that are up to 20 % wrong
-// (HiDup's table 5, which reports the mean over trials as relative time: 100.2 % for one net).
-// bench/search --noise has more nets, machines and trials.
+// Tests how much a plan costs above the optimum if it was optimized for α, β and flops that are up
+// to 20 % wrong (HiDup's table 5, which reports the mean over trials as relative time: 100.2 % for
+// one network). bench/search --noise has more networks, machines and trials.
 //
-//   GPT and VGG13    at most 1 % in the mean of a net on a mesh and machine, and 2 % in every trial
-//   any net          at most 56 %, by proof: every term of the cost is between 0.8 and 1.25 of what
-//                    the search took it for, so a plan that seemed no dearer is dearer by 1.25 / 0.8
-//                    at most. A DLRM of few layers, of which two plans cost about the same, each
-//                    in one collective, came to 22 % in the benchmark.
+//   GPT and VGG13    at most 1 % in the mean of a network on a mesh and machine, and 2 % in every
+//                    trial
+//   any network      at most 56 %, by proof: every term of the cost is between 0.8 and 1.25 times
+//                    its assumed value, so a plan that seemed cheapest costs at most 1.25 / 0.8
+//                    times the optimum. The benchmark reached 22 %, for a DLRM of few layers with
+//                    two plans of nearly equal cost, each with one collective.
 
 #include <doctest/doctest.h>
 #include <support/disturbed.hpp>
@@ -27,7 +28,8 @@ namespace {
 
 namespace nn = ashlar::nn;
 
-/// What the plan for a disturbed machine costs more than the optimum, as a share of it.
+/// Returns the cost above the optimum of the plan for a disturbed machine, as a share of the
+/// optimum.
 double regret(search::problem const& net, ashlar::topology const& t, ashlar::machine const& truth,
               ashlar::machine const& supposed, double least) {
   return seconds_on(net, search::optimal(net, t, supposed), supposed, truth) / least - 1;
@@ -84,7 +86,7 @@ TEST_CASE("with α, β and flops wrong by up to 20 %, plans of GPT and VGG13 cos
         CHECK(sum / 20 <= 0.01);
         most = std::max(most, regret(net, t, truth, disturbed(truth, 0.9, 1), least));
       }
-  CHECK(most > 0.02);  // of machines that are wrong by 90 %: the bound above can fail
+  CHECK(most > 0.02);  // for machines that are wrong by 90 %: the bound above can fail
 }
 
 TEST_CASE("on nets, meshes and machines of any kind they cost 1.25 / 0.8 at most") {

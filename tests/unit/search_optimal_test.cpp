@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The optimum is what trying everything finds, on random nets, meshes and machines; its claims are
-// those of the schedule; equal blocks are solved once.
+// Tests that the optimal search finds the same cost as exhaustive search on random networks, meshes
+// and machines, that its figures are those of the schedule, and that equal blocks are solved once.
 
 #include <chrono>
 
@@ -21,7 +21,7 @@ namespace {
 using ashlar::parse_topology;
 using doctest::Approx;
 
-/// What a plan says of itself must follow from its choices alone.
+/// Checks that the figures of a plan follow from its choices alone.
 void check_claims(search::problem const& net, search::plan const& plan, ashlar::machine const& m) {
   REQUIRE(plan.size() == net.size());
   auto const cost = total_cost(net, plan, m);
@@ -143,7 +143,7 @@ TEST_CASE("equal blocks are solved once: equal to spelling them out as different
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const repeated = block_net(4, {4, 6}, 8);
-  // Names make the layers of each block unequal; costs stay.
+  // Different names make the layers of the blocks unequal but leave the costs unchanged.
   search::problem spelled;
   for (int i = 0; i < repeated.size(); ++i) {
     auto spec = repeated.spec(i);
@@ -162,7 +162,7 @@ TEST_CASE("equal blocks are solved once: equal to spelling them out as different
   auto const deep = optimal(block_net(48, {4, 6}, 8), t, m);
   std::chrono::duration<double> const took = std::chrono::steady_clock::now() - start;
   CHECK(deep.size() == 2 + 48 * 7);
-  CHECK(took.count() < 2);  // milliseconds where nothing else runs
+  CHECK(took.count() < 2);  // it takes milliseconds on an idle machine
 }
 
 TEST_CASE("a memory limit on a deep net is obeyed, with a stated gap") {

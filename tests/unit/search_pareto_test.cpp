@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The time-memory front: its ends are the optimum and the least possible, its plans are what the
-// search finds below their memory, and none dominates another.
+// Tests the time-memory front. Its ends are the fastest plan and the plan of least memory, its
+// plans are those that the search finds under their memory limits, and no plan dominates another.
 
 #include <sstream>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pins: read, obeyed at the least cost, and refused with what would be possible.
+// Tests pins: they are parsed, obeyed at the least cost, and rejected with a list of the possible
+// placements.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -53,7 +54,7 @@ TEST_CASE("pins name elements by number, range, stride and pattern") {
   CHECK(has(refused("gelo.x=B"), "There are embedding, residual, layer_norm, linear, gelu"));
 }
 
-/// What fits_pattern says, by trying everything.
+/// Returns the expected result of fits_pattern, by trying all matches.
 bool fits_by_trial(std::string_view pattern, std::string_view name) {
   if (pattern.empty()) return name.empty();
   if (pattern[0] == '*')
@@ -85,7 +86,8 @@ TEST_CASE("patterns fit what they do when everything is tried, and many '*' take
   CHECK(fitting > 1000);
   std::string many;
   for (int i = 0; i < 40; ++i) many += "*a";
-  CHECK_FALSE(fits_pattern(many + "b", std::string(200, 'a')));  // 200 over 40 ways, if tried
+  // Trying all ways to match this pattern would take exponential time.
+  CHECK_FALSE(fits_pattern(many + "b", std::string(200, 'a')));
   CHECK(fits_pattern(many, std::string(200, 'a')));
 }
 
@@ -135,7 +137,7 @@ TEST_CASE("a pin that the optimum has anyway costs nothing, another says what it
   CHECK(has(whole.sentence(), " a step ("));
   auto const free = optimal_with_pins(net, t, m, {parse_pin("gelu.x=S(0),*")});
   for (int i : {4, 11, 18}) CHECK(free.plan[i].x[0].is_split_of(0));
-  // Of a residual either end may be named.
+  // A residual's pin may name either of its ends.
   auto const ends = optimal_with_pins(net, t, m, {parse_pin("7.y=S(0),S(1)")});
   CHECK(ends.plan[1].y == parse_placement("S(0),S(1)"));
   CHECK(ends.plan[7].y == parse_placement("S(0),S(1)"));
@@ -148,13 +150,13 @@ TEST_CASE("impossible pins list what is nearest") {
   auto const refused = [&](std::vector<pin> const& pins) {
     return message_of([&] { optimal_with_pins(net, t, m, pins); });
   };
-  // A gelu takes no addends, layer norm no split features.
+  // A gelu accepts no partial input, and a layer norm no split features.
   auto const addends = refused({parse_pin("4.x=S(0),P")});
   CHECK(has(addends, "\"4.x=S(0),P\": no rule lets element 4 (gelu) lie so on node=2,gpu=2. The "
                      "nearest are x=[S(0),"));
   CHECK(!has(addends, "P]"));
   CHECK(has(refused({parse_pin("layer_norm.x=S(2),B")}), "element 2 (layer_norm)"));
-  // Both are possible, but not at once: rows of w meet columns of x.
+  // Each pin is possible, but not both: rows of the weight correspond to columns of x.
   auto const both = refused({parse_pin("3.x=S(0),S(2)"), parse_pin("3.weight=B,S(1)")});
   CHECK(has(both, "3.x=S(0),S(2) and 3.weight=B,S(1)"));
   CHECK(has(both, "x=[S(0),S(2)] with weight=[B,S(0)]"));

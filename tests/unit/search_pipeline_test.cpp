@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Pipeline stages: blocks are found, one stage is the plain chain, a schedule replayed micro-batch by
-// micro-batch takes the seconds and the memory of the formulas, limits and bounds hold, also against
-// all plans of small chains.
+// Tests pipeline stages: repeated blocks are found, and a single stage equals the plain chain. A
+// schedule that is simulated micro-batch by micro-batch takes the seconds and the memory of the
+// formulas. Memory limits and lower bounds hold, also against all plans of small chains.
 
 #include <algorithm>
 #include <map>
@@ -28,7 +28,7 @@ using doctest::Approx;
 
 ashlar::machine const cluster{{2e-6, 1e-11}, {5e-6, 2e-10}, 1e10, 1e12, 0};
 
-/// A batch of 16 sequences in m micro-batches.
+/// Returns a function of m that makes a network for a batch of 16 sequences in m micro-batches.
 auto net_of(int blocks, int batch = 16) {
   return [=](int m) {
     auto net = block_net(blocks, {batch / m, 8}, 64);
@@ -37,7 +37,7 @@ auto net_of(int blocks, int batch = 16) {
   };
 }
 
-/// The same with segments of so many blocks each.
+/// Returns the same with segments of `of_each` blocks.
 auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   return [=](int m) {
     auto net = net_of(blocks, batch)(m);
@@ -48,8 +48,9 @@ auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   };
 }
 
-/// Seconds until the last backward pass ends under 1F1B, where stage j runs min(m, s - j) forward
-/// passes ahead, each pass starts when its input is there and its stage is free.
+/// Simulates 1F1B, where stage j runs up to min(m, s - j) forward passes ahead. A pass starts when
+/// its input is available and its stage is idle. Returns the seconds until the last backward pass
+/// ends.
 double replay(std::vector<double> const& forward, std::vector<double> const& backward, int m) {
   int const s = static_cast<int>(forward.size());
   auto const at = [&](int j, int k) { return static_cast<std::size_t>(j * m + k); };
@@ -79,7 +80,8 @@ double replay(std::vector<double> const& forward, std::vector<double> const& bac
   return *std::max_element(free.begin(), free.end());
 }
 
-/// Per element of a stage, which of its segments it is in; -1: none.
+/// Returns for each element of a stage the index of its segment within the stage, or -1 if it is in
+/// none.
 std::vector<int> numbered_segments(search::problem const& net, search::pipeline_stage const& s) {
   std::vector<int> list;
   for (int i = s.first, before = -1, met = -1; i < s.last; ++i) {
@@ -91,14 +93,15 @@ std::vector<int> numbered_segments(search::problem const& net, search::pipeline_
   return list;
 }
 
-/// Bytes of a rank of stage j at the fullest moment of its passes, played in the order of 1F1B: of one
-/// micro-batch its program, of those beside it what they hold between their passes.
+/// Computes the peak memory of a rank of stage j by running its passes in the order of 1F1B. One
+/// micro-batch uses the memory of its program. Each other open micro-batch holds what it saves
+/// between its passes.
 std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan const& p, int j) {
   auto const chain = chain_of(net, p);
   auto stage = stage_of(chain, p, j);
   auto const own = search::plan_of_stage<-1>(p, j);
   stage.in_flight = 1;
-  std::int64_t held = 0;  // of a micro-batch that waits
+  std::int64_t held = 0;  // bytes held by a micro-batch that waits for its backward pass
   for (int i = 0; i < stage.size(); ++i) {
     auto const runs = stage.runs(i, own.recomputed);
     if (runs == search::forward_runs::once && stage[i].kind == search::element_kind::layer)
@@ -107,7 +110,7 @@ std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan
     if (runs == search::forward_runs::twice_from_here && !batch)
       held += stage.element_size * max_local_elements(stage.spec(i).x, own.mesh, own[i].x);
   }
-  int open = 0, most = 0;  // micro-batches begun and not finished
+  int open = 0, most = 0;  // micro-batches that have begun and not finished
   for (auto const& pass : search::one_f_one_b(p.stages, p.micro_batches())) {
     if (pass.stage != j) continue;
     if (!pass.backward) most = std::max(most, ++open);
@@ -116,7 +119,7 @@ std::int64_t fake_stage_memory(search::problem const& net, search::pipeline_plan
   return memory_per_rank(stage, own) + (most - 1) * held;
 }
 
-/// Seconds of one micro-batch that recomputing adds to stage j.
+/// Returns the seconds that recomputation adds to one micro-batch in stage j.
 double seconds_again(search::problem const& net, search::pipeline_plan const& p, int j,
                      ashlar::machine const& m) {
   auto const& stage = p.stages[static_cast<std::size_t>(j)];
@@ -142,7 +145,7 @@ double seconds_again(search::problem const& net, search::pipeline_plan const& p,
   return seconds;
 }
 
-/// All segments of every stage.
+/// Returns the number of segments of each stage, to recompute all of them.
 std::vector<int> recomputed_all(search::problem const& net, std::vector<int> const& limits) {
   std::vector<int> list;
   for (std::size_t s = 0; s + 1 < limits.size(); ++s)
@@ -150,8 +153,8 @@ std::vector<int> recomputed_all(search::problem const& net, std::vector<int> con
   return list;
 }
 
-/// The fastest of all plans of these stages that fit: every choice of every element, every number of
-/// recomputed segments in each stage. 0: none fits.
+/// Returns the seconds of the fastest plan of these stages that fits in memory, over every choice
+/// of every element and every number of recomputed segments in each stage. Returns 0 if none fits.
 double fastest_of_all(search::problem const& net, std::vector<int> const& limits, int axis,
                       ashlar::topology const& t, ashlar::machine const& m) {
   std::vector<std::vector<search::layer_choice>> choices;
@@ -162,7 +165,7 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
   double best = 0;
   std::vector<std::size_t> at(choices.size());
   std::vector<int> again(segments.size());
-  // Counts up in a number whose digits have these bases; false once it is zero again.
+  // Increments a number whose digits have these bases. Returns false when it wraps around to zero.
   auto const count_up = [](auto& digits, auto const& base) {
     std::size_t k = 0;
     for (; k < digits.size() && ++digits[k] == base(k); ++k) digits[k] = 0;
@@ -185,7 +188,7 @@ TEST_CASE("the repeated blocks of a chain") {
   CHECK(search::find_blocks(mlp(3, 8, 8)) == search::repeated_blocks{0, 3, 1});
   CHECK(search::find_blocks(mlp(9, 8, 8)).count == 2);  // widths repeat every four layers
   CHECK(search::find_blocks(search::problem{}).count == 1);
-  search::problem equal;  // but for the first one, which need not make dx
+  search::problem equal;  // equal except for the first one, which need not compute dx
   for (int i = 0; i < 4; ++i) {
     auto spec = linear_spec({8, 8}, 8);
     if (i == 0) spec.backward_flops /= 2;
@@ -221,7 +224,9 @@ TEST_CASE("the segments of stages: the first of each are recomputed, a cut one i
   CHECK(part[7].segment == 1);
   CHECK(part[14].segment == -1);
   auto const cut = search::in_stages(segmented_net_of(4, 3)(1), limits, {0, 1});
-  CHECK(cut.segments == 3);  // of one block, and of two and one that were three blocks and one
+  // The segment of three blocks is cut into segments of two blocks and of one, and a segment of one
+  // block remains.
+  CHECK(cut.segments == 3);
   CHECK(cut.runs(8, 1) == search::forward_runs::once);
   CHECK(cut.runs(15, 1) == search::forward_runs::twice_from_here);
   CHECK(cut.runs(22, 1) == search::forward_runs::once);
@@ -229,7 +234,7 @@ TEST_CASE("the segments of stages: the first of each are recomputed, a cut one i
 
 TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule replayed") {
   auto const mesh = parse_topology("node=4,gpu=2");
-  for (int const of_each : {1, 3})  // segments of three blocks are cut by stages
+  for (int const of_each : {1, 3})  // stages cut segments of three blocks
     for (int const s : {1, 2, 4})
       for (int const m : {1, 2, 8}) {
         auto const net = segmented_net_of(4, of_each)(m);
@@ -242,7 +247,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
         };
         auto const kept = price(std::vector<int>(limits.size() - 1));
         for (int const less : {0, 1, 2}) {
-          std::vector<int> recomputed;  // fewer towards the end
+          std::vector<int> recomputed;  // later stages recompute fewer segments
           int total = 0;
           for (int j = 0; j < s; ++j) {
             auto const part = search::stage_of(net, limits[std::size_t(j)],
@@ -268,7 +273,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
             CHECK((now.seconds > before.seconds) == (recomputed[std::size_t(j)] > 0));
             CHECK(now.memory == fake_stage_memory(net, p, j));
             CHECK(before.memory == fake_stage_memory(net, kept, j));
-            // What it receives takes no more than itself and its buffers.
+            // Receiving the input needs no more memory than the input and its buffers.
             auto alone = stage_of(net, limits[std::size_t(j)], limits[std::size_t(j) + 1], 1);
             alone.recomputed = 0;
             auto const own = search::plan_of_stage<-1>(kept, j);
@@ -294,7 +299,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
           CHECK(replayed <= (sum + (m - 1) * most) * (1 + 1e-12));
           CHECK(replayed >= m * most * (1 - 1e-12));
           CHECK(p.bubble == Approx(sum - most));
-          // Element by element it is the same.
+          // The sums over the elements are the same.
           auto const parts = search::breakdown(net, p, cluster);
           CHECK(parts.total.work == Approx([&] {
                   double work = 0;
@@ -308,8 +313,8 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
             CHECK(lasting <= stage.memory);
           }
         }
-        // Of a batch large enough, so that one stage holds most while it runs and not while it
-        // synchronizes gradients.
+        // The batch is large enough that a stage's peak occurs during its passes, not during the
+        // synchronization of gradients.
         if (m == 8) {
           auto const large = segmented_net_of(4, of_each, 512)(m);
           auto const plan = search::optimal(large, t, cluster);
@@ -345,10 +350,10 @@ TEST_CASE("a step takes as long as its schedule replayed") {
   for (int const s : {1, 2, 3, 5})
     for (int const m : {1, 2, 4, 9}) {
       auto const n = static_cast<std::size_t>(s);
-      // Equal stages: the formula to the letter.
+      // For equal stages the formula is exact.
       CHECK(replay(std::vector<double>(n, 1), std::vector<double>(n, 2), m) ==
             Approx(3.0 * (s + m - 1)));
-      // Unequal ones: the slowest sets the pace, and the formula is not exceeded.
+      // For unequal stages the slowest sets the pace, and the formula is an upper bound.
       std::vector<double> forward, backward;
       double sum = 0, most = 0;
       for (int j = 0; j < s; ++j) {
@@ -382,7 +387,7 @@ TEST_CASE("the schedule that is drawn is 1F1B as replayed") {
         auto const& p = passes[k];
         last = std::max(last, p.end);
         ++seen[static_cast<std::size_t>((p.stage * m + p.micro_batch) * 2 + p.backward)];
-        // A stage does one pass at a time, in this order.
+        // A stage runs one pass at a time, in this order.
         bool const follows = k > 0 && passes[k - 1].stage == p.stage;
         if (follows) CHECK(p.begin >= passes[k - 1].end);
       }
@@ -402,7 +407,8 @@ TEST_CASE("stages, their seconds and their memory") {
   for (auto const& s : piped.stages) {
     CHECK(s.sending > 0);
     CHECK(s.seconds >= s.work + s.sending);
-    CHECK(s.forward > 0.2 * s.seconds);  // block_net's backward passes work twice as long
+    // A backward pass of block_net takes twice as long as a forward pass.
+    CHECK(s.forward > 0.2 * s.seconds);
     CHECK(s.forward < 0.5 * s.seconds);
     sum += s.seconds;
     most = std::max(most, s.seconds);
@@ -414,10 +420,11 @@ TEST_CASE("stages, their seconds and their memory") {
   CHECK(piped.chosen.memory == memory);
   CHECK(piped.lower_bound <= piped.seconds());
   CHECK(piped.lower_bound > 0.5 * piped.seconds());
-  // Inner stages are alike but for the micro-batches they keep.
+  // Inner stages differ only in the number of micro-batches whose activations they hold.
   CHECK(piped.stages[1].seconds == Approx(piped.stages[2].seconds));
   CHECK(piped.stages[1].memory > piped.stages[2].memory);
-  // Each boundary: the activation one way, its gradient the other, both whole shards of 2 x 8 x 64.
+  // Each boundary sends the activation one way and its gradient back, each a complete shard of the
+  // boundary's tensor.
   auto const& c = piped.chosen;
   int const border = piped.stages[0].last;
   auto const shard = std::min(max_local_elements({2, 8, 64}, c.mesh, c[border - 1].y),
@@ -438,7 +445,7 @@ TEST_CASE("the search takes the fastest of what it may take") {
     }
   CHECK(best.seconds() == Approx(least));
   CHECK(best.lower_bound == Approx(bound));
-  // A slow network between nodes: stages send less than data parallel ranks synchronize.
+  // On a slow network between nodes, stages send less than data-parallel ranks would synchronize.
   ashlar::machine slow = cluster;
   slow.inter.beta = 1e-8;
   CHECK(search::pipeline(net_of(4), t, slow, {{}, {1, 2, 4, 8, 16}}).stages.size() > 1);
@@ -463,7 +470,8 @@ TEST_CASE("below a limit stages recompute, the first ones most, and are faster f
   auto m = cluster;
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(free.chosen.recomputed == 0);
-  m.memory = free.stages[1].memory;  // the first stage, which has the embedding too, has less
+  // The limit is too low for the first stage, which also has the embedding.
+  m.memory = free.stages[1].memory;
   auto const some = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
   CHECK(some.chosen.memory <= m.memory);
   CHECK(some.stages[0].recomputed > 0);
@@ -509,7 +517,7 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
   for (unsigned seed = 1; seed <= 40; ++seed) {
     random_cases draw(seed);
     int const blocks = 2 * (1 + draw.below(2)), batches = 1 + draw.below(4), saves = draw.below(5);
-    bool const placed = blocks == 2;  // stages of two ranks, and so choices
+    bool const placed = blocks == 2;  // stages of two ranks, which have a choice of placements
     shape const x{2 + draw.below(4), 2 + draw.below(4)};
     double const work = draw.log_uniform(0.1, 10);
     auto const chain = [&](int m) {
@@ -548,7 +556,8 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
       CHECK(found.lower_bound <= least * (1 + 1e-9));
       best += found.seconds() <= least * (1 + 1e-9);
       recomputed += found.chosen.recomputed > 0;
-      // Of stages without a choice of placements the number of segments is the only question.
+      // With one rank per stage the placements are fixed, so only the number of recomputed segments
+      // is open.
       if (!placed) CHECK(found.seconds() == Approx(least).epsilon(1e-9));
     }
   }

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Segments that are computed again: what they cost, against a schedule without them, what they save, against
-// the program of the step, and how many of them a search below a memory limit recomputes, against trying all.
+// Tests segments that are recomputed. Their cost is compared with a schedule without recomputation,
+// the saved memory with the program of the step, and the number of segments that a search under a
+// memory limit recomputes with the best over all numbers.
 
 #include <doctest/doctest.h>
 
@@ -21,7 +22,7 @@ namespace {
 
 using search::moved, search::phase;
 
-/// Makes segments of some runs of layers and whole residuals.
+/// Makes segments of some runs of layers and complete residuals.
 void add_segments(search::problem& net, random_cases& draw) {
   auto const cut = search::detail::cutting_points(net);
   for (std::size_t u = 0; u + 1 < cut.size();) {
@@ -35,7 +36,7 @@ void add_segments(search::problem& net, random_cases& draw) {
   }
 }
 
-/// Maps that keep much and cost little, or the other way round.
+/// Returns a chain of maps that save much and compute little, or the reverse.
 search::problem chain_of_maps(random_cases& draw) {
   search::problem net;
   shape const x{2 + draw.below(5), 2 + draw.below(5)};
@@ -54,7 +55,8 @@ bool is_recomputed(search::problem const& net, int i, int again) {
   return net[i].segment >= 0 && net[i].segment < again;
 }
 
-/// What the recomputed segments add to a step, from the schedule without them.
+/// Computes the cost that the recomputed segments add to a step, from the schedule without
+/// recomputation.
 search::step_cost added(search::problem const& net, search::plan plan, ashlar::machine const& m) {
   int const again = plan.recomputed;
   plan.recomputed = 0;
@@ -130,7 +132,7 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
       auto const parts = breakdown(net, plan, m);
       CHECK(parts.memory() == plan.memory);
       CHECK(parts.total.seconds() == doctest::Approx(plan.seconds));
-      // Nothing that costs less was pruned.
+      // Pruning has removed no cheaper plan.
       auto const other = optimal(net, t, m, [](int, auto const&) { return true; });
       CHECK(other.seconds == doctest::Approx(plan.seconds));
     }

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The schedule of a step in execution order, and the known layouts.
+// Tests the schedule of a step in execution order, and the plans of known parallel layouts.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology;
 using search::moved, search::phase;
 
-/// "forward 1 weight": one line per move.
+/// Formats each move as one line, for example "forward 1 weight".
 std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
                                search::problem const& net) {
   std::vector<std::string> text;
@@ -26,7 +26,8 @@ std::vector<std::string> lines(std::vector<search::scheduled_move> const& moves,
   return text;
 }
 
-/// linear, residual(dropout), cross-entropy on one axis, everything moved by hand.
+/// A plan for linear, residual(dropout), cross-entropy on one axis, whose placements require moves
+/// everywhere.
 struct by_hand {
   search::problem net;
   search::plan plan;
@@ -40,9 +41,9 @@ struct by_hand {
                p = parse_placement("P");
     plan.mesh = parse_topology("gpu=2");
     plan.choices.push_back(
-        {s0, s0, s0, s0, {{b, p, s0}, {b, p, b}}, {}});  // sharded weight, whole bias
-    plan.choices.push_back({s1, s1, b, b, {}, {}});      // residual, R = S(1), G = B
-    plan.choices.push_back({s0, s0, s0, s0, {}, {}});    // dropout
+        {s0, s0, s0, s0, {{b, p, s0}, {b, p, b}}, {}});  // sharded weight, replicated bias
+    plan.choices.push_back({s1, s1, b, b, {}, {}});    // residual: values R = S(1), gradients G = B
+    plan.choices.push_back({s0, s0, s0, s0, {}, {}});  // dropout
     plan.choices.push_back(plan.choices[1]);
     plan.choices.push_back({s1, b, b, s1, {}, {{parse_placement("P(max)"), b}, {p, b}}});
     predict(plan, net, ashlar::machine{});
@@ -51,20 +52,21 @@ struct by_hand {
 
 TEST_CASE("moves come in the order in which a step executes them") {
   by_hand const c;
-  std::vector<std::string> const expected{"forward 0 x",
-                                          "forward 0 weight",  // a slice, a gather
-                                          "forward 1 x",
-                                          "forward 2 x",
-                                          "forward 3 x",  // into R, out of it, back
-                                          "forward 4 statistic 0",
-                                          "forward 4 statistic 1",
-                                          "backward 3 dy",  // dx of the loss into G
-                                          "backward 2 dy",
-                                          "backward 1 dy",  // out of G, back into it
-                                          "backward 0 dy",
-                                          "backward 0 weight",  // the gradient, then re-gathers
-                                          "synchronize 0 d weight",
-                                          "synchronize 0 d bias"};
+  std::vector<std::string> const expected{
+      "forward 0 x",
+      "forward 0 weight",  // a slice and a gather
+      "forward 1 x",
+      "forward 2 x",
+      "forward 3 x",  // into placement R, out of it, and back
+      "forward 4 statistic 0",
+      "forward 4 statistic 1",
+      "backward 3 dy",  // the loss's dx into placement G
+      "backward 2 dy",
+      "backward 1 dy",  // out of G, and back into it
+      "backward 0 dy",
+      "backward 0 weight",  // gathered again for the backward pass
+      "synchronize 0 d weight",
+      "synchronize 0 d bias"};
   CHECK(lines(schedule(c.net, c.plan, {}), c.net) == expected);
 }
 
@@ -108,26 +110,29 @@ TEST_CASE("micro-batches repeat all but the synchronization") {
 
 TEST_CASE("memory is what is held at the fullest moment") {
   by_hand c;
-  // For the whole step: weight 36 sharded on dim 0, 18 x (value, 2 states), 36 partial gradient; bias 6
-  // whole, 6 x 3, 6 partial gradient.
+  // Held during the step: the weight of 36 elements, sharded on dimension 0, as 18 x (value, 2
+  // optimizer states) with a partial gradient of 36, and the replicated bias of 6 as 6 x 3 with a
+  // partial gradient of 6.
   int const lasting = 18 * 3 + 36 + 6 * 3 + 6;
-  // Most is held when the weight is gathered for the linear layer's dx: its saved x, half of 24, its dy, and
-  // what the shard of 18 needs to become 36, with buffers for what is sent and received.
+  // The peak occurs when the weight is gathered for the linear layer's dx. Then the layer's saved x
+  // (half of 24), its dy, and the growth of the shard from 18 to 36 are held, with send and receive
+  // buffers.
   CHECK(c.plan.memory == 4 * (lasting + 12 + 12 + (36 - 18) + 2 * 36));
-  // Where parameters are stored whole, the linear layer needs most while it runs: what it saves, its
+  // With replicated parameters, the peak occurs while the linear layer runs: saved values,
   // workspace, and x and y or dy and dx.
   c.plan.choices[0].parameters = {
       {parse_placement("B"), parse_placement("B"), parse_placement("B")},
       {parse_placement("B"), parse_placement("B"), parse_placement("B")}};
   c.net.layers[0].workspace_values = 200;
   CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 2 * 12 + 200));
-  // Else when dropout's dx, 12 of 24, becomes whole for the residual's begin, with buffers: the saved x
-  // of the linear layer is held, and the whole gradient of the branch around dropout.
+  // Without the workspace, the peak occurs when dropout's dx, 12 of 24 elements, is gathered for
+  // the residual's begin, with buffers. The linear layer's saved x and the replicated gradient of
+  // the residual around dropout are also held.
   c.net.layers[0].workspace_values = 0;
   CHECK(memory_per_rank(c.net, c.plan) == 4 * (36 * 4 + 6 * 4 + 12 + 24 + 24 + 2 * 24));
 }
 
-/// The bytes of an element of each move of a step, in the order of its schedule.
+/// Returns the element size of each move of a step, in the order of the schedule.
 std::vector<int> sizes(by_hand const& c) {
   std::vector<int> list;
   for (auto const& move : schedule(c.net, c.plan, {})) list.push_back(move.plan.element_size);
@@ -138,7 +143,8 @@ TEST_CASE("gradients of parameters and statistics move in the size in which they
   by_hand c;
   CHECK(sizes(c) == std::vector<int>(14, 4));
   c.net.element_size = 2;
-  // The lines of the first test: statistics are 5 and 6, gradients of parameters the last two.
+  // The order of moves is that of the first test: moves 5 and 6 are statistics, the last two are
+  // parameter gradients.
   CHECK(sizes(c) == std::vector<int>{2, 2, 2, 2, 2, 4, 4, 2, 2, 2, 2, 2, 4, 4});
   c.net.element_size = c.net.accumulation_size = 8;
   CHECK(sizes(c) == std::vector<int>(14, 8));
@@ -148,8 +154,9 @@ TEST_CASE("memory of mixed sizes: masters, gradients and states in one, a copy i
   by_hand c;
   c.net.element_size = 2;
   predict(c.plan, c.net, {});
-  // As above: 18 and 6 stored, with a copy in 2 bytes; 36 and 6 partial gradients. Buffers of 4 bytes, for
-  // the weight's gradient, are the most besides.
+  // As above, 18 and 6 elements are stored, with a copy in 2 bytes, and the partial gradients have
+  // 36 and 6. In addition, the peak includes buffers of 4 bytes per element for the weight's
+  // gradient.
   CHECK(c.plan.memory == 4 * ((18 + 6) * 3 + 36 + 6) + 2 * (18 + 6) + 4 * 2 * 36);
   c.net.optimizer_states = 0;
   predict(c.plan, c.net, {});
@@ -201,7 +208,7 @@ TEST_CASE("the tensor-parallel layout pairs a column-split with a row-split line
     CHECK(c.parameters[0].store == parse_placement(first ? "B,S(1)" : "B,S(0)"));
     CHECK(c.y == parse_placement(first ? "S(0),S(2)" : "S(0),P"));
   }
-  // Along the tensor-parallel axis a block costs one all-reduce forward and one backward.
+  // Along the tensor-parallel axis, a block needs one all-reduce forward and one backward.
   int forward = 0, backward = 0;
   for (auto const& move : schedule(net, plan, m))
     if (!move.plan.is_local() && move.element >= 1 && move.element <= 7) {

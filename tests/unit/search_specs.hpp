@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Layers to search on: specs from the rule tables alone, without nn. Work counts are rough, as the
-// tests ask for equality of algorithms, not for realism.
+// Layer specifications for tests of the search, built from the rule tables without nn. The work
+// counts are only approximate, because the tests compare algorithms and need no realistic costs.
 
 #include <ashlar/step/problem.hpp>
 
@@ -14,7 +14,7 @@ using ashlar::shape;
 
 constexpr double count(shape const& s) { return static_cast<double>(s.elements()); }
 
-/// A linear layer with bias on the last dim of x, which has two or three dims.
+/// Returns a linear layer with bias on the last dimension of x, which has two or three dimensions.
 constexpr search::layer_spec linear_spec(shape const& x, std::int64_t out) {
   search::layer_spec s;
   int const last = x.rank() - 1;
@@ -31,7 +31,7 @@ constexpr search::layer_spec linear_spec(shape const& x, std::int64_t out) {
   return s;
 }
 
-/// A map from x to x.
+/// Returns a map from x to a tensor of the same shape.
 constexpr search::layer_spec map_spec(search::label name, shape const& x,
                                       ashlar::training_table const& rows, double saved) {
   search::layer_spec s;
@@ -59,7 +59,8 @@ constexpr search::layer_spec layer_norm_spec(shape const& x) {
   return s;
 }
 
-/// x: [batch, seq, 3 heads head_dim], seen as [batch, seq, heads, 3 head_dim].
+/// Returns attention on x of shape [batch, seq, 3 heads head_dim], viewed as [batch, seq, heads, 3
+/// head_dim].
 constexpr search::layer_spec attention_spec(shape const& x, std::int64_t heads) {
   search::layer_spec s;
   s.name = "attention";
@@ -98,7 +99,7 @@ constexpr search::layer_spec cross_entropy_spec(shape const& x) {
   return s;
 }
 
-/// Adds a residual around what `inside(net)` adds.
+/// Adds a residual around the elements that `inside(net)` adds.
 template <class Problem, class Inside>
 constexpr void add_residual(Problem& net, shape const& x, Inside inside) {
   int const begin = net.size();
@@ -111,7 +112,7 @@ constexpr void add_residual(Problem& net, shape const& x, Inside inside) {
   net.add(sum, search::element_kind::residual_end, begin);
 }
 
-/// Linear layers and gelus in turn, widths d, 4 d, 4 d, d, ...
+/// Returns alternating linear layers and gelus with widths d, 4 d, 4 d, d, ...
 template <int N = search::dynamic_size>
 constexpr search::basic_problem<N> mlp(int layers, std::int64_t batch, std::int64_t d) {
   search::basic_problem<N> net;

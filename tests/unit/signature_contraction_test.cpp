@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule tables of contractions, proved both ways by enumeration (support/role_prover.hpp).
+// Proves the rule tables of contractions by enumeration (support/role_prover.hpp): every row holds,
+// and no row that holds is missing.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>

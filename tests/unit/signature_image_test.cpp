@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule tables of the layers on images, proved both ways by enumeration (support/role_prover.hpp), and
-// their training rows, part by part.
+// Proves the rule tables of the layers on images by enumeration (support/role_prover.hpp), and each
+// part of their training rows.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -15,7 +15,7 @@ using namespace ashlar_test;
 
 namespace {
 
-// Overlapping, with padding and without; none of them is a map of single pixels.
+// Windows with and without overlap and padding. None has extent 1, which would map single pixels.
 std::vector<naive_window> const windows{{3, 1, 1}, {2, 2, 0}, {3, 2, 2}};
 
 template <class Make>
@@ -65,7 +65,7 @@ TEST_CASE("each row of a convolution's training table holds in all its parts") {
         check_part("dx", convolution(w, 1), {row.dy, row.use[0]}, row.dx);
         check_part("dweight", convolution(w, 2), {row.x, row.dy}, row.grad[0]);
       }
-  // As many as of a linear layer without a dim of its own for sequences.
+  // As many rows as a linear layer without a sequence dimension has.
   CHECK(ashlar::convolution_training_rows(true).size() ==
         ashlar::linear_training_rows("mk", "kn", "mn", "n").size());
 }
@@ -78,7 +78,8 @@ TEST_CASE("each row of pooling's training tables holds in all its parts") {
     }
     for (auto const& row : ashlar::average_pool_training_rows()) {
       check_part("y", pooling(w, false, 0), {row.x}, row.y);
-      // The gradient reads no x: it is given one that gives the extents of its planes.
+      // The gradient does not read the values of x. The operand only gives the extents of its
+      // planes.
       auto const planes = row.dy.is_split() ? row.dy : ashlar::broadcast();
       check_part("dx", pooling(w, false, 1), {row.dy, planes}, row.dx);
     }

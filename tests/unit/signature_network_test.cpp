@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule tables of the operators of neural networks, proved both ways by enumeration
-// (support/role_prover.hpp), with the rows that hold and are left out on purpose.
+// Proves the rule tables of neural-network operators by enumeration (support/role_prover.hpp), and
+// lists the rows that hold but are omitted on purpose.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -13,14 +13,14 @@
 using namespace ashlar_test;
 
 TEST_CASE("layer norm has the rows that hold, but for parameters that are maxima") {
-  // Excluded: the bias as a maximum. Parameters are never stored as maxima.
+  // Excluded: the bias as P(max) or P(min). Parameters never have these placements.
   for (int rank : {1, 2, 3})
     check_table(ashlar::layer_norm_signatures(rank), {layer_norm(rank, 0)},
                 {"B,B,P(max) -> P(max)", "B,B,P(min) -> P(min)"});
 }
 
 TEST_CASE("embedding has the rows that hold, but for tables that are maxima") {
-  // Excluded: the table as a maximum. Parameters are never stored as maxima.
+  // Excluded: the table as P(max) or P(min). Parameters never have these placements.
   for (int rank : {1, 2})
     check_table(ashlar::embedding_signatures(rank), {embedding(rank)},
                 {"B,P(max) -> P(max)", "B,P(min) -> P(min)"});
@@ -43,7 +43,8 @@ TEST_CASE("the pieces of a class-split cross-entropy have the rows common to bot
 }
 
 TEST_CASE("a class-split cross-entropy is the loss once its statistics are reduced") {
-  // maximum: S(last) -> Pmax; sums: S(last), B -> P; then log(sum) + maximum - target, per row.
+  // The maxima follow the row S(last) -> P(max), the sums S(last), B -> P. The loss of a row of
+  // logits is log(sum) + maximum - target logit.
   std::mt19937 random(3);
   for (int trial = 0; trial < trials; ++trial) {
     extent_source extents{random, trial, 3};

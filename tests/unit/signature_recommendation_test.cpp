@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule tables of the layers of recommendation models, proved by enumeration with naive kernels
-// (support/role_prover.hpp), and their training rows part by part.
+// Proves the rule tables of the layers of recommendation models by enumeration with naive kernels
+// (support/role_prover.hpp), and each part of their training rows.
 
 #include <doctest/doctest.h>
 #include <support/check_table.hpp>
@@ -16,8 +16,9 @@ namespace {
 
 int few(extent_source& extents) { return std::min(extents(), 4); }
 
-/// ids [batch, tables], values [tables, rows, d] -> vectors; result 1: from (ids, dy, values) the
-/// values' gradient. Ids outside the rank's rows give zero (documented).
+/// Returns the look-up of ids [batch, tables] in values [tables, rows, d]. result 0: the vectors.
+/// result 1: the gradient of the values, from (ids, dy, values). As the library documents, ids
+/// outside the rank's rows give zero vectors.
 operation tables(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), t = few(extents), d = few(extents), rows = extents(1);
@@ -42,8 +43,9 @@ operation tables(int result) {
           }};
 }
 
-/// x [batch, n, d], a vector of d that says how long the first one is -> y; result 1: dx of (dy, x,
-/// that vector). The columns of the first vector are put where they begin (documented).
+/// Returns the interaction of x [batch, n, d]. The last operand is a vector whose extent gives the
+/// global d. result 0: y from (x, that vector). result 1: dx from (dy, x, that vector). As the
+/// library documents, the columns of the first vector keep their global position in y.
 operation interacting(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), n = std::max(2, few(extents)), d = extents();
@@ -78,7 +80,8 @@ operation interacting(int result) {
           }};
 }
 
-/// Rows that hold, of those whose last operand, which only tells an extent, is whole; without it.
+/// Returns the rows that hold with a replicated last operand, which only gives an extent, and
+/// removes that operand from them.
 row_set without_last_operand(operation const& op, int p) {
   row_set rows;
   for (auto const& row : holding_rows(op, p)) {
@@ -89,8 +92,9 @@ row_set without_last_operand(operation const& op, int p) {
   return rows;
 }
 
-/// Two layers; features are known to all. Operands: x [b, n, d], features [b, k], the weights, and
-/// for gradients dy. 0: y; 1: dx; 2, 3: of the weights.
+/// Returns a network of two layers on features, which are split by samples or replicated. The
+/// operands are x [b, n, d], features [b, k], the two weights, and dy for the gradients. result 0:
+/// y. 1: dx. 2 and 3: the gradients of the weights.
 operation bottom_mlp(int result) {
   return {[=](extent_source& extents) {
             auto& random = extents.random;
@@ -176,7 +180,7 @@ TEST_CASE("each row of the bottom MLP's training table holds in all its parts") 
   CHECK(table.size() == 4);
   for (auto const& row : table) {
     auto const features = row.x.is_split_of(0) ? row.x : broadcast();
-    auto const zeros = row.y;  // y and its dy lie alike where it is not read
+    auto const zeros = row.y;  // the placement of operand dy, which y does not read
     check_part("y", bottom_mlp(0), {row.x, features, row.use[0], row.use[1], zeros}, row.y);
     check_part("dx", bottom_mlp(1), {row.x, features, row.use[0], row.use[1], row.dy}, row.dx);
     check_part("dw", bottom_mlp(2), {row.x, features, row.use[0], row.use[1], row.dy}, row.grad[0]);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// `resolve` on meshes of several axes against brute force: for every combination of operand
-// placements, every result placement is tried on the pieces of simulated ranks, uneven extents. The
-// result that resolve names is the one that holds; where it names none, none holds.
+// Compares `resolve` on meshes of several axes with brute force. For every combination of operand
+// placements, every result placement is tried on the pieces of simulated ranks, with uneven
+// extents. A placement that resolve returns must hold, and if it returns none, none may hold.
 
 #include <doctest/doctest.h>
 #include <support/naive_kernels.hpp>
@@ -34,7 +34,7 @@ tally check_resolve(ashlar::signature_table const& table, operation const& op, n
       if (claimed) {
         CHECK(std::count(truth.begin(), truth.end(), *claimed) == 1);
         CHECK(ashlar::check(*claimed, rank_z, m.axes()) == nullptr);
-        // Others may hold only by reading equal values as their own maximum or minimum.
+        // Other placements may hold only because a replicated value is its own maximum and minimum.
         for (auto const& t : truth)
           CHECK((t == *claimed || (t.has_partial() && t.op() != reduction::sum)));
       } else {
@@ -53,7 +53,7 @@ TEST_CASE("resolve agrees with brute force for matmul, also transposed, on a 2x3
                                        contraction(ta ? "km" : "mk", tb ? "nk" : "kn", "mn"),
                                        {2, 3}, 2, 2, 2, {reduction::sum});
       CHECK(count.combinations == 18 * 18);
-      // Six rows on each axis, and both orders where both axes split one letter.
+      // Six rows on each axis, plus a second shard order if both axes split the same letter.
       CHECK(count.local == 6 * 6 + 3);
     }
 }
@@ -79,7 +79,8 @@ TEST_CASE("resolve agrees with brute force for embedding, whose dims change thei
 }
 
 TEST_CASE("resolve agrees with brute force for matmul on three axes, all orders of shards") {
-  // Vectors keep it small: all orders of three axes on the one summed or kept letter.
+  // Vectors keep the enumeration small. It covers all orders of three axes on one letter, which is
+  // summed over or appears in the result.
   check_resolve(ashlar::contraction_signatures("k", "k", ""), contraction("k", "k", ""), {2, 3, 2},
                 1, 1, 0, {reduction::sum});
   check_resolve(ashlar::contraction_signatures("m", "n", "mn"), contraction("m", "n", "mn"),

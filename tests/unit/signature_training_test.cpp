@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Every row of every training table is a join of rows that hold: its forward operator, each
-// backward operator and the parameters' gradients are proved one by one with naive kernels. For
-// the linear layer the join is also complete.
+// Proves that every row of every training table combines rows that hold. The forward operator, each
+// backward operator and the gradients of the parameters are checked separately with naive kernels.
+// For the linear layer, the table is also proved complete.
 
 #include <doctest/doctest.h>
 #include <support/naive_kernels.hpp>
@@ -29,8 +29,9 @@ void check_part(char const* part, ashlar::training_row const& row, operation con
   for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, " at p = ", p);
 }
 
-/// A gradient of a split tensor lies on the same split; of a whole or partial one it is whole or
-/// partial sums (the header's rule).
+/// Returns whether a gradient's role fits its value. The gradient of a split value has the same
+/// split. The gradient of a replicated or partial value is replicated or a partial sum (the rule in
+/// the header).
 bool is_gradient_of(axis_placement const& gradient, axis_placement const& value) {
   return value.is_split()
              ? same_role(gradient, value)
@@ -102,7 +103,7 @@ TEST_CASE("a linear layer's training table lacks no row of the join") {
     for (auto const& row : ashlar::linear_training_rows(f.x, f.w, f.y, ""))
       claimed.insert(text(row));
     CHECK(claimed == joined);
-    // The bias neither adds nor removes a row.
+    // A bias neither adds nor removes a row.
     CHECK(ashlar::linear_training_rows(f.x, f.w, f.y, f.y.substr(f.y.size() - 1)).size() ==
           static_cast<int>(joined.size()));
   }
@@ -113,7 +114,7 @@ TEST_CASE("each row of a non-linear map's training table holds in all its parts"
     int const rank = static_cast<int>(letters.size());
     auto const table = ashlar::nonlinear_training_rows(letters);
     check_distinct(table);
-    CHECK(table.size() == rank + 2);  // each split; B with dy B and with dy P
+    CHECK(table.size() == rank + 2);  // each split; B with dy B, and B with dy P
     for (auto const& row : table) {
       check_part("square", row, map(rank, square), {row.x}, row.y);
       check_part("relu", row, map(rank, relu), {row.x}, row.y);
@@ -166,8 +167,8 @@ TEST_CASE("each row of attention's training table holds in all its parts") {
 
 namespace {
 
-/// ids [b,s], dy [b,s,d] -> the gradient of a table of as many rows as the rank holds: operand 2
-/// stands for the table and gives its rows, and where they begin.
+/// Returns the gradient of an embedding table from ids [b, s] and dy [b, s, d]. Operand 2 stands
+/// for the table and gives the rank's number of rows and its first row.
 operation embedding_gradient() {
   return {[](extent_source& extents) {
             int const b = extents(), s = extents(), d = extents(), vocabulary = extents(1);
@@ -199,7 +200,8 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
       CHECK(is_gradient_of(row.grad[0], row.use[0]));
       CHECK(row.dx.is_broadcast());
       if (!positions) continue;
-      // Positions as many as the sequence is long: their split is the sequence's only then.
+      // The splits of the positions and of the sequence agree only if there are as many positions
+      // as sequence elements, as here.
       check_part("y + positions", row, binary("bsd", "sd", sum), {row.y, row.use[1]}, row.y);
       check_part("dpositions", row, sum_to("bsd", "sd"), {row.dy}, row.grad[1]);
       CHECK(is_gradient_of(row.grad[1], row.use[1]));
@@ -209,7 +211,9 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
 
 namespace {
 
-/// logits, statistics (maximum + log of the sum, per row), targets -> dlogits, classes from begin.
+/// Returns the gradient of the logits from (logits, statistics, targets). A statistic is the
+/// maximum plus the logarithm of the sum of a row. Classes are counted from the first one of the
+/// rank.
 operation gradient_from_statistics(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);
@@ -248,7 +252,7 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       auto const targets = by_class ? broadcast() : row.x;
       REQUIRE(row.stat.size() == 2);
       auto const [maxima, sums] = std::pair{row.stat[0], row.stat[1]};
-      // The statistics as the pieces leave them, then moved, then used.
+      // Checks the statistics as the pieces compute them, and their use after the redistribution.
       check_part("maxima", row, reduce(rank, rank - 1, reduction::max), {row.x}, maxima.from);
       check_part("sums", row, shifted_exponentials(rank), {row.x, maxima.to}, sums.from);
       check_part("targets", row, target_logits(rank), {row.x, targets}, sums.from);
@@ -256,7 +260,7 @@ TEST_CASE("each row of cross-entropy's training table holds in all its parts") {
       CHECK(row.dy.is_broadcast());
       if (by_class) {
         CHECK(maxima.from == partial(reduction::max));
-        CHECK(row.y.is_broadcast());  // from whole sums, all rows
+        CHECK(row.y.is_broadcast());  // computed from replicated sums on all rows
       } else {
         check_part("y", row, cross_entropy(rank), {row.x, targets}, row.y);
         check_part("dx whole", row, cross_entropy_gradient(rank), {row.x, targets, row.dy}, row.dx);

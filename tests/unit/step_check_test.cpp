@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What build and the passes make is right, of many nets, meshes and plans.
+// Tests that check accepts the programs of build and of the passes, for many networks, meshes and
+// plans.
 
 #include <doctest/doctest.h>
 

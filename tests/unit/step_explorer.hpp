@@ -2,21 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A model that runs programs on two ranks, each at its own pace, through all interleavings. It knows nothing of
-// the rules of check.hpp: it computes with symbols and sees what comes of it.
+// A model that runs programs on two ranks through all interleavings, where each rank proceeds at
+// its own pace. It does not use the rules of check.hpp. It computes with symbols and compares the
+// results.
 //
-//   computation   its values become symbols of what it reads; what is there already must not be made
-//   adds          append to the symbol, so that number and order of addends count
-//   begin_move    hands its source to the transfer, which from now on nobody may release or change, and takes
-//                 a ticket of its group for every step that communicates
-//   a step ends   any time after both ranks have its ticket, the tickets before it in its group have
-//                 ended, and the steps before it
-//   end_move      waits for the last step, then the target is the symbol of what both ranks sent
+//   computation   sets its values to symbols of its inputs; the values must not exist yet
+//   adds          appends to the symbol, so that the number and the order of addends matter
+//   begin_move    lends its source to the transfer, so that no action may release or change it, and
+//                 takes a ticket of its group for every step that communicates
+//   a step ends   at any time after both ranks have its ticket, the earlier tickets of its group
+//                 have ended, and the earlier steps of the move have ended
+//   end_move      waits for the last step, then sets the target to the symbol of both ranks' data
 //
-// Wrong is a run in which a value is read that is not there, made or released twice, changed or released while a
-// transfer has it, tickets of different moves meet, nothing can go on, or at the end something is left
-// alive or a parameter, sum or gradient is another symbol than in the program as it was. Every axis of the
-// mesh counts as one that both ranks share.
+// A run is wrong if a value is read that does not exist, created or released twice, or changed or
+// released during a transfer, if tickets of different moves meet, or if there is a deadlock. It is
+// also wrong if at the end a value is left over, or a parameter, sum or gradient has a different
+// symbol than in the reference program. Every axis of the mesh is treated as one that both ranks
+// share.
 
 #include <cstdint>
 #include <set>
@@ -28,7 +30,8 @@ namespace ashlar_test {
 
 class explorer {
  public:
-  /// The runs of `programs` on two ranks; both are orders of the actions of `reference`.
+  /// Runs `first` and `second` on the two ranks. Both contain the actions of `reference` in some
+  /// order.
   explorer(search::program const& reference, search::program const& first,
            search::program const& second)
       : reference_(reference), programs_{&first, &second} {
@@ -43,7 +46,7 @@ class explorer {
     }
   }
 
-  /// What goes wrong in some run, or an empty text.
+  /// Returns a description of what goes wrong in some run, or an empty text.
   std::string explore(std::vector<std::uint64_t> const& right) {
     std::vector<state> open{initial()};
     seen_.insert(key_of(open[0]));
@@ -76,7 +79,7 @@ class explorer {
     return wrong_;
   }
 
-  /// The symbols at the end of the reference, run on both ranks.
+  /// Returns the symbols at the end when the reference runs on both ranks.
   static std::vector<std::uint64_t> symbols(search::program const& p) {
     explorer self(p, p, p);
     self.keep_ = true;
@@ -85,20 +88,20 @@ class explorer {
   }
 
  private:
-  static constexpr unsigned groups = 8;  // sets of three axes
+  static constexpr unsigned groups = 8;  // subsets of three axes
   struct ticket {
     int move, step;
   };
   struct cell {
     bool alive = false;
-    int held = 0;  // by transfers
+    int held = 0;  // number of transfers that use it as their source
     std::uint64_t symbol = 0;
   };
   struct rank_state {
     std::size_t at = 0;
     std::vector<cell> values;
-    std::vector<int> steps;          // of each move that are over
-    std::vector<signed char> moves;  // 0, begun, ended
+    std::vector<int> steps;          // for each move, the number of steps that have ended
+    std::vector<signed char> moves;  // for each move: 0, begun or ended
     std::vector<std::uint64_t> sent;
     int taken[groups]{};
   };
@@ -131,7 +134,8 @@ class explorer {
     }
     return s;
   }
-  /// All else follows from where the ranks are and which transfers are over.
+  /// Returns a key of the state. The positions of the ranks and the ended transfers determine
+  /// everything else.
   static std::vector<int> key_of(state const& s) {
     std::vector<int> key{static_cast<int>(s.rank[0].at), static_cast<int>(s.rank[1].at)};
     key.insert(key.end(), s.ended, s.ended + groups);

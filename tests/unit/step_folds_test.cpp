@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The folds of a program equal what the search predicts of its plan.
+// Tests that the folds of a program equal the figures that the search predicts for its plan.
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@
 namespace ashlar_test {
 namespace {
 
-/// Whether two sums are equal but for the order of their addends.
+/// Returns whether two sums are equal up to the order of their addends.
 bool same_sum(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::max(std::abs(a), std::abs(b));
 }
@@ -103,7 +103,7 @@ TEST_CASE("timelines lie between the busiest resource and serial order") {
   }
 }
 
-/// The same net with every extent so many times as large.
+/// Multiplies every extent of a network by `times`.
 void scale(search::problem& net, std::int64_t times) {
   for (auto& spec : net.layers) {
     double const before = count(spec.x);
@@ -124,7 +124,7 @@ TEST_CASE("a serial program holds what its plan says") {
   for (int n = 0; n < 1500; ++n) {
     CAPTURE(n);
     programmed c(draw);
-    if (n % 3 > 0) {  // large enough for buffers that are cut in chunks
+    if (n % 3 > 0) {  // large enough for buffers that are split into chunks
       scale(c.net, 24);
       predict(c.plan, c.net, c.machine);
       c.serial = build(c.net, c.plan, c.machine);

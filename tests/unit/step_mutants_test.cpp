@@ -1,12 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// check and check_order refuse exactly those mutants of small programs with which a run on two ranks goes wrong
-// (step_explorer.hpp), or that break a rule of order which has no such consequence in the model:
+// Tests that check and check_order reject exactly those mutants of small programs that go wrong in
+// some run on two ranks (step_explorer.hpp), and those that break a rule of order without such a
+// consequence in the model:
 //
 //   a recomputation comes after the forward pass of its element
-//   moves of one bucket begin one right after another
-//   a parameter is not read behind its update, not even for a result that nobody needs
+//   the moves of a bucket begin directly one after another
+//   a parameter is not read after its update, not even for a result that is not used
 
 #include <algorithm>
 
@@ -46,8 +47,8 @@ bool breaks_stated_order(search::program const& p) {
   return false;
 }
 
-/// Calls f(mutant) for each dropped, doubled, moved and swapped action, each move that happens elsewhere and each
-/// value released at another place.
+/// Calls f(mutant) for each deleted, duplicated, displaced and swapped action, for each move
+/// executed at a different place, and for each value released at a different place.
 template <class F>
 void for_each_mutant(search::program const& p, F f) {
   auto const n = static_cast<std::ptrdiff_t>(p.actions.size());
@@ -130,7 +131,7 @@ void hold_against_explorer(search::program const& p, tally& count) {
   });
 }
 
-/// What is in a program that a mutant can get wrong.
+/// Returns a bit mask of the features of a program that mutants can break.
 unsigned features(search::program const& p) {
   unsigned found = p.micro_batches > 1 ? 1u : 0u;
   unsigned groups = 0;

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Programs to test on: random nets with any legal plan, and what the passes make of them.
+// Test programs: random networks with any legal plan, and the programs that the passes make of
+// them.
 
 #include <support/naive_placement.hpp>
 
@@ -15,8 +16,8 @@
 
 namespace ashlar_test {
 
-/// Makes segments of some runs of layers and whole residuals, and of some layers others forms of backward
-/// passes; lets windows slide along dim 0 of others.
+/// Varies a network: makes segments of runs of layers and complete residuals, gives some layers
+/// other forms of backward pass, and others a sliding window along dimension 0.
 inline void vary(search::problem& net, random_cases& draw) {
   for (auto& spec : net.layers) {
     spec.workspace_values = draw.below(2) ? 0 : draw.below(50);
@@ -28,7 +29,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     spec.gradient_flops = spec.backward_flops / 2;
     spec.gradient_values = spec.backward_values / 2;
   }
-  for (int i = 0; i < net.size(); ++i) {  // as nn::residual counts them
+  for (int i = 0; i < net.size(); ++i) {  // gives residuals the costs that nn::residual has
     if (net[i].kind == search::element_kind::layer) continue;
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     auto spec = net.spec(i);
@@ -38,9 +39,9 @@ inline void vary(search::problem& net, random_cases& draw) {
     net.layers.push_back(spec);
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
-  // A segment holds whole residuals, or lies inside of one.
-  int whole = 0;         // the elements in front of this one are done
-  bool goes_on = false;  // whether the last segment may be continued
+  // A segment contains complete residuals, or lies inside one.
+  int whole = 0;         // all elements before this index are done
+  bool goes_on = false;  // whether the last segment may be extended
   for (int i = 0; i < net.size(); ++i) {
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     if (i < whole) continue;
@@ -62,7 +63,8 @@ inline void vary(search::problem& net, random_cases& draw) {
   }
 }
 
-/// A plan in which each element takes any legal choice, now and then with parameters stored otherwise.
+/// Returns a plan in which each element gets any legal choice, sometimes with different storage
+/// placements of its parameters.
 inline search::plan any_plan(search::problem const& net, ashlar::topology const& t,
                              ashlar::machine const& m, random_cases& draw) {
   search::plan plan;
@@ -90,7 +92,7 @@ inline search::plan any_plan(search::problem const& net, ashlar::topology const&
   return plan;
 }
 
-/// A net with a plan and its program.
+/// A network with a plan and its program.
 struct programmed {
   ashlar::topology mesh;
   ashlar::machine machine;
@@ -105,7 +107,7 @@ struct programmed {
     serial = build(net, plan, machine);
   }
 
-  /// What each pass, and all of them, make of it.
+  /// Returns the program after each pass, and after all of them.
   std::vector<search::program> passed() const {
     std::vector<search::program> list{early_moves(serial).made};
     for (std::int64_t const bytes : {0, 100, 1 << 20})

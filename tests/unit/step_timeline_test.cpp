@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Timelines of small programs, computed by hand: one element of a tensor takes one second on a link, and a
-// forward pass 100 on the busiest rank.
+// Tests timelines of small programs against values computed by hand. One element of a tensor takes
+// one second on a link, and a forward pass 100 seconds on the busiest rank.
 
 #include <algorithm>
 
@@ -19,7 +19,8 @@ namespace {
 using ashlar::parse_placement, ashlar::parse_topology;
 using search::action_kind;
 
-/// A linear layer from 8 to 8 features of 4 rows: forward 100 s, backward 200 s if x is split in two.
+/// Returns a linear layer from 8 to 8 features on 4 rows. If x is split in two, forward takes 100 s
+/// and backward 200 s.
 search::layer_spec timed_linear() {
   auto spec = linear_spec({4, 8}, 8);
   spec.forward_flops = 200;
@@ -57,7 +58,7 @@ struct two_layers {
   }
 };
 
-/// The first action of a kind of an element.
+/// Returns the time span of the first action of a kind for an element.
 search::time_span when(search::program const& p, search::timeline const& t, action_kind kind,
                        int element) {
   for (std::size_t i = 0; i < p.actions.size(); ++i)
@@ -71,10 +72,11 @@ TEST_CASE("gradients travel under the backward pass, alone and in buckets") {
   for (auto& own : c.plan.choices)
     for (auto& p : own.parameters) p = {whole, partial, whole};
   auto const serial = c.build();
-  // Forward 100 + 100, backward 200 + 200, all-reduces of 64 and 8 elements twice.
+  // Forward takes 100 + 100, backward 200 + 200, and all-reduces of 64 and 8 elements run twice.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(744));
 
-  // Each as soon as it is there: element 1's from 400 on, element 0's from 600 on.
+  // Each all-reduce starts as soon as its gradient is available: at 400 for element 1 and at 600
+  // for element 0.
   auto const alone = early_synchronization(serial, 0).made;
   auto const t = timeline_of(alone, c.m);
   CHECK(t.seconds == doctest::Approx(672));
@@ -87,20 +89,21 @@ TEST_CASE("gradients travel under the backward pass, alone and in buckets") {
     if (m.busy > 0) arrivals = std::max(arrivals, m.arrival);
   CHECK(arrivals == doctest::Approx(672));
 
-  // 256 bytes fill a bucket: weight 1; bias 1 with weight 0, from 600 to 672; bias 0 after them.
+  // 256 bytes fill a bucket. The first holds weight 1, the second bias 1 and weight 0, from 600 to
+  // 672. Bias 0 follows.
   auto const filled = early_synchronization(serial, 256).made;
   CHECK(timeline_of(filled, c.m).seconds == doctest::Approx(680));
   CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
                       [](auto const& m) { return m.bucket == 0; }) == 2);
 
-  // All in one bucket: nothing is hidden; but a latency of 50 is paid once in place of four times.
+  // With a single bucket nothing is hidden, but a latency of 50 is paid once instead of four times.
   auto const one = early_synchronization(serial, 1 << 20).made;
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(744));
   c.m.intra.alpha = 50;
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
   CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
-  // Alone: 400 .. 514, .. 572; 600 .. 714, .. 772.
+  // Without buckets: from 400 to 514 and 572, then from 600 to 714 and 772.
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
@@ -133,7 +136,7 @@ TEST_CASE("a gradient that has to travel is made first") {
   c.net.layers.push_back(timed_linear());
   c.net.layers[1].backward = search::backward_form::halves;
   c.net.elements[1].layer = 1;
-  c.plan.choices[1].dx = parse_placement("S(1)");  // -> S(0): 8 of 16 elements come
+  c.plan.choices[1].dx = parse_placement("S(1)");  // redistributed to S(0): 8 of 16 elements move
   auto const serial = c.build();
   auto const before = timeline_of(serial, c.m);
   CHECK(before.seconds == doctest::Approx(608));
@@ -180,7 +183,7 @@ TEST_CASE("stored weights are gathered one element ahead, or once and kept") {
   CHECK(when(ahead, t, action_kind::end_move, 1).start == doctest::Approx(132));
 
   auto const kept = prefetch(serial, {1, search::gathered::once_a_step}).made;
-  CHECK(kept.moves.size() == 3);  // and the slice of the data
+  CHECK(kept.moves.size() == 3);  // two gathers and the slice of the input data
   CHECK(timeline_of(kept, c.m).seconds == doctest::Approx(632));
   CHECK(timeline_of(kept, c.m).communication == doctest::Approx(64));
 }
@@ -193,12 +196,13 @@ TEST_CASE("two links work at a time, one carries one transfer after another") {
     own.parameters = {{whole, between, between}, {whole, inside, inside}};
   c.net.layers[0].parameters[1].in_backward = true;
   auto const serial = c.build();
-  // A node's two ranks share its link: 32 elements take 64; 4 inside the node take 4.
+  // The two ranks of a node share its link, so 32 elements take 64 s. Inside the node 4 elements
+  // take 4 s.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
   auto const ahead = prefetch(serial).made;
   auto const t = timeline_of(ahead, c.m);
-  // In front of the first element nothing hides: 64, and then its bias, 4, which the serial order begins
-  // after that. Element 1's are on both links from 68 on.
+  // Before the first element nothing can be hidden: 64 s for its weight, then 4 s for its bias,
+  // which the serial order begins afterwards. The parameters of element 1 use both links from 68 s.
   CHECK(t.seconds == doctest::Approx(668));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));

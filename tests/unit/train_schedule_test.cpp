@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Learning-rate factors and the progress line.
+// Tests learning-rate factors and the progress line.
 
 #include <cmath>
 #include <sstream>
@@ -45,7 +45,7 @@ TEST_CASE("no warm-up, warm-up to the end, and a floor of zero") {
   CHECK(warmup_cosine{0, 10, 0}(10) == 0);
   CHECK(warmup_cosine{5, 5, 0.2}(4) == Approx(1));
   CHECK(warmup_cosine{5, 5, 0.2}(5) == Approx(0.2));
-  CHECK(warmup_cosine{10, 5, 0.2}(6) == Approx(0.7));  // longer than the training
+  CHECK(warmup_cosine{10, 5, 0.2}(6) == Approx(0.7));  // a warm-up longer than the training
 }
 
 TEST_CASE("the progress line says step, loss, norm, speed and share of communication") {
