@@ -59,7 +59,8 @@ refused "tf32 is for --device cuda" --device cpu --precision tf32
 refused "graphs are for --device cuda" --graph
 refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255
-if ldd "$program" | grep -q libnccl; then
+# Not `ldd | grep -q`: grep ends first, and pipefail then takes the signal of ldd for a failure.
+if [[ "$(ldd "$program")" == *libnccl* ]]; then
   [ -e /dev/nvidiactl ] || refused "There is no NVIDIA driver here" --device cuda
 else
   refused "built without CUDA. Configure with -DASHLAR_ENABLE_CUDA=ON" --device cuda
