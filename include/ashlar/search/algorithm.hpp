@@ -10,15 +10,16 @@
 //   found.plan, found.lower_bound, found.gap, found.how            // algorithms.hpp: all, by name
 //
 //   evaluation    the pricing of one plan, either complete or as the difference that a change makes
-//   seconds       wall-clock time, including the cost tables. Computing the lower bound is excluded,
-//                 because it is not part of the algorithm, except in exact(), which proves its own
+//   seconds       wall-clock time, including the cost tables. Computing the lower bound is
+//                 excluded, because it is not part of the algorithm, except in exact(), which
+//                 proves its own
 //   lower bound   no plan within the memory limit is faster. It is the optimum without a limit if
-//                 that plan fits, else the Lagrangian dual (lagrangian.hpp). It is exact to one part
-//                 in 1e9, because ties are broken by a small extra weight
+//                 that plan fits, else the Lagrangian dual (lagrangian.hpp). It is exact to one
+//                 part in 1e9, because ties are broken by a small extra weight
 //   recomputed    the number of recomputed segments is fixed by the problem; only optimal and exact
 //                 search for it
-//   end           the budget is used up, the stop token is set, the plan is certified to be optimal,
-//                 or nothing is left to try
+//   end           the budget is used up, the stop token is set, the plan is certified to be
+//                 optimal, or nothing is left to try
 //
 // Equal seeds and equal numbers of evaluations give equal results on every machine. A budget in
 // seconds does not.

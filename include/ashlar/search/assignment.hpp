@@ -6,11 +6,12 @@
 // A complete plan in which one choice at a time is changed, for local search algorithms. The new
 // cost after a change is computed from the changed element and its two boundaries alone.
 //
-//   variable   an element that has a choice of its own. The two ends of a residual are one variable,
-//              because they always take the same choice
+//   variable   an element that has a choice of its own. The two ends of a residual are one
+//              variable, because they always take the same choice
 //   weight     Σ own weights of the variables + Σ boundaries, from the tables of chain_model
-//   memory     recomputed over the whole chain (step/memory_fold.hpp) for each question, in time linear
-//              in its length, unless a lower bound already shows that the choice does not fit
+//   memory     recomputed over the whole chain (step/memory_fold.hpp) for each question, in time
+//              linear in its length, unless a lower bound already shows that the choice does not
+//              fit
 //
 // The weight is updated by differences. It is recomputed from scratch every 4,096 changes to limit
 // rounding errors.

@@ -5,8 +5,8 @@
 
 // Coordinate descent with restarts, the algorithm that AutoDDL proposes in section 4.4:
 //
-//   step      Each layer in turn gets the choice of least total cost while all others stay fixed. It
-//             keeps its choice if none is cheaper.
+//   step      Each layer in turn gets the choice of least total cost while all others stay fixed.
+//             It keeps its choice if none is cheaper.
 //   restart   After a full round without a change, the search restarts from another random plan.
 //   memory    Choices that would exceed the memory limit are excluded.
 //

@@ -7,8 +7,8 @@
 // and random starting plans.
 //
 //   random start   Every variable gets a random choice, all with equal probability. If that plan
-//                  exceeds the memory limit, variables in random order take their choice from a plan
-//                  that is known to fit, until the whole plan fits.
+//                  exceeds the memory limit, variables in random order take their choice from a
+//                  plan that is known to fit, until the whole plan fits.
 //
 // Random numbers are taken from std::mt19937_64 directly, because the distributions of the standard
 // library differ between implementations.

@@ -6,9 +6,9 @@
 // The Metropolis-Hastings algorithm, as in AutoDDL, section 4.4, and FlexFlow: a Markov chain that
 // samples plans S with probability P(S) ∝ exp(-β · Cost(S)).
 //
-//   proposal     one random layer gets another random choice, both with equal probabilities
-//   acceptance   with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
-//   memory       plans over the limit have probability 0, so such proposals are rejected
+//   proposal   one random layer gets another random choice, both with equal probabilities
+//   acceptance with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
+//   memory     plans over the limit have probability 0, so such proposals are rejected
 //
 // The chain runs until the budget is used up. The paper leaves β to the user. By default it is
 // coldness · layers / Cost(first plan), which makes it independent of the unit of cost and of the
