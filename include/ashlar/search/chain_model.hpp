@@ -27,8 +27,8 @@ class chain_model {
  public:
   /// Computes the costs. The filter is either a predicate `filter(i, choice)`, which returns
   /// whether element i may take a choice, or has a member `filter.choices(i)`, which returns the
-  /// list of permitted choices. Elements may share a class if they return a reference to the same
-  /// list.
+  /// list of permitted choices. In the second case, elements share a class only if they return
+  /// references to the same list.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune)
