@@ -8,12 +8,12 @@
 // far (step/memory_fold.hpp). Each choice of each element keeps the Pareto-optimal labels that end
 // with it. A label is discarded as soon as one of two bounds shows that it cannot win:
 //
-//   memory   A completed plan needs at least the peak of the label so far, and at least what the
-//            label holds now plus a lower bound for later elements (still_to_come.hpp). Either one
-//            exceeds the limit.
-//   time     time + price · (counted memory - limit) + rest is no less than the time of the best
-//            known plan. Here rest is the optimum of the remaining elements under time + price ·
-//            counted memory (counted_memory.hpp), computed by chain_solver.
+//   memory   A completed plan needs at least the peak of the label so far, and at least the bytes
+//            that the label holds now plus a lower bound for later elements (still_to_come.hpp).
+//            The label is discarded if either of the two exceeds the limit.
+//   time     The label is discarded if time + price · (counted memory - limit) + rest is no less
+//            than the time of the best known plan. Here rest is the optimum of the remaining elements
+//            under time + price · counted memory (counted_memory.hpp), computed by chain_solver.
 //
 // With the price that solves the Lagrangian dual few labels are left. The optimum is the same for
 // any price.

@@ -95,9 +95,9 @@ class role_graph {
 
   /// Returns the distances between all pairs of states, [source][target]. The method is
   /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time: each state's
-  /// distances improve by those of its successors until nothing changes. An edge is relaxed
-  /// again only if its target has improved since. Exchanging interchangeable axes in source and target leaves
-  /// a distance unchanged, so only targets whose digits ascend along them are searched.
+  /// distances improve by those of its successors until nothing changes. An edge is relaxed again
+  /// only if its target has improved since. Exchanging interchangeable axes in source and target
+  /// leaves a distance unchanged, so only targets whose digits ascend along them are searched.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();

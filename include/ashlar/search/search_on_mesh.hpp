@@ -41,9 +41,9 @@
 namespace ashlar::search {
 
 /// The largest number of axes on which every search finds the optimum, also with pins, a filter,
-/// recomputed segments or a memory limit. On more axes none of these is supported, because they
-/// enumerate the choices of a layer, whose number grows exponentially with the number of axes. The
-/// plan then comes with a gap.
+/// recomputed segments or a memory limit. These enumerate the choices of a layer, whose number grows
+/// exponentially with the number of axes. On more axes none of them is supported, and a plan may have
+/// a gap.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
@@ -61,7 +61,7 @@ inline std::string more_than_exact_axes() {
 template <int N>
 class search_by_multisets {
  public:
-  /// `chain` has to outlive this.
+  /// `chain` must outlive this object.
   search_by_multisets(basic_problem<N> const& chain, topology const& t, machine const& m)
       : model_(chain, t, m, any_choice{}, pruning::by_time) {
     bounded_choices<N, multiset_moves> bounds(model_);
@@ -70,10 +70,11 @@ class search_by_multisets {
     bounds.narrow(bound_);
   }
 
-  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at most
+  /// one part in 1e9.
   double bound() const { return bound_; }
 
-  /// A plan of the multisets found, whatever its memory; gap 0: it is the optimum.
+  /// Returns a plan made from the multisets, whatever its memory. If its gap is 0, it is the optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -134,10 +135,11 @@ class search_on_mesh {
     else rows_.emplace(chain, *less_, t, m);
   }
 
-  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at most
+  /// one part in 1e9.
   double bound() const { return alike_ ? alike_->bound() : rows_->bound(); }
 
-  /// The plan of least predicted seconds, whatever its memory.
+  /// Returns the fastest plan, whatever its memory. If its gap is 0, it is the optimum.
   basic_plan<N> plan() {
     if (alike_) {
       auto found = alike_->plan();
