@@ -14,8 +14,8 @@
 //   2. Make the baseline's plan on that mesh of two axes. An axis that spans several nodes counts
 //      entirely as an axis between nodes.
 //   3. Transfer the plan to the mesh rows_node=n1, columns_node=n2, rows_gpu=g1, columns_gpu=g2.
-//      Its redistributions distinguish traffic inside a node. This plan is priced and returned. Axes of
-//      extent 1 are left out; an axis with a single factor is called "rows" or "columns".
+//      Its redistributions distinguish traffic inside a node. This plan is priced and returned.
+//      Axes of extent 1 are left out; an axis with a single factor is called "rows" or "columns".
 //
 // The cheapest plan that fits the machine's memory wins. Axes of one kind nest in the same order in
 // all tensors, so that step 3 keeps a plan legal. It may distribute uneven shards differently.

@@ -159,7 +159,7 @@ class bounded_choices {
       before.data()[i] = value;
       i = solver.skip_inside(i);
       if (i == last) break;
-      // Not a conditional operator, because GCC 12 destroys its result twice in constant evaluation.
+      // Not a conditional operator: GCC 12 destroys its result twice in constant evaluation.
       if (is_free(i)) value = {model_.choices(i + 1).weight.size(), least(value)};
       else value = solver.advance(i, value);
     }

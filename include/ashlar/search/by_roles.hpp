@@ -84,8 +84,8 @@ class search_by_roles {
     find_path();
   }
 
-  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at most
-  /// one part in 1e9.
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
+  /// most one part in 1e9.
   constexpr double bound() const { return bound_; }
 
   /// Returns the plan of least predicted seconds, whatever its memory.

@@ -12,8 +12,9 @@
 //            that the label holds now plus a lower bound for later elements (still_to_come.hpp).
 //            The label is discarded if either of the two exceeds the limit.
 //   time     The label is discarded if time + price · (counted memory - limit) + rest is no less
-//            than the time of the best known plan. Here rest is the optimum of the remaining elements
-//            under time + price · counted memory (counted_memory.hpp), computed by chain_solver.
+//            than the time of the best known plan. Here rest is the optimum of the remaining
+//            elements under time + price · counted memory (counted_memory.hpp), computed by
+//            chain_solver.
 //
 // With the price that solves the Lagrangian dual few labels are left. The optimum is the same for
 // any price.

@@ -41,9 +41,9 @@
 namespace ashlar::search {
 
 /// The largest number of axes on which every search finds the optimum, also with pins, a filter,
-/// recomputed segments or a memory limit. These enumerate the choices of a layer, whose number grows
-/// exponentially with the number of axes. On more axes none of them is supported, and a plan may have
-/// a gap.
+/// recomputed segments or a memory limit. These enumerate the choices of a layer, whose number
+/// grows exponentially with the number of axes. On more axes none of them is supported, and a plan
+/// may have a gap.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
@@ -70,11 +70,12 @@ class search_by_multisets {
     bounds.narrow(bound_);
   }
 
-  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at most
-  /// one part in 1e9.
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
+  /// most one part in 1e9.
   double bound() const { return bound_; }
 
-  /// Returns a plan made from the multisets, whatever its memory. If its gap is 0, it is the optimum.
+  /// Returns a plan made from the multisets, whatever its memory. If its gap is 0, it is the
+  /// optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -135,8 +136,8 @@ class search_on_mesh {
     else rows_.emplace(chain, *less_, t, m);
   }
 
-  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at most
-  /// one part in 1e9.
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
+  /// most one part in 1e9.
   double bound() const { return alike_ ? alike_->bound() : rows_->bound(); }
 
   /// Returns the fastest plan, whatever its memory. If its gap is 0, it is the optimum.

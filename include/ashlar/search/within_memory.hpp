@@ -10,8 +10,8 @@
 //   1. The Lagrangian dual with one price of memory (lagrangian.hpp) gives a lower bound of the
 //      seconds. Its iterations also find plans that fit; if none does, least_memory.hpp looks for
 //      any plan that fits.
-//   2. Label setting (label_search.hpp) examines the plans whose cost exceeds the bound by at most a
-//      margin. The margin grows until a plan is found; the cheapest one is the optimum.
+//   2. Label setting (label_search.hpp) examines the plans whose cost exceeds the bound by at most
+//      a margin. The margin grows until a plan is found; the cheapest one is the optimum.
 //
 // The number of recomputed segments is found by best-first branch and bound over ranges of r:
 //
