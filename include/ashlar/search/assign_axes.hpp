@@ -9,10 +9,10 @@
 //
 //   partial plan   the placements of the first elements of the chain
 //   promise        the cost of the partial plan plus the optimum of the model for the rest of the
-//                  chain. This is an admissible heuristic: no completion costs less
-//   duplicates     partial plans of which the rest of the chain sees the same, up to an exchange of
-//                  interchangeable axes: equal placements of the last element and of the begins of
-//                  the residuals around it. Only one of them is expanded
+//                  chain. No completion costs less, so the heuristic is admissible
+//   duplicates     partial plans that make no difference to the rest of the chain: the placements of
+//                  the last element, and those of the begins of the residuals around it, are equal
+//                  up to an exchange of interchangeable axes. Only one of them is expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search keeps only partial
 // plans whose promise equals the optimum of the model. If none of them can be completed, a second

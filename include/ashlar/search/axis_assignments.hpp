@@ -11,8 +11,8 @@
 //            with equal roles are not permuted. The first element of a chain uses the identity.
 //   order    First the axes that keep splitting the dim that they split in the previous element, in
 //            the order in which they nest there. The other axes follow, nested further inside, in
-//            any order. Neighbours in that order which split no dim together must ascend, because
-//            exchanging them gives the same placements.
+//            any order. If two axes next to each other in the order split no dim together, they must
+//            ascend, because exchanging them gives the same placements.
 //
 // assign_axes.hpp decides which of these ways is part of a good plan.
 
@@ -32,7 +32,7 @@ namespace ashlar::search::detail {
 struct axis_assignment {
   int agreement;  ///< number of roles that stay unchanged, weighted
   int choice;
-  axis_order order, from;  ///< as in reordered.hpp
+  axis_order order, from;  ///< the arguments of reordered()
 };
 
 /// The earlier placements that matter for the next element.
@@ -131,8 +131,8 @@ class axis_assignments {
     return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
   }
 
-  /// Returns whether neighbours in the order, from position `first` on, ascend unless they split a
-  /// dim together. Other orders give the same placements.
+  /// Returns whether any two axes next to each other in the order, from position `first` on, ascend
+  /// or split a dim together. Other orders give the same placements as such an order.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];

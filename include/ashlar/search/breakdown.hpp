@@ -11,10 +11,10 @@
 //   gradients     moves of dx -> dy into the element, and of its halo of dx
 //   parameters    gathering of its parameters, reduction of their gradients
 //   received      bytes received in all these moves
-//   memory        kept: bytes held for the whole step, or between the forward and the backward
-//                 pass. running: the largest further amount while the element runs. `total`
-//                 contains the sum of all kept bytes, and as running what the plan needs in
-//                 addition at its peak
+//   memory        kept: bytes held for the whole step, or from the forward to the backward pass
+//                 running: the largest amount needed in addition while the element runs
+//                 In `total`, kept is the sum over all elements, and running is the amount that the
+//                 plan needs in addition at its peak.
 //
 // The sum of the seconds equals total_cost, and the total memory equals memory_per_rank. The tests
 // check both.

@@ -11,9 +11,10 @@
 //             can nest. All tensors of the layer use the same order, so that equal splits nest
 //             equally.
 //   storage   replicated: a parameter is stored split along the axes where its use is split, and
-//             replicated along the others. sharded (ZeRO): in addition, every axis along which a
-//             parameter is replicated and its gradient is replicated or partial splits dim 0 of the
-//             parameter, innermost. This holds for all parameters of the layer at once.
+//             replicated along the others.
+//             sharded (ZeRO): in addition, every axis along which a parameter is replicated and its
+//             gradient is replicated or partial splits dim 0 of the parameter, innermost. This
+//             applies to all parameters of the layer at once.
 //
 // On an axis of extent 1 all rows are equivalent. There the search takes the row that is replicated
 // in all tensors, if the table has one. Plans written by people may use any row (`all_rows`).
@@ -215,7 +216,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
     usable.push_back(r);
   }
   if (usable.empty()) return choices;
-  inplace_vector<detail::row_list, max_axes> rows;  // per axis
+  inplace_vector<detail::row_list, max_axes> rows;  // per axis: indices of the rows to use
   detail::axis_order const canonical = all_axes(axes);
   for (int a = 0; a < axes; ++a) {
     bool const one = t.extent(a) == 1 && trivial == trivial_axes::one_row && whole >= 0;

@@ -26,7 +26,7 @@ struct plan_difference {
   std::int64_t memory = 0;     ///< bytes per rank, b - a
   std::string mesh_a, mesh_b;
   std::vector<element_difference> elements;  ///< all elements, in order
-  std::string recomputed_a, recomputed_b;    ///< recomputed_text
+  std::string recomputed_a, recomputed_b;    ///< results of recomputed_text
 };
 
 namespace detail {

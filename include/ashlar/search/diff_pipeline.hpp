@@ -6,11 +6,11 @@
 // Compares two plans with pipeline stages: how much more the second one costs, and where. The
 // seconds of a step of the slowest stage, which sets the pace, are the sum of five parts:
 //
-//   work          computation, m times that of a micro-batch      gradients   their
-//                 synchronization, once
-//   collectives   moves of tensors within the stage, m times      bubble      waiting for other
-//                 stages
-//   sends         to other stages, m times
+//   work          computation, for m micro-batches
+//   collectives   moves of tensors within the stage, for m micro-batches
+//   sends         to other stages, for m micro-batches
+//   gradients     their synchronization, once per step
+//   bubble        waiting for other stages
 //
 // Then follow the stages, if both plans cut the chain at the same elements, and the elements as in
 // diff.hpp. Sends belong to stages, not to elements. Elements of different stages run at the same
@@ -47,7 +47,7 @@ struct pipeline_difference {
   std::vector<pipeline_cost> stages_a, stages_b;  ///< a step of each stage, without bubble
   bool same_stages = false;                       ///< the chain is cut at the same elements
   std::vector<element_difference> elements;       ///< all elements, in order
-  std::string recomputed_a, recomputed_b;         ///< recomputed_text
+  std::string recomputed_a, recomputed_b;         ///< results of recomputed_text
 };
 
 namespace detail {

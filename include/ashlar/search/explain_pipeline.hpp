@@ -9,8 +9,7 @@
 //   pipeline for node=4,gpu=2 (8 ranks): 1.93 ms a step of 8 micro-batches, 20.1 % of it bubble
 //     4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B
 //     ...
-//     stage        elements  in flight micro-batch   forward      work     sends gradients
-//                  memory
+//     stage        elements  in flight micro-batch   forward      work     sends gradients      memory
 //     0             0 to 14          4    120.0 us   ...
 //
 // The figures of a stage are for its busiest rank and one micro-batch, except "gradients" (their

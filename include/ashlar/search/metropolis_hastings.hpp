@@ -7,7 +7,7 @@
 // samples plans S with probability P(S) ∝ exp(-β · Cost(S)).
 //
 //   proposal   one random layer gets another random choice, both with equal probabilities
-//   acceptance with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
+//   accepted   with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
 //   memory     plans over the limit have probability 0, so such proposals are rejected
 //
 // The chain runs until the budget is used up. The paper leaves β to the user. By default it is

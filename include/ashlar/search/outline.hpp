@@ -6,9 +6,10 @@
 // A plan as lines, the basis of all reports: names indented by residuals, one line per collective,
 // and repeated stretches of elements (fold.hpp).
 //
-//   enter    the move of x into an element       back   the move of dy into it
-//   inside   its parameters, statistics and      rest   its halo and parameters in the backward
-//            pass and halo (halo.hpp) when run forward           at the end of the step
+//   enter    the move of x into an element
+//   back     the move of dy into it
+//   inside   the moves of its parameters, its statistics and its halo (halo.hpp) in the forward pass
+//   rest     the moves of its halo and parameters in the backward pass and at the end of the step
 //
 // Moves of several parameters of one element with equal steps share a line. Seconds and bytes are
 // for one training step, including all micro-batches.
@@ -27,7 +28,7 @@ constexpr char const* to_string(phase p) {
 /// One collective of a training step.
 struct move_line {
   phase when = phase::forward;
-  std::string what;  ///< "x", "d weight, bias"
+  std::string what;  ///< the moved tensors, such as "x" or "d weight, bias"
   collective kind = collective::all_gather;
   std::string axes;
   double bytes = 0, seconds = 0;

@@ -6,14 +6,14 @@
 // Pins: placements of single tensors that a person prescribes. The search decides everything else
 // (pinned.hpp). A pin is written as
 //
-//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B      linear.weight=B,S(1)
-//                                       3..135/12.y=S(0),*
+//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B      linear.weight=B,S(1)      3..135/12.y=S(0),*
 //
-//   ELEMENT     7            an element, with the number that explain prints 3..9  3..9/2
-//               elements 3 to 9; every second one of them. A step selects one layer in
-//                               all repeated blocks
-//               linear  l*      all elements with that name; * matches any letters, ? a single one
-//   TENSOR      x y dy dx, or a parameter's name (as it is used), or the name with .use, .grad,
+//   ELEMENT     7            an element, with the number that explain prints
+//               3..9         elements 3 to 9
+//               3..9/2       every second element from 3 to 9. A step selects one layer in all
+//                            repeated blocks
+//               linear  l*   all elements with that name; * matches any letters, ? a single one
+//   TENSOR      x y dy dx, or a parameter's name (as it is used), or the name with .use, .grad or
 //               .store
 //   PLACEMENT   the text form of a placement; * leaves an axis free, and then the shard order, too
 //
@@ -33,7 +33,7 @@ struct pin {
   std::string text;             ///< as written by the user
   std::string element, tensor;  ///< the parts before and after the '.' that separates them
   placement wanted;
-  inplace_vector<bool, max_axes> is_free;  ///< per axis
+  inplace_vector<bool, max_axes> is_free;  ///< per axis: whether the pin leaves it free
 
   bool any_free() const { return is_free.contains(true); }
 };

@@ -118,14 +118,14 @@ class role_states {
 
   int axes_;
   int roles_ = 0;                  ///< number of roles: B, P and the dims that count
-  int role_of_[2 + max_rank]{};    ///< per digit
-  int digit_[2 + max_rank]{};      ///< per role
+  int role_of_[2 + max_rank]{};    ///< the role of each digit
+  int digit_[2 + max_rank]{};      ///< the digit of each role
   int place_[max_axes]{};          ///< value of an axis' digit position
   int sorted_before_[max_axes]{};  ///< the previous interchangeable axis, with exchange_alike; else
                                    ///< -1
   int alike_[max_axes]{};  ///< the previous interchangeable axis, without exchange_alike; else -1
-  scratch<int> state_;     ///< per number
-  std::vector<int> numbers_;  ///< per state
+  scratch<int> state_;     ///< the state of each number
+  std::vector<int> numbers_;  ///< the number of each state
 };
 
 }  // namespace ashlar::search

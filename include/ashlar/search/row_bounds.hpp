@@ -191,7 +191,7 @@ class row_bounds {
   model_type model_;
   bounded_choices<N, role_moves> bounds_;
   double upper_;
-  scratch<scratch<char>> keep_;  ///< per class of all_
+  scratch<scratch<char>> keep_;  ///< per class of all_: the result
 };
 
 }  // namespace ashlar::search

@@ -7,8 +7,7 @@
 // many of them. The first stage also gets everything before the first block, and the last stage
 // everything after the last one.
 //
-//   embedding | block block | block block | norm linear loss        first 1, period 2 units, 4
-//                                                                   blocks
+//   embedding | block block | block block | norm linear loss        first 1, 4 blocks, 2 stages
 //
 // Blocks are found in the elements of the problem, where repeats are written out: the shortest
 // sequence of layers and complete residuals whose immediate repetition covers most of the chain.
