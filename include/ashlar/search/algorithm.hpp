@@ -14,8 +14,8 @@
 //                 excluded, because it is not part of the algorithm, except in exact(), which
 //                 proves its own
 //   lower bound   no plan within the memory limit is faster. It is the optimum without a limit if
-//                 that plan fits, else the Lagrangian dual (lagrangian.hpp). It is exact to one
-//                 part in 1e9, because ties are broken by a small extra weight
+//                 that plan fits, else the Lagrangian dual (lagrangian.hpp). The
+//                 extra weight that breaks ties may change it by one part in 1e9
 //   recomputed    the number of recomputed segments is fixed by the problem; only optimal and exact
 //                 search for it
 //   end           the budget is used up, the stop token is set, the plan is certified to be

@@ -10,9 +10,9 @@
 //   partial plan   the placements of the first elements of the chain
 //   promise        the cost of the partial plan plus the optimum of the model for the rest of the
 //                  chain. No completion costs less, so the heuristic is admissible
-//   duplicates     partial plans that make no difference to the rest of the chain: the placements of
-//                  the last element, and those of the begins of the residuals around it, are equal
-//                  up to an exchange of interchangeable axes. Only one of them is expanded
+//   duplicates     partial plans that make no difference to the rest of the chain: the placements
+//                  of the last element, and those of the begins of the residuals around it, are
+//                  equal up to an exchange of interchangeable axes. Only one of them is expanded
 //
 // axis_assignments.hpp lists the placements of the next element. A first search keeps only partial
 // plans whose promise equals the optimum of the model. If none of them can be completed, a second

@@ -11,8 +11,8 @@
 //            with equal roles are not permuted. The first element of a chain uses the identity.
 //   order    First the axes that keep splitting the dim that they split in the previous element, in
 //            the order in which they nest there. The other axes follow, nested further inside, in
-//            any order. If two axes next to each other in the order split no dim together, they must
-//            ascend, because exchanging them gives the same placements.
+//            any order. If two axes next to each other in the order split no dim together, they
+//            must ascend, because exchanging them gives the same placements.
 //
 // assign_axes.hpp decides which of these ways is part of a good plan.
 

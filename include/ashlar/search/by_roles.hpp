@@ -11,8 +11,8 @@
 //                      times fewer choices, of which bounded_choices.hpp leaves few.
 //   2. a plan          The rows of that optimum, with shards nested in the order of the mesh axes.
 //                      If this costs more than the bound: the same rows in their best orders, by
-//                      chain_solver. If that still costs more: all rows that pruning
-//                      has left, in all orders, provided that they are few.
+//                      chain_solver. If that still costs more: all rows that pruning has
+//                      left, in all orders, provided that they are few.
 //   3. the proof       If the cost equals the bound, no plan is better. Else the optimum, in all
 //                      orders, over all rows that may be part of a plan between the bound and that
 //                      cost (row_bounds.hpp).

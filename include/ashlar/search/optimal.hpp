@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The plan of least predicted seconds. It is exact; where it is not certain to be (some memory
-// limits, five and more axes), plan.gap bounds how much faster another plan can be:
+// The plan of least predicted seconds. It is the exact optimum, except below some memory limits and
+// on some meshes of five or more axes. There, plan.gap bounds how much faster another plan can be:
 //
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
@@ -17,8 +17,8 @@
 //
 // in_compiler.hpp does the same in constant expressions only, with fewer headers.
 //
-// Meshes of five and more axes are searched only without a filter and only if the fastest plan fits
-// in the memory limit (search_on_mesh.hpp).
+// Meshes of five and more axes are searched only without a filter and without recomputed segments,
+// and only if the fastest plan fits in the memory limit (search_on_mesh.hpp).
 
 #include <ashlar/config.hpp>
 #include <ashlar/search/in_compiler.hpp>

@@ -8,7 +8,7 @@
 //
 //   enter    the move of x into an element
 //   back     the move of dy into it
-//   inside   the moves of its parameters, its statistics and its halo (halo.hpp) in the forward pass
+//   inside   the moves of its parameters, statistics and halo (halo.hpp) in the forward pass
 //   rest     the moves of its halo and parameters in the backward pass and at the end of the step
 //
 // Moves of several parameters of one element with equal steps share a line. Seconds and bytes are

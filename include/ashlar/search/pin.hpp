@@ -6,7 +6,7 @@
 // Pins: placements of single tensors that a person prescribes. The search decides everything else
 // (pinned.hpp). A pin is written as
 //
-//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B      linear.weight=B,S(1)      3..135/12.y=S(0),*
+//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B     linear.weight=B,S(1)     3..135/12.y=S(0),*
 //
 //   ELEMENT     7            an element, with the number that explain prints
 //               3..9         elements 3 to 9

@@ -8,14 +8,17 @@
 // each stage on its ranks (AutoDDL, section 5.4).
 //
 // s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, one between nodes if
-// there is any. price_pipeline.hpp defines the seconds T of a step with m micro-batches, from u_j,
-// the seconds of stage j for one micro-batch, and g_j, its gradient synchronization.
+// there is any. With u_j, the seconds of stage j for one micro-batch, and g_j, the seconds of its
+// gradient synchronization, a step of m micro-batches takes (price_pipeline.hpp)
 //
-// Lower bound: let t_j be u_j without the sends. A maximum is at least the average, so
+//   T = Σ u_j + (m - 1) max u_j + max g_j
+//
+// Lower bound without a memory limit: let t_j be u_j without the sends. A maximum is at least the
+// average, so
 //
 //   T >= ((s + m - 1) Σ t_j + Σ g_j) / s
 //
-// The exact search minimizes the numerator: it is the cost of the chain with s + m - 1
+// The exact search minimizes the numerator, which is the cost of the chain with s + m - 1
 // micro-batches. The plan that it finds is then priced with the true T.
 //
 // If that plan exceeds the memory limit, each stage is searched alone, including the number of its

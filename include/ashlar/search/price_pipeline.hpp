@@ -13,9 +13,9 @@
 // Stage j keeps what min(m, s - j) micro-batches save for the backward pass. With one stage, T is
 // the cost of step/problem.hpp.
 //
-// At a boundary between stages, the redistribution is priced on the receiving stage. Shards are sent
-// between ranks of equal position. The price of a send is for the placement, of the two at that
-// boundary, whose shards are smaller.
+// At a boundary between stages, the redistribution is priced on the receiving stage. Shards are
+// sent between ranks of equal position. A send is priced for the placement, of the two at that
+// boundary, with the smaller shards.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage keeps its received input, so that nothing is sent twice.

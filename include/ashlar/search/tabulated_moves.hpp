@@ -97,8 +97,8 @@ class tabulated_moves {
     return index.usable() ? index.find(p) : graphs_.data()[g].find(p);
   }
 
-  /// Return the seconds and the weights of the moves from one source state, indexed by target
-  /// state.
+  /// Returns the seconds of the moves from one source state, indexed by target state. weight_from
+  /// returns their weights.
   constexpr double const* seconds_from(int table, int source) {
     return tree(table, source).seconds.data();
   }
