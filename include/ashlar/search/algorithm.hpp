@@ -40,7 +40,7 @@ struct progress {
   double tables = 0;             ///< the part of `seconds` spent on the cost tables
   std::int64_t evaluations = 0;  ///< evaluations so far
   double best = 0;         ///< predicted seconds of the best plan so far; 0 while there is none
-  double lower_bound = 0;  ///< on the predicted seconds of any plan
+  double lower_bound = 0;  ///< lower bound of the predicted seconds of any plan
 };
 
 struct options {
@@ -52,8 +52,8 @@ struct options {
   std::function<bool(int, layer_choice const&)> permits{};  ///< like the filter of optimal()
   std::function<void(progress const&)> on_progress{};  ///< called at every better plan, at the end,
                                                        ///< and every 65,536 evaluations
-  std::stop_token cancel{};  ///< checked before every evaluation; if set, the best plan so far is
-                             ///< returned
+  std::stop_token cancel{};  ///< ends the search, which then returns the best plan so far; checked
+                             ///< before every evaluation
 };
 
 enum class ending : signed char { finished, out_of_budget, cancelled };

@@ -246,9 +246,8 @@ class assign_axes {
   boundary_times crossed_;
   least_moves least_;
   scratch<scratch<double>> rest_;
-  std::map<std::pair<int, int>, scratch<scratch<double>>> within_;  ///< per residual begin and its
-                                                                    ///< choice: rest_ inside the
-                                                                    ///< residual
+  /// Per begin of a residual and its choice: the counterpart of rest_ inside that residual.
+  std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
   int effort_ = 0;   ///< number of partial plans that may still be examined
   double most_ = 0;  ///< the largest promise that is accepted
   std::vector<partial_plan> all_;

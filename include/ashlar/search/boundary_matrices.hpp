@@ -57,7 +57,7 @@ struct boundary_matrix {
   int left, right;  ///< class indices of the two neighbours
   boundary_times times;
   shape extents;
-  scratch<double> weight;  ///< [choice of the left][choice of the right]
+  scratch<double> weight;  ///< weights [choice of the left][choice of the right]
   scratch<double> transposed{};
 
   /// Returns the transposed matrix, [choice of the right][choice of the left], for n choices of the

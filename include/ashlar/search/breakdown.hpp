@@ -76,8 +76,8 @@ constexpr std::int64_t received_bytes(redistribution_plan const& path, redistrib
 /// its backward pass.
 struct halo_exchange {
   double times = 0;    ///< exchanges per training step
-  traffic load;        ///< of the busiest rank, per exchange
-  double seconds = 0;  ///< per exchange
+  traffic load;        ///< what the busiest rank receives per exchange
+  double seconds = 0;  ///< seconds per exchange
 };
 
 /// Returns the halo exchange of element i: of dx if `back`, else of x.

@@ -63,16 +63,16 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
 struct choice_class {
   int layer = 0;               ///< of a residual: the layer of its begin
   int end = -1;                ///< of a residual: the layer of its end
-  shape x_extents, y_extents;  ///< as seen at its boundaries
+  shape x_extents, y_extents;  ///< extents as seen at its boundaries
   bool plain = true;           ///< false for a residual whose neighbours see other extents
   forward_runs runs = forward_runs::once;
   saved_part held = saved_part::all;  ///< the part of its saved values that it holds between the
                                       ///< passes
   std::vector<layer_choice> choices;
-  scratch<double> weight;                     ///< per choice; of a residual: of both ends together
-  scratch<element_bytes> memory, end_memory;  ///< per choice; of a residual: of its begin, and of
-                                              ///< its end
-  scratch<int> x, y, dy, dx;  ///< per choice: the states of its placements at the boundaries
+  scratch<double> weight;  ///< weights per choice; of a residual: of both ends together
+  scratch<element_bytes> memory, end_memory;  ///< bytes per choice; of a residual: of its begin and
+                                              ///< of its end
+  scratch<int> x, y, dy, dx;  ///< states of its placements at the boundaries, per choice
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 

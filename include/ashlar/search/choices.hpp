@@ -106,7 +106,7 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
     parameter_choice p;
     p.use = assemble(order, whole, [&](int a) { return table[row[a]].use.items[k]; });
     p.grad = assemble(order, whole, [&](int a) { return table[row[a]].grad.items[k]; });
-    p.store = ashlar::detail::reduced(p.use);  // P becomes B
+    p.store = ashlar::detail::reduced(p.use);  // replaces P by B
     c.parameters.push_back(p);
   }
   for (int k = 0; k < spec.statistics.size(); ++k)

@@ -65,7 +65,7 @@ class element_prices {
   /// Returns the weight of all actions under a choice, multiplied by how often a step performs
   /// them.
   constexpr double weight(layer_choice const& c) const {
-    double each = 0, once = 0;  // per micro-batch, per step
+    double each = 0, once = 0;  // sums per micro-batch and per step
     for_each(c, [&](phase when, spent, move_price const& price) {
       (repeats(when) ? each : once) += price.weight;
     });
@@ -195,7 +195,7 @@ constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& 
 /// The predicted seconds of a training step.
 struct step_cost {
   double work = 0;           ///< computation on the busiest rank
-  double communication = 0;  ///< communication
+  double communication = 0;  ///< all communication
   constexpr double seconds() const { return work + communication; }
 };
 

@@ -22,7 +22,7 @@
 namespace ashlar::search {
 
 struct plan_difference {
-  cost_breakdown a, b, total;  ///< total: b - a
+  cost_breakdown a, b, total;  ///< total is b - a
   std::int64_t memory = 0;     ///< bytes per rank, b - a
   std::string mesh_a, mesh_b;
   std::vector<element_difference> elements;  ///< all elements, in order

@@ -77,7 +77,7 @@ inline std::string range_text(int first, int last) {
 /// Stages first .. end - 1 of a pipeline, which have equal times.
 struct stage_group {
   int first = 0, end = 0;
-  std::int64_t memory = 0;  ///< of the fullest one
+  std::int64_t memory = 0;  ///< bytes per rank of the fullest stage of the group
 };
 
 inline std::vector<stage_group> stage_groups(pipeline_plan const& p) {

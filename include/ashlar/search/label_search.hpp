@@ -95,8 +95,8 @@ class label_search {
     memory_so_far memory;
     int parent, element, choice;
   };
-  using label_lists = scratch<std::vector<int>>;  ///< per choice of an element: indices of its
-                                                  ///< labels
+  using label_lists = scratch<std::vector<int>>;  ///< indices of the labels of each choice of an
+                                                  ///< element
 
   /// Adds a candidate, unless a bound excludes it: label `before`, extended over a boundary by
   /// choice `k` of element `i`. `outer` is the choice of the enclosing residual. For a residual's

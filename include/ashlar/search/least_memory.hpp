@@ -19,8 +19,7 @@ struct least_memory_result {
   bool complete = false;
 };
 
-inline constexpr std::int64_t least_memory_effort = 500'000;  ///< labels for a search of the least
-                                                              ///< memory
+inline constexpr std::int64_t least_memory_effort = 500'000;  ///< maximum number of labels
 
 /// Returns the model without choices that are dominated in memory: another choice needs no more of
 /// any kind. With `same_boundaries`, that choice must also have equal placements at the boundaries.

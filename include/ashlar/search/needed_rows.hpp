@@ -26,7 +26,7 @@ namespace detail {
 
 /// Splits of dim `from` of a tensor that become splits of dim `to`.
 struct dim_exchange {
-  int from = -1, to = -1;  ///< -1: none
+  int from = -1, to = -1;  ///< -1 if no split changes
 
   /// Returns whether role `with` equals role `row` except for this exchange of dims. If the
   /// exchange is not yet known, it is set to the first difference.

@@ -35,7 +35,7 @@ struct front_options {
 template <int N = dynamic_size>
 struct basic_memory_front {
   std::vector<basic_plan<N>> plans;
-  std::int64_t memory = 0;  ///< of the machine; 0: unknown
+  std::int64_t memory = 0;  ///< memory per rank of the machine in bytes; 0: unknown
 };
 
 /// Returns the front of a problem. Errors are as for `optimal`.

@@ -27,8 +27,7 @@ class pinned_choices {
   pinned_choices(basic_problem<N> const& net, topology const& t, std::vector<pin> const& pins)
       : net_(net), topology_(t), pins_(pins), of_(static_cast<std::size_t>(net.size())) {
     for (std::size_t k = 0; k < pins_.size(); ++k) add(k);
-    std::vector<std::pair<int, std::vector<std::size_t>>> known;  // elements with the same layer
-                                                                  // and pins are checked once
+    std::vector<std::pair<int, std::vector<std::size_t>>> known;  // (layer, pins) checked so far
     for (int i = 0; i < net.size(); ++i) {
       auto const& own = of_[static_cast<std::size_t>(i)];
       std::pair const key{net[i].layer, own};

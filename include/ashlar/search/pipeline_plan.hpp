@@ -36,13 +36,13 @@ struct pipeline_stage {
 };
 
 struct pipeline_plan {
-  plan chosen;  ///< all elements, on the mesh of one stage; seconds and memory are those of the
-                ///< whole pipeline, communication is that of the slowest stage, `recomputed` is the
-                ///< sum over all stages
+  plan chosen;    ///< the placements of all elements, on the mesh of one stage; seconds and memory
+                  ///< are those of the whole pipeline, communication is that of the slowest stage,
+                  ///< `recomputed` is the sum over all stages
   int axis = -1;  ///< the mesh axis that the stages divide; -1 for one stage
   std::vector<pipeline_stage> stages;
   double bubble = 0;       ///< seconds of a step in which a stage waits for others
-  double lower_bound = 0;  ///< on the seconds of any plan with the searched stages and
+  double lower_bound = 0;  ///< lower bound of the seconds of any plan with the searched stages and
                            ///< micro-batches
 
   int micro_batches() const { return chosen.micro_batches; }

@@ -23,7 +23,7 @@ struct pipeline_pass {
   int stage = 0;
   int micro_batch = 0;
   bool backward = false;
-  double begin = 0, end = 0;  ///< in seconds since the step began
+  double begin = 0, end = 0;  ///< seconds since the step began
 };
 
 namespace detail {

@@ -16,8 +16,8 @@ namespace ashlar::search {
 
 struct recomputation_effect {
   std::int64_t memory = 0;  ///< bytes per rank that it saves; negative if it needs more
-  double seconds = 0;       ///< that it adds to a step
-  double share = 0;         ///< of the seconds without recomputation
+  double seconds = 0;       ///< seconds that it adds to a step
+  double share = 0;         ///< additional seconds as a fraction of those without recomputation
 };
 
 template <int N>

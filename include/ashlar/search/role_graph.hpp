@@ -215,7 +215,7 @@ class role_graph {
 
   shape extents_;
   role_states numbered_;
-  std::vector<edge> edges_;   ///< grouped by source state
+  std::vector<edge> edges_;   ///< all edges, grouped by source state
   scratch<int> first_, end_;  ///< per state: its edges are edges_[first] .. edges_[end - 1]
 };
 

@@ -133,7 +133,7 @@ class basic_role_moves {
   struct extents_table {
     int element_size;
     role_graph graph;
-    scratch<double> weight;  ///< [source][target]; empty until first used
+    scratch<double> weight;  ///< weights [source][target]; empty until first used
   };
   // Callers hold pointers to weights, so growing the list of tables must move tables, not copy
   // them.

@@ -90,7 +90,7 @@ class search_by_multisets {
 namespace detail {
 
 inline constexpr double most_choices =
-    50'000;  ///< maximum per layer, limited by the memory for its cost matrices
+    50'000;  ///< maximum number of choices per layer, so that the cost matrices fit in memory
 
 /// Returns the number of ways in which n interchangeable axes can have `rows` rows, if it does not
 /// matter which axis has which row.

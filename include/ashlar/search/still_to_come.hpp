@@ -40,11 +40,12 @@ class still_to_come {
 
  private:
   struct needed {
-    std::int64_t lasting = 0;      ///< for the whole step; lower bound
-    std::int64_t forward = 0;      ///< at some moment, above memory_so_far::forward; lower bound
-    std::int64_t backward = 0;     ///< above memory_so_far::backward, until an open segment ends;
-                                   ///< lower bound
-    std::int64_t synchronize = 0;  ///< above memory_so_far::synchronize; upper bound
+    std::int64_t lasting = 0;   ///< lower bound of the bytes for the whole step
+    std::int64_t forward = 0;   ///< lower bound of the bytes above memory_so_far::forward at some
+                                ///< moment
+    std::int64_t backward = 0;  ///< lower bound of the bytes above memory_so_far::backward, until
+                                ///< an open segment ends
+    std::int64_t synchronize = 0;  ///< upper bound of the bytes above memory_so_far::synchronize
   };
 
   /// Returns the needs after element i - 1, given those after element i.

@@ -137,8 +137,8 @@ class tabulated_moves {
     int element_size;
     reduction op;
     int graph;
-    scratch<double> price;  ///< per edge
-    scratch<row> rows;      ///< per source; empty until first used
+    scratch<double> price;  ///< the price of each edge
+    scratch<row> rows;      ///< a row per source; empty until first used
   };
 
   // Callers hold pointers to rows, so growing the list of tables must move tables, not copy them.

@@ -106,8 +106,8 @@ class recomputation_search {
   }
 
  private:
-  static constexpr std::int64_t most_labels = label_effort;  ///< once this many labels were made,
-                                                             ///< no further r is labelled
+  static constexpr std::int64_t most_labels = label_effort;  ///< for all r together; beyond it,
+                                                             ///< label setting stops
   static constexpr std::size_t most_numbers =
       8;  ///< maximum number of values of r that are searched for the least memory
 
@@ -197,7 +197,7 @@ class recomputation_search {
 
   basic_problem<N> const& net_;
   Watch& watch_;
-  chain_model<N> model_;  ///< with all choices
+  chain_model<N> model_;  ///< the model with all choices
   std::int64_t limit_ = 0;
   std::vector<range> open_;
   double known_ = unreachable;  ///< weight of the best plan so far
