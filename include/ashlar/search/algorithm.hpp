@@ -132,7 +132,8 @@ class watch {
   template <int N>
   basic_result<N> finish(basic_plan<N> chosen) {
     basic_result<N> r;
-    // Equal plans may differ by a few collectives, whose tie weights are not part of the seconds.
+    // Plans of equal seconds may have different numbers of collectives and therefore slightly
+    // different weights. The bound must not exceed the seconds of the result.
     if (certified() || bound_ > chosen.seconds) bound_ = chosen.seconds;
     r.lower_bound = bound_;
     r.gap = chosen.seconds > 0 ? 1 - bound_ / chosen.seconds : 0;

@@ -105,14 +105,15 @@ struct choice_class {
   }
 };
 
-/// What is compared in addition to memory: a dominating choice must have no larger weight, and
-/// equal placements at the boundaries.
+/// Further conditions on a choice that dominates another one in memory: its weight is no larger,
+/// and its placements at the boundaries are equal.
 struct compared {
   bool weight, boundaries;
 };
 
-/// Returns for each choice of a class whether it survives when memory counts: no other choice that
-/// needs no more memory replaces it. `c` as for undominated.
+/// Returns for each choice of a class whether it survives when memory counts. It is dropped if
+/// another choice needs no more memory of any kind and meets the conditions `by`. The numbers of
+/// `c` must be filled in for all choices.
 constexpr scratch<char> undominated_in_memory(choice_class const& c, compared const& by) {
   scratch<char> alive(c.weight.size(), 1);
   int const n = static_cast<int>(alive.size());

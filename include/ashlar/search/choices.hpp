@@ -198,7 +198,7 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 
 }  // namespace detail
 
-/// Returns all choices of a layer on a mesh without duplicates. Of equal rows and orders,
+/// Returns all choices of a layer on a mesh without duplicates. For the same rows and order,
 /// replicated storage comes before sharded storage. Expects that every row has an entry for each
 /// parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,

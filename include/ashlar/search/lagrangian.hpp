@@ -167,8 +167,8 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
   refuse_path(all, limit, least, lean, operation);
 }
 
-/// Returns a lower bound of the seconds of every plan within the limit, up to tie weights. Expects
-/// that a plan fits.
+/// Returns a lower bound of the seconds of every plan within the limit. Tie weights may make it
+/// slightly too large. Expects that a plan fits.
 template <int N>
 constexpr double lower_bound(chain_model<N>& model, std::int64_t limit) {
   auto const fastest = make_plan(model, chain_solver<N>(model).path());

@@ -37,7 +37,7 @@ struct dim_exchange {
     return with.dim == (row.dim == from ? to : row.dim);
   }
 
-  /// Returns the same for both roles of one tensor.
+  /// Returns the same for the two roles that one tensor has in a row, such as those of x and dx.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);

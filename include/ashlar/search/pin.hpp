@@ -44,8 +44,9 @@ namespace detail {
   throw error("search::pin", "\"" + std::string(text) + "\": " + why);
 }
 
-/// Returns whether `name` matches a pattern of letters, '*' and '?'. The time is at most the
-/// product of their lengths: if the match fails, only the last '*' needs to match more letters.
+/// Returns whether `name` matches a pattern of letters, '*' and '?'. After a mismatch only the last
+/// '*' matches one more letter, because everything before it matches already. The time is therefore
+/// at most the product of the two lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
   std::size_t p = 0, n = 0, star = none, taken = 0;  // the last '*', and the end of what it matches

@@ -60,7 +60,7 @@ inline std::vector<int> limits_of(pipeline_plan const& p) {
 }
 
 /// Returns the chain with its segments renumbered so that the recomputed ones of all stages come
-/// first. As a plan of this chain, p.chosen performs and keeps what the stages do.
+/// first. With this chain, p.chosen describes what the stages compute and keep.
 template <int N>
 basic_problem<N> chain_of(basic_problem<N> const& net, pipeline_plan const& p) {
   std::vector<int> recomputed;

@@ -180,8 +180,7 @@ class role_graph {
   /// Removes the edges that a path of two other edges replaces at less weight.
   constexpr void leave_detours() {
     scratch<double> direct(static_cast<std::size_t>(states()),
-                           unreachable);  // from one state: the least weight of one or two edges to
-                                          // each state
+                           unreachable);  // least weight by one or two edges
     double* const d = direct.data();
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();

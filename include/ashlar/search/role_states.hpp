@@ -67,9 +67,9 @@ class role_states {
     return roles;
   }
 
-  /// Returns whether no interchangeable axis of `all` (the axes in one role) that stays precedes
-  /// one in `moving`. Always true without `exchange_alike`. Sets that fail are redundant: moving
-  /// the first axes leads to the same state.
+  /// Returns whether among interchangeable axes in `all`, the axes in one role, those in `moving`
+  /// come first. Always true without `exchange_alike`. Other sets are redundant: moving the first
+  /// axes leads to the same state.
   constexpr bool are_first(axis_set moving, axis_set all) const {
     for (int a = 0; a < axes_; ++a)
       if ((moving >> a & 1u) != 0 && sorted_before_[a] >= 0 &&

@@ -31,8 +31,8 @@ struct repeated_blocks {
 
 namespace detail {
 
-/// Returns the elements at which a chain can be cut, which are those outside of residuals, and the
-/// end of the chain.
+/// Returns the elements before which a chain can be cut (all that are not inside a residual), and
+/// the end of the chain.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
