@@ -5,7 +5,7 @@
 
 // Tabulated lower bounds of the cost of redistributions. They are like the prices of
 // tabulated_moves.hpp but ignore shard order: the distances of role_graph.hpp. There are
-// (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the number of placements.
+// (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half of the placements.
 //
 // Dims that no choice splits are left out where possible. A path may split any dim on the way, but
 // it gains nothing from a further dim if a dim that counts is divisible by the number of all ranks.
