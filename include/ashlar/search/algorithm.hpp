@@ -3,22 +3,26 @@
 
 #pragma once
 
-// What every search algorithm is asked and what it answers, beside the plain calls such as
-// optimal(net, t, m):
+// The interface that every search algorithm has, next to plain calls such as optimal(net, t, m): a
+// problem, a mesh, a machine and options go in, a plan with a certified lower bound comes out.
 //
 //   auto const found = search::coordinate_descent(net, t, m, {.seed = 1, .evaluations = 100'000});
 //   found.plan, found.lower_bound, found.gap, found.how            // algorithms.hpp: all, by name
 //
-//   evaluation    one plan priced, whole or by what a change makes of it
-//   seconds       of the clock, tables of costs included, the lower bound not: it is no part of the
-//                 algorithm. exact() proves its own.
-//   lower bound   no plan below the memory limit is faster: the optimum without a limit if that
-//                 fits, else the dual of the limit (lagrangian.hpp). To 1e-9, as ties are broken.
-//   recomputed    are as many segments as the problem says; only optimal and exact search for more
-//   the end       by the budget, by the stop token, or by itself: when the plan is certified to be
-//                 the optimum, or when nothing is left to try
+//   evaluation    the pricing of one plan, either complete or as the difference that a change makes
+//   seconds       wall-clock time, including the cost tables. Computing the lower bound is
+//                 excluded, because it is not part of the algorithm, except in exact(), which
+//                 proves its own
+//   lower bound   no plan within the memory limit is faster. It is the optimum without a limit if
+//                 that plan fits, else the Lagrangian dual (lagrangian.hpp). The
+//                 extra weight that breaks ties may change it by one part in 1e9
+//   recomputed    the number of recomputed segments is fixed by the problem; only optimal and exact
+//                 search for it
+//   end           the budget is used up, the stop token is set, the plan is certified to be
+//                 optimal, or nothing is left to try
 //
-// Equal seeds and evaluations give equal results, on every machine; a budget of seconds does not.
+// Equal seeds and equal numbers of evaluations give equal results on every machine. A budget in
+// seconds does not.
 
 #include <chrono>
 #include <cstdint>
@@ -29,26 +33,27 @@
 
 namespace ashlar::search {
 
-/// Where a running search stands.
+/// The state of a running search, as on_progress receives it.
 struct progress {
   char const* algorithm = "";
-  double seconds = 0;            ///< since it began
-  double tables = 0;             ///< of them, what the tables of costs took
-  std::int64_t evaluations = 0;  ///< so far
+  double seconds = 0;            ///< since the search began
+  double tables = 0;             ///< the part of `seconds` spent on the cost tables
+  std::int64_t evaluations = 0;  ///< evaluations so far
   double best = 0;         ///< predicted seconds of the best plan so far; 0 while there is none
-  double lower_bound = 0;  ///< of any plan's
+  double lower_bound = 0;  ///< lower bound of the predicted seconds of any plan
 };
 
 struct options {
   std::uint64_t seed = 0;
-  std::int64_t evaluations = 0;  ///< at most so many; 0: no limit
-  double seconds = 0;            ///< at most about so long, at least 63 evaluations; 0: no limit
-  double lower_bound = 0;        ///< if the caller has one; 0: it is computed
-  bool whole_space = false;  ///< also choices that another one makes needless (choice_class.hpp)
-  std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
-  std::function<void(progress const&)> on_progress{};  ///< at every better plan and at the end, and
-                                                       ///< after every 65,536 evaluations
-  std::stop_token cancel{};  ///< asked before every evaluation; the best so far is returned
+  std::int64_t evaluations = 0;  ///< maximum number of evaluations; 0: no limit
+  double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
+  double lower_bound = 0;    ///< a bound that the caller already knows; 0: it is computed
+  bool whole_space = false;  ///< also search choices that others dominate (choice_class.hpp)
+  std::function<bool(int, layer_choice const&)> permits{};  ///< like the filter of optimal()
+  std::function<void(progress const&)> on_progress{};  ///< called at every better plan, at the end,
+                                                       ///< and every 65,536 evaluations
+  std::stop_token cancel{};  ///< ends the search, which then returns the best plan so far; checked
+                             ///< before every evaluation
 };
 
 enum class ending : signed char { finished, out_of_budget, cancelled };
@@ -60,12 +65,14 @@ constexpr char const* to_string(ending e) {
 
 template <int N = dynamic_size>
 struct basic_result {
-  basic_plan<N> plan;      ///< plan.gap as below
-  double lower_bound = 0;  ///< seconds; at most plan.seconds
-  double gap = 0;  ///< 1 - lower_bound / plan.seconds: the optimum is at most this share faster
+  basic_plan<N> plan;      ///< plan.gap equals `gap`
+  double lower_bound = 0;  ///< in seconds; at most plan.seconds
+  double gap = 0;  ///< 1 - lower_bound / plan.seconds: an optimal plan saves at most this fraction
+                   ///< of the time
   std::int64_t evaluations = 0;
-  double seconds = 0;  ///< that the search took
-  double tables = 0;   ///< of them, what the tables of costs took, where walks share them
+  double seconds = 0;  ///< duration of the search
+  double tables = 0;   ///< the part of `seconds` spent on cost tables; 0 for algorithms that do not
+                       ///< measure it
   ending how = ending::finished;
 };
 
@@ -73,16 +80,16 @@ using search_result = basic_result<>;
 
 namespace detail {
 
-/// Differences below are ties.
+/// Relative differences in weight below this are ties.
 inline constexpr double tie_margin = 1e-9;
 
-/// The budget, the clock and the reports of one run.
+/// A run of one algorithm: its budget, its clock, its best weight and lower bound, and its reports.
 class watch {
  public:
   watch(char const* algorithm, options const& o)
       : algorithm_(algorithm), options_(o), start_(clock::now()), bound_(o.lower_bound) {}
 
-  /// Whether one more evaluation is permitted and worth it, which is then counted.
+  /// Returns whether the search may and should do one more evaluation, and counts that evaluation.
   bool go_on() {
     if (over_) return false;
     if (options_.cancel.stop_requested()) return end(ending::cancelled);
@@ -95,7 +102,7 @@ class watch {
     return true;
   }
 
-  /// Takes note of a plan's weight. True if it is the least so far.
+  /// Records the weight of a plan. Returns true if it is the least so far.
   bool improves(double weight) {
     if (weight >= best_) return false;
     best_ = weight;
@@ -103,7 +110,8 @@ class watch {
     return true;
   }
 
-  /// Bounds what any plan takes. `f()`: computes it, off the clock.
+  /// Sets the lower bound to f(), unless one is known already. The time that f() takes is not
+  /// counted.
   template <class F>
   void bound_by(F const& f) {
     if (bound_ > 0) return;
@@ -111,7 +119,7 @@ class watch {
     bound_ = f();
     start_ += clock::now() - before;
   }
-  /// The tables are made, the search proper begins.
+  /// Marks the moment when the cost tables are complete and the actual search begins.
   void tables_made() { tables_ = elapsed(); }
 
   void raise_bound(double bound) { bound_ = bound > bound_ ? bound : bound_; }
@@ -119,11 +127,13 @@ class watch {
   double lower_bound() const { return bound_; }
   double best() const { return best_; }
 
-  /// The answer: `chosen` is the best plan, of the weight last said to improve.
+  /// Returns the result of the run. `chosen` is the plan whose weight was last reported as an
+  /// improvement.
   template <int N>
   basic_result<N> finish(basic_plan<N> chosen) {
     basic_result<N> r;
-    // A plan of the same seconds may have a collective more, or less.
+    // Plans of equal seconds may have different numbers of collectives and therefore slightly
+    // different weights. The bound must not exceed the seconds of the result.
     if (certified() || bound_ > chosen.seconds) bound_ = chosen.seconds;
     r.lower_bound = bound_;
     r.gap = chosen.seconds > 0 ? 1 - bound_ / chosen.seconds : 0;
@@ -142,7 +152,7 @@ class watch {
   bool over() const { return over_; }
   char const* algorithm() const { return algorithm_; }
 
-  /// Throws: there is no plan to return.
+  /// Throws an error that says why there is no plan to return.
   [[noreturn]] void refuse() const {
     std::string const tried = std::to_string(evaluations_) + " evaluations";
     throw error(std::string("search::") + algorithm_,
@@ -152,7 +162,7 @@ class watch {
                           ". Give it more, or use search::optimal.");
   }
 
-  /// Throws if nothing would ever end the search.
+  /// Throws if the options contain nothing that would end the search.
   void demand_end() const {
     if (options_.evaluations > 0 || options_.seconds > 0 || options_.cancel.stop_possible()) return;
     throw error(
@@ -186,7 +196,8 @@ class watch {
   ending how_ = ending::finished;
 };
 
-/// The tables of a problem as the options want them.
+/// Returns the cost tables of a problem for the given options. `again` is the number of recomputed
+/// segments.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
                         options const& o, recomputation const& again) {

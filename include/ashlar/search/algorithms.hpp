@@ -3,12 +3,14 @@
 
 #pragma once
 
-// The algorithms by name, for programs that let their user choose or compare:
+// The search algorithms by name, for programs that let their user choose or compare them:
 //
-//   exact                  dynamic programming; under a memory limit the dual and labels (optimal.hpp)
-//   exhaustive             every plan
+//   exact                  dynamic programming; below a memory limit, the Lagrangian dual and label
+//                          setting (optimal.hpp)
+//   exhaustive             enumeration of every plan
 //   random_search          random plans
-//   metropolis_hastings    changes one layer at a time, and accepts dearer plans with some chance
+//   metropolis_hastings    random changes of one layer at a time; slower plans are accepted with a
+//                          certain probability
 //   coordinate_descent     gives one layer at a time its best choice, and restarts
 
 #include <array>
@@ -23,10 +25,10 @@
 
 namespace ashlar::search {
 
-/// optimal() behind the interface of all algorithms. An evaluation is one run over the chain. The result is
-/// its own certificate; options.seed and options.whole_space change nothing.
-/// The optimum, or the best plan that a budget permits. Throws ashlar::error as optimal() does, and
-/// if it was cancelled before the first plan.
+/// Runs optimal() behind the common interface. One evaluation is one pass over the chain. The
+/// result is the optimum, certified by its own bound, or the best plan that the budget permits.
+/// options.seed and options.whole_space have no effect. Throws ashlar::error like optimal(), and if
+/// the search was cancelled before the first plan.
 template <int N>
 basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine const& m,
                       options const& o = {}) {
@@ -39,10 +41,10 @@ basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine co
 struct algorithm {
   char const* name;
   search_result (*run)(problem const&, topology const&, machine const&, options const&);
-  bool endless;  ///< it ends only by its budget or by a certificate
+  bool endless;  ///< it ends only when the budget is used up or the plan is certified optimal
 };
 
-/// All search algorithms, by the names that programs take.
+/// Returns all search algorithms with the names that programs accept.
 inline std::array<algorithm, 5> algorithms() {
   auto const exactly = [](problem const& p, topology const& t, machine const& m, options const& o) {
     return exact(p, t, m, o);
@@ -60,7 +62,8 @@ inline std::array<algorithm, 5> algorithms() {
            {"coordinate_descent", coordinate_descent<dynamic_size>, true}}};
 }
 
-/// The algorithm of that name. Throws ashlar::error for another, listing them.
+/// Returns the algorithm with this name. Throws ashlar::error that lists all names if there is
+/// none.
 inline algorithm algorithm_named(std::string_view name) {
   std::string names;
   for (auto const& a : algorithms()) {

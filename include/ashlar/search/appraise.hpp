@@ -3,12 +3,13 @@
 
 #pragma once
 
-// A plan that somebody wrote, or a baseline, as an algorithm's result: its predictions made anew, its
-// lower bound and gap beside them.
+// Turns a plan from another source (written by hand, or a baseline) into an algorithm's result:
+// recomputes its predictions and adds a lower bound and a gap.
 //
-//   search::appraise(net, search::megatron(net, t, m), m).gap       // at most so much faster is possible
+//   search::appraise(net, search::megatron(net, t, m), m).gap    // the largest possible speed-up
 //
-// The bound is that of all plans on the plan's own mesh; on a mesh of other axes there may be better.
+// The bound holds for all plans on the mesh of this plan. A mesh of other axes may have better
+// ones.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -16,8 +17,9 @@
 
 namespace ashlar::search {
 
-/// Throws ashlar::error if an element is not placed in a way that its layer has, or if the plan needs
-/// more than m.memory bytes per rank. `o`: permits, whole_space and lower_bound as for a search.
+/// Returns the plan with its predictions, lower bound and gap. Of the options, permits, whole_space
+/// and lower_bound are used, as in a search. Throws ashlar::error if an element has a placement
+/// that its layer does not support, or if the plan needs more than m.memory bytes per rank.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {
@@ -40,7 +42,7 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
            bytes_text(double(m.memory)) + " of the machine.");
   run.improves(chosen.seconds);
   run.bound_by([&] {
-    // Below a memory limit any number of segments may be recomputed.
+    // Below a memory limit the bound must hold for any number of recomputed segments.
     recomputation const again{net.recomputed, m.memory > 0 && net.segments > net.recomputed
                                                   ? net.segments
                                                   : net.recomputed};

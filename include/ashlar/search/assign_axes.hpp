@@ -3,17 +3,21 @@
 
 #pragma once
 
-// From multisets to placements: which of the interchangeable axes take which row, element by element, so
-// that the plan costs what the model of multisets says. A best-first search (A*) over partial plans:
+// Turns multisets into placements: decides for each element which of the interchangeable axes take
+// which row, so that the plan costs as little as possible above the optimum of the multiset model.
+// The method is A* search with partial expansion over partial plans:
 //
-//   a partial plan   the first elements of the chain with their placements
-//   its promise      their cost plus the optimum of the model for the rest of the chain, a lower bound
-//   equal ones       partial plans that are equal up to an exchange of interchangeable axes in what the
-//                    rest sees: the last placement, and those of the residuals around it. One is kept
+//   partial plan   the placements of the first elements of the chain
+//   promise        the cost of the partial plan plus the optimum of the model for the rest of the
+//                  chain. No completion costs less, so the heuristic is admissible
+//   duplicates     partial plans that make no difference to the rest of the chain: the placements
+//                  of the last element, and those of the begins of the residuals around it, are
+//                  equal up to an exchange of interchangeable axes. Only one of them is expanded
 //
-// axis_assignments.hpp says how the next element can be placed. At first only partial plans that promise the
-// optimum of the model are kept; if none of them can be finished, all are. After `effort` partial plans
-// the best one is completed with the first placements that are found.
+// axis_assignments.hpp lists the placements of the next element. A first search keeps only partial
+// plans whose promise equals the optimum of the model. If none of them can be completed, a second
+// search keeps all. Once `effort` partial plans have been examined, the first search gives up, and
+// the second one completes its best partial plan greedily.
 
 #include <algorithm>
 #include <map>
@@ -41,7 +45,7 @@ class assign_axes {
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
   }
 
-  /// `bound`: the optimum of the model.
+  /// Returns a plan. `bound` is the optimum of the model; `effort` limits each of the two searches.
   basic_plan<N> plan(double bound, int effort = 50'000) {
     most_ = bound * (1 + 1e-11);
     int found = search(effort);
@@ -61,11 +65,12 @@ class assign_axes {
  private:
   struct partial_plan {
     double promise, cost;
-    int element, choice;     ///< the last element, and what it has in the model
-    axis_order order, from;  ///< that choice as it is placed (reordered.hpp)
-    int parent;              ///< -1: none
-    int outer;  ///< the one that ends with the begin of the residual around the element; -1: none
-    int next;   ///< which way to place one more element comes next; 0: all did, or none yet
+    int element, choice;     ///< the last element, and its choice in the model
+    axis_order order, from;  ///< how that choice is placed (reordered.hpp)
+    int parent;              ///< index of the partial plan without the last element; -1: none
+    int outer;  ///< index of the partial plan that ends with the begin of the enclosing residual;
+                ///< -1: none
+    int next;   ///< index of the next way to place one more element; 0: all were tried, or none yet
   };
 
   partial_plan const& at(int l) const { return all_[static_cast<std::size_t>(l)]; }
@@ -74,9 +79,9 @@ class assign_axes {
     return reordered(multiset(at(l).element, at(l).choice), at(l).order, at(l).from);
   }
 
-  /// The best whole plan; -1: there is none of no more than `most_`.
+  /// Returns the best complete plan, or -1 if there is none of at most weight `most_`.
   int search(int effort) {
-    // The best first; of equal ones the longest, then the newest.
+    // The best promise comes first; among equals the longest partial plan, then the newest.
     auto const worse = [this](int a, int b) {
       if (at(a).promise != at(b).promise) return at(a).promise > at(b).promise;
       return at(a).element != at(b).element ? at(a).element < at(b).element : a < b;
@@ -90,7 +95,7 @@ class assign_axes {
     effort_ = effort;
     for (int best = -1;;) {
       if (effort_ < 0 && most_ < unreachable) return -1;
-      if (effort_ < 0) open.clear(), seen.clear();  // straight on, also where others were before
+      if (effort_ < 0) open.clear(), seen.clear();  // continue greedily, without backtracking
       auto next = static_cast<int>(all_.size());
       expand(best);
       if (best >= 0 && at(best).next > 0) push(best);
@@ -106,8 +111,8 @@ class assign_axes {
     }
   }
 
-  /// Adds the partial plans with one more element than l, up to the first one that promises as much as l;
-  /// the next call goes on from there.
+  /// Adds extensions of partial plan l by one element, until one of them has the same promise as l.
+  /// The next call for l continues after that one.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -132,7 +137,7 @@ class assign_axes {
     if (l >= 0) all_[static_cast<std::size_t>(l)].next = 0;
   }
 
-  /// The ways to place element i behind partial plan l.
+  /// Returns the ways to place element i after partial plan l.
   std::vector<axis_assignment> ways_after(int l, int i, layer_choice const& before, int outer) {
     placed_before last;
     if (l >= 0) last = {before, outer < 0 ? before : placed(outer), at(l).order};
@@ -147,7 +152,8 @@ class assign_axes {
     return std::move(ways).best_first();
   }
 
-  /// Whether it was added and promises as much as its parent.
+  /// Adds the extension of `parent` by element i, unless its promise exceeds most_. Returns true if
+  /// it was added and its promise equals that of its parent.
   bool add(int parent, layer_choice const& before, int i, layer_choice const& c,
            axis_assignment const& it, int outer) {
     --effort_;
@@ -174,14 +180,14 @@ class assign_axes {
     return equal;
   }
 
-  /// A lower bound of a boundary, whatever the orders of shards.
+  /// Returns a lower bound of the cost of a boundary for any shard orders.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
     return crossed_(least_(extents, net_.element_size, left.y, right.x),
                     least_(extents, net_.element_size, right.dx, left.dy));
   }
 
-  /// The weight of element i; of a residual that of both of its ends.
+  /// Returns the own weight of element i; for the begin of a residual, that of both of its ends.
   double own(int i, layer_choice const& c) {
     auto const weight = [&](int element) {
       return element_prices(net_, net_.spec(element), forward_runs::once, moves_).weight(c);
@@ -190,7 +196,7 @@ class assign_axes {
                                                           : weight(i);
   }
 
-  /// The optimum of what follows choice k of element i.
+  /// Returns the optimum, in the model, of everything that follows choice k of element i.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -202,7 +208,8 @@ class assign_axes {
     return within.data()[i].data()[k] + rest_of(end, r, at(outer).outer);
   }
 
-  /// What the elements that follow see of a partial plan, alike axes exchanged so that it ascends.
+  /// Returns a key for duplicates: the placements of a partial plan that later elements depend on,
+  /// with interchangeable axes in ascending order.
   std::vector<int> look_of(int l) const {
     layer_choice const last = placed(l);
     std::vector<placement> seen{last.y, last.dy};
@@ -239,9 +246,10 @@ class assign_axes {
   boundary_times crossed_;
   least_moves least_;
   scratch<scratch<double>> rest_;
-  std::map<std::pair<int, int>, scratch<scratch<double>>> within_;  ///< per begin and its choice
-  int effort_ = 0;   ///< partial plans that may still be looked at
-  double most_ = 0;  ///< what a partial plan may promise
+  /// Per begin of a residual and its choice: the counterpart of rest_ inside that residual.
+  std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
+  int effort_ = 0;   ///< number of partial plans that may still be examined
+  double most_ = 0;  ///< the largest promise that is accepted
   std::vector<partial_plan> all_;
 };
 

@@ -3,15 +3,18 @@
 
 #pragma once
 
-// One choice per element of a chain, changed one at a time: what algorithms that try complete plans
-// walk on. A changed element costs only itself and its two boundaries.
+// A complete plan in which one choice at a time is changed, for local search algorithms. The new
+// cost after a change is computed from the changed element and its two boundaries alone.
 //
-//   variable   an element that chooses; the two ends of a residual are one, and choose together
-//   weight     Σ variables own + Σ boundaries, as chain_model tabulates them
-//   memory     folded anew over the chain where there is a limit (step/memory_fold.hpp), in time that grows
-//              with its length, unless the choice alone needs too much
+//   variable   an element that has a choice of its own. The two ends of a residual are one
+//              variable, because they always take the same choice
+//   weight     Σ own weights of the variables + Σ boundaries, from the tables of chain_model
+//   memory     recomputed over the whole chain (step/memory_fold.hpp) for each question, in time
+//              linear in its length, unless a lower bound already shows that the choice does not
+//              fit
 //
-// Sums change by differences, and are made anew every 4,096 changes so that rounding stays small.
+// The weight is updated by differences. It is recomputed from scratch every 4,096 changes to limit
+// rounding errors.
 
 #include <vector>
 
@@ -23,7 +26,7 @@ namespace ashlar::search {
 template <int N>
 class assignment {
  public:
-  /// The first choice of every variable. `limit`: bytes per rank; 0: none.
+  /// Starts with the first choice of every variable. `limit` is in bytes per rank, 0 for no limit.
   assignment(chain_model<N>& model, std::int64_t limit)
       : model_(model), memory_(model), counted_(model), limit_(limit), start_(model.from_source()) {
     std::size_t const n = at(model.size());
@@ -44,10 +47,10 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// The weight if variable v took choice k.
+  /// Returns the weight of the plan if variable v took choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
-  /// What of the weight depends on variable v, if it took choice k.
+  /// Returns the part of the weight that depends on variable v, if it took choice k.
   double around(int v, int k) const {
     int const b = begin_[at(v)], e = end_[at(v)];
     double sum = model_.choices(b).weight.data()[k] + before(b, k) + after(e, k);
@@ -55,7 +58,7 @@ class assignment {
     return sum + (e == b + 1 ? between(b, k, k) : after(b, k) + before(e, k));
   }
 
-  /// Whether the plan would fit if variable v took choice k.
+  /// Returns whether the plan would fit if variable v took choice k.
   bool fits_with(int v, int k) const {
     if (limit_ == 0) return true;
     int const b = begin_[at(v)];
@@ -72,10 +75,10 @@ class assignment {
     if (++changes_ % 4'096 == 0) settle();
   }
 
-  /// Sets a variable without pricing it: settle() after the last.
+  /// Sets a variable without updating the weight. Call settle() after the last such call.
   void set(int v, int k) { choice_[at(begin_[at(v)])] = choice_[at(end_[at(v)])] = k; }
 
-  /// Prices the plan as a whole.
+  /// Recomputes the weight of the whole plan.
   void settle() {
     weight_ = start_.data()[choice_[0]];
     for (int v = 0; v < variables(); ++v)
@@ -84,7 +87,7 @@ class assignment {
       weight_ += between(i, choice_[at(i)], choice_[at(i + 1)]);
   }
 
-  /// Per element, for make_plan.
+  /// Returns the choice of every element, as make_plan expects it.
   scratch<int> path() const {
     scratch<int> list(choice_.size());
     for (std::size_t i = 0; i < choice_.size(); ++i) list[i] = choice_[i];
@@ -110,8 +113,8 @@ class assignment {
   std::int64_t limit_;
   scratch<double> start_;
   std::vector<double const*> way_;  ///< per boundary: [choice before][choice after]
-  std::vector<int> begin_, end_;    ///< per variable: its elements
-  std::vector<int> choice_;         ///< per element
+  std::vector<int> begin_, end_;    ///< per variable: its first and last element
+  std::vector<int> choice_;         ///< per element: the index of its choice
   std::int64_t changes_ = 0;
   double weight_ = 0;
 };

@@ -3,16 +3,18 @@
 
 #pragma once
 
-// In which ways a multiset can be placed behind other elements of the chain. A multiset says how many
-// interchangeable axes have which row; a way to place it says which axes, and how their shards nest:
+// Lists the ways to place a multiset after the earlier elements of the chain. A multiset says how
+// many interchangeable axes have each row. A way to place it says which axes, and how their shards
+// nest:
 //
-//   from     a permutation of interchangeable axes: axis a gets the roles of axis from[a]. Axes with equal
-//            roles are not permuted. The first element of a chain uses the identity
-//   order    first the axes that go on splitting the dim that they split before, in the order in which
-//            they nest already; inside of them the other axes in any order. Axes that split no dim
-//            together ascend, since other orders are the same placements
+//   from     A permutation of interchangeable axes: axis a gets the roles of axis from[a]. Axes
+//            with equal roles are not permuted. The first element of a chain uses the identity.
+//   order    First the axes that keep splitting the dim that they split in the previous element, in
+//            the order in which they nest there. The other axes follow, nested further inside, in
+//            any order. If two axes next to each other in the order split no dim together, they
+//            must ascend, because exchanging them gives the same placements.
 //
-// Whether a way is part of a good plan is decided in assign_axes.hpp.
+// assign_axes.hpp decides which of these ways is part of a good plan.
 
 #include <algorithm>
 #include <array>
@@ -28,25 +30,25 @@ namespace ashlar::search::detail {
 
 /// One way to place choice `choice` of an element.
 struct axis_assignment {
-  int agreement;  ///< how many roles stay as they are, weighted
+  int agreement;  ///< number of roles that stay unchanged, weighted
   int choice;
-  axis_order order, from;  ///< as in reordered.hpp
+  axis_order order, from;  ///< the arguments of reordered()
 };
 
-/// What an element is placed after.
+/// The earlier placements that matter for the next element.
 struct placed_before {
   layer_choice neighbour;
-  layer_choice around;  ///< the begin of the residual around the element; none: the neighbour
-  axis_order order;     ///< in which the neighbour's shards nest
+  layer_choice around;  ///< the begin of the enclosing residual; if there is none, the neighbour
+  axis_order order;     ///< the order in which the neighbour's shards nest
 };
 
 class axis_assignments {
  public:
-  /// `before`: null for the first element; has to outlive this.
+  /// `before` is null for the first element. Both arguments must outlive this object.
   axis_assignments(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
 
-  /// Adds the ways to place choice k, which is multiset c. Permutations whose placements, nested in the
-  /// mesh's own order, are not `worthwhile(placements)` are left out.
+  /// Adds the ways to place choice k, which is multiset c. Leaves out a permutation if
+  /// `worthwhile(placements)` returns false for its placements, nested in the mesh's own order.
   template <class Worthwhile>
   void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
     axis_order const same = all_axes(mesh_.axes());
@@ -66,7 +68,7 @@ class axis_assignments {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// All ways that were added; those that agree most with the neighbour and the residual come first.
+  /// Returns all ways that were added, best agreement with the neighbour and the residual first.
   std::vector<axis_assignment> best_first() && {
     std::stable_sort(list_.begin(), list_.end(),
                      [](axis_assignment const& a, axis_assignment const& b) {
@@ -80,7 +82,8 @@ class axis_assignments {
     axis_order kept, free;
   };
 
-  /// The axes that go on splitting the dim that they split before, in their order, and the others.
+  /// Returns the axes that keep splitting the dim that they split before, in their order, and all
+  /// others.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)
@@ -102,7 +105,8 @@ class axis_assignments {
     return agreement;
   }
 
-  /// Whether every axis gets the roles of an interchangeable one, and axes with equal roles keep theirs.
+  /// Returns whether every axis gets the roles of an interchangeable one, and axes with equal roles
+  /// are not permuted.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -127,8 +131,8 @@ class axis_assignments {
     return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
   }
 
-  /// Whether axes next to one another in the order, from `first` on, ascend if they split no dim together:
-  /// other orders are the same placements.
+  /// Returns whether any two axes next to each other in the order, from position `first` on, ascend
+  /// or split a dim together. Other orders give the same placements as such an order.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];
@@ -145,13 +149,15 @@ class axis_assignments {
   std::vector<axis_assignment> list_;
 };
 
-/// Lower bounds of redistributions by roles (plan/role_distances.hpp), each found when it is first asked for.
+/// Computes lower bounds of the cost of redistributions from roles alone (plan/role_distances.hpp),
+/// and caches them.
 class least_moves {
  public:
-  /// Both have to outlive this.
+  /// Both arguments must outlive this object.
   least_moves(topology const& t, machine const& m) : mesh_(t), machine_(m) {}
 
-  /// Seconds: no move between placements of these roles, shards nested in any order, takes less.
+  /// Returns a lower bound in seconds of the move between placements with these roles, for any
+  /// shard orders.
   double operator()(shape const& extents, int element_size, placement from, placement to) {
     sort_interchangeable_axes(mesh_, from, to);
     for (placement* p : {&from, &to})
@@ -162,7 +168,7 @@ class least_moves {
       role_distances distances(mesh_, extents.rank(), tables_[id].prices);
       int const start = distances.state(axis_roles(from));
       distances.find(distances.state(axis_roles(to)), start);
-      it->second = distances(start) * (1 - 1e-9);  // the distance breaks ties
+      it->second = distances(start) * (1 - 1e-9);  // distances contain tie weights
     }
     return it->second;
   }
@@ -188,7 +194,7 @@ class least_moves {
   topology const& mesh_;
   machine const& machine_;
   std::vector<price_table> tables_;
-  std::map<std::array<std::uint64_t, 3>, double> known_;  ///< per table and both placements
+  std::map<std::array<std::uint64_t, 3>, double> known_;  ///< per table and pair of placements
 };
 
 }  // namespace ashlar::search::detail

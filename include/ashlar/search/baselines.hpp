@@ -3,28 +3,30 @@
 
 #pragma once
 
-// The layouts that everybody knows, as constraints on the same search, with the same costs:
+// Well-known layouts, expressed as constraints on the same search with the same costs:
 //
-//   data parallel     on every axis every activation and gradient is split along its dim 0, the
-//                     parameters are whole and their gradients partial
-//   ZeRO-3            the same, every parameter stored split: gathered for use, its gradient
-//                     reduce-scattered
-//   tensor parallel   data parallel on all axes but the last, which is within a node on a usual
-//                     mesh. There, after Megatron-LM: of two linear layers the first is split by
-//                     columns and the second by rows, attention by heads, an embedding by its
-//                     vocabulary or its features; activations between blocks are whole
-//   Summa             data parallel on all axes but the last, parameters stored split on all of
-//                     them, so that both operands and the result of a product are split in both
-//                     dims (Optimus, Xu et al. 2021). On the last axis weights are split by columns and
-//                     activations by features. What Summa sends panel by panel is here one gather of
-//                     x along the last axis and of the weight along the others. The gather of x for
-//                     dw is not counted a second time, which favours this baseline.
+//   data parallel     On every axis, all activations and gradients are split along dim 0,
+//                     parameters are replicated, and their gradients are partial.
+//   ZeRO-3            Data parallel with every parameter stored split: it is gathered for use, and
+//                     its gradient is reduce-scattered.
+//   tensor parallel   Data parallel on all axes but the last, which usually lies within a node. The
+//                     last axis follows Megatron-LM: the first of two linear layers is split by
+//                     columns and the second one by rows, attention by heads, an embedding by its
+//                     vocabulary or its features. Activations between blocks are replicated.
+//   Summa             Data parallel on all axes but the last, with parameters stored split on all
+//                     of them, so that both operands and the result of a product are split in both
+//                     dims (Optimus, Xu et al. 2021). On the last axis, weights are split by
+//                     columns and activations by features. Summa broadcasts panel by panel; here
+//                     one all-gather of x along the last axis and one of the weight along the
+//                     others replace that. The gather of x for dw is not counted a second time,
+//                     which favours this baseline.
 //
-// Images (convolution, pooling) stay data parallel on all axes, as in AutoDDL, section 5.1: their
-// weights are few. A layer whose table lacks the rows wanted (one without a dim 0, say) may take
-// any row. Storage is replicated where nothing else is said. Where several rows qualify the cheaper
-// wins: in the tensor-parallel layout, whether a linear layer is the first or the second of its pair
-// is found by cost. The best topology for the last two: best_topology.hpp.
+// Layers on images (convolution, pooling) stay data parallel on all axes, as in AutoDDL, section
+// 5.1, because their weights are small. A layer whose table lacks the required rows (for example
+// one without a dim 0) may take any row. Storage is replicated unless stated otherwise. If several
+// rows qualify, the cheaper one wins; in the tensor-parallel layout, the cost thus decides whether
+// a linear layer is the first or the second of its pair. best_topology.hpp finds the best mesh for
+// the last two layouts.
 
 #include <ashlar/search/optimal.hpp>
 
@@ -57,18 +59,19 @@ constexpr bool splits_x(layer_spec const& spec, int dim) {
   return false;
 }
 
-/// A layer from [batch, channels, height, width] to the same, or one that flattens it. Attention,
-/// which sees four dims too, has no row that splits the second.
+/// Returns whether the layer maps [batch, channels, height, width] to the same form or flattens it.
+/// Attention also has four dims, but no row that splits the second one.
 constexpr bool is_image(layer_spec const& spec) {
   if (spec.x.rank() != 4) return false;
   return spec.y.rank() == 4 ? splits_x(spec, 1) : spec.parameters.empty();
 }
 
-/// Features, classes or heads.
+/// Returns the dim of features, classes or heads.
 constexpr int feature_dim(layer_spec const& spec) { return spec.x.rank() > 2 ? 2 : 1; }
 
-/// Rows of the tensor-parallel axis. A layer that can split a weight does, by columns (x whole) or
-/// rows (y partial). Others are whole, or, without parameters, split by features, classes or heads.
+/// Returns whether a row qualifies for the tensor-parallel axis. A layer that can split a weight
+/// does so, by columns (x replicated) or by rows (y partial). Other layers are replicated, or, if
+/// they have no parameters, split by features, classes or heads.
 constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   for (auto const& other : spec.rows)
@@ -77,15 +80,16 @@ constexpr bool is_tensor_row(training_row const& r, layer_spec const& spec) {
   return spec.parameters.empty() && r.x.is_split_of(feature_dim(spec));
 }
 
-/// Rows of Summa's last axis. A weight is split by columns; layers without parameters by features.
+/// Returns whether a row qualifies for the last axis of Summa. Weights are split by columns, and
+/// layers without parameters by features.
 constexpr bool is_column_row(training_row const& r, layer_spec const& spec) {
   if (is_image(spec)) return is_data_row(r);
   if (spec.parameters.empty()) return r.x.is_split_of(feature_dim(spec));
   return splits_weight(r) && r.y.is_split();
 }
 
-/// Whether every parameter is stored split along every axis that could: the sharded half of the
-/// choices (choices.hpp).
+/// Returns whether every parameter is stored split along every axis where that is possible. These
+/// are the choices with sharded storage (choices.hpp).
 constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
                                   topology const& t) {
   for (int k = 0; k < c.parameters.size(); ++k) {
@@ -105,7 +109,8 @@ constexpr training_row row_on(layer_choice const& c, int a) {
   return r;
 }
 
-/// Permits rows that `wanted(row, spec)` accepts on axis a; any, if the layer has none of them.
+/// Returns whether the row of choice c on axis a satisfies `wanted(row, spec)`. If no row of the
+/// layer does, every row is permitted.
 template <int N, class Wanted>
 constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c, int a,
                        topology const& t, Wanted wanted) {
@@ -116,7 +121,8 @@ constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c
   return true;
 }
 
-/// The optimum among choices whose rows on every axis `wanted(axis, row, spec)` accepts.
+/// Returns the optimum among choices whose rows satisfy `wanted(axis, row, spec)` on every axis,
+/// with replicated or sharded storage.
 template <int N, class Wanted>
 constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const& t,
                                     machine const& m, bool sharded, Wanted const& wanted) {
@@ -133,7 +139,8 @@ constexpr basic_plan<N> constrained(basic_problem<N> const& net, topology const&
 
 }  // namespace detail
 
-/// Every axis data parallel. Arguments, units and errors as of `optimal`.
+/// Returns the plan in which every axis is data parallel. Arguments, units and errors are as for
+/// `optimal`.
 template <int N>
 constexpr basic_plan<N> data_parallel(basic_problem<N> const& net, topology const& t,
                                       machine const& m) {
@@ -142,7 +149,8 @@ constexpr basic_plan<N> data_parallel(basic_problem<N> const& net, topology cons
   });
 }
 
-/// Every axis data parallel, storage split along all of them. Arguments as of `optimal`.
+/// Returns the plan in which every axis is data parallel, with storage split along all axes.
+/// Arguments are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> zero_3(basic_problem<N> const& net, topology const& t, machine const& m) {
   return detail::constrained(net, t, m, true, [](int, training_row const& r, layer_spec const&) {
@@ -150,7 +158,8 @@ constexpr basic_plan<N> zero_3(basic_problem<N> const& net, topology const& t, m
   });
 }
 
-/// The last axis tensor parallel, the others data parallel. Arguments as of `optimal`.
+/// Returns the plan in which the last axis is tensor parallel and the others are data parallel.
+/// Arguments are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology const& t,
                                         machine const& m) {
@@ -160,8 +169,8 @@ constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology co
       });
 }
 
-/// Both dims of every operand split, columns and features along the last axis. Arguments as of
-/// `optimal`.
+/// Returns the plan of the Summa layout: both dims of every operand are split, columns and features
+/// along the last axis. Arguments are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> summa_parallel(basic_problem<N> const& net, topology const& t,
                                        machine const& m) {

@@ -3,20 +3,22 @@
 
 #pragma once
 
-// A baseline of two kinds of axes on the topology that suits it best, as AutoDDL, section 5, tunes
+// A baseline with two kinds of axes on the mesh that suits it best, as AutoDDL, section 5, tunes
 // Megatron and Summa by hand:
 //
 //   auto const plan = search::megatron(net, t, m);          // plan.mesh: the topology found
 //
-//   1. all nodes n = n1 · n2 and ranks of a node g = g1 · g2, in whole numbers; the first factors
-//      make the axis "rows" (data parallel), the second the axis "columns" (tensor parallel)
-//   2. on that mesh of two axes the baseline; an axis that leaves the node is between nodes whole
-//   3. its plan on the mesh rows_node=n1, columns_node=n2, rows_gpu=g1, columns_gpu=g2, whose
-//      redistributions know what stays inside a node: this is what is priced, and what is returned
-//      (axes of extent 1 left out; "rows" or "columns" alone where it has one factor)
+//   1. Factor the number of nodes as n1 · n2 and the ranks of a node as g1 · g2 in every way. The
+//      first factors form the axis "rows" (data parallel), the second ones the axis "columns"
+//      (tensor parallel).
+//   2. Make the baseline's plan on that mesh of two axes. An axis that spans several nodes counts
+//      entirely as an axis between nodes.
+//   3. Transfer the plan to the mesh rows_node=n1, columns_node=n2, rows_gpu=g1, columns_gpu=g2.
+//      Its redistributions distinguish traffic inside a node. This plan is priced and returned.
+//      Axes of extent 1 are left out; an axis with a single factor is called "rows" or "columns".
 //
-// The cheapest that fits the machine's memory wins. Rows of the same kind are ordered alike in all
-// tensors, so that step 3 keeps a plan legal; uneven shards may be balanced differently by it.
+// The cheapest plan that fits the machine's memory wins. Axes of one kind nest in the same order in
+// all tensors, so that step 3 keeps a plan legal. It may distribute uneven shards differently.
 
 #include <array>
 #include <string>
@@ -31,10 +33,10 @@
 namespace ashlar::search {
 namespace detail {
 
-/// For each axis of a coarse mesh the axes of the fine one that it consists of, outermost first.
+/// For each axis of a coarse mesh, the axes of the fine mesh that it consists of, outermost first.
 using refinement = std::vector<std::vector<int>>;
 
-/// A placement with the same roles on the finer mesh.
+/// Returns the placement with the same roles on the fine mesh.
 inline placement refined(placement const& p, refinement const& parts, int axes) {
   placement fine = placement::all_broadcast(axes);
   for (int a = 0; a < p.axes(); ++a)
@@ -46,7 +48,8 @@ inline placement refined(placement const& p, refinement const& parts, int axes) 
   return fine;
 }
 
-/// The plan with every placement on the finer mesh; predictions are left as they were.
+/// Returns the plan with every placement transferred to the fine mesh. Its predictions are not
+/// updated.
 template <int N>
 basic_plan<N> refined(basic_plan<N> chosen, refinement const& parts, topology const& t) {
   auto const change = [&](placement& p) { p = refined(p, parts, t.axes()); };
@@ -61,7 +64,7 @@ basic_plan<N> refined(basic_plan<N> chosen, refinement const& parts, topology co
   return chosen;
 }
 
-/// A mesh of two axes, and what it is made of.
+/// A mesh of two axes, and the fine mesh whose axes it combines.
 struct two_axes {
   topology coarse, fine;
   refinement parts;
@@ -93,7 +96,7 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Every mesh of two axes on the ranks of t.
+/// Returns every mesh of two axes on the ranks of t.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;
@@ -103,8 +106,9 @@ inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   return meshes;
 }
 
-/// The plan assemble(r) with the fewest recomputed segments r that fits, found by bisection; the plan with
-/// all of them if none fits. `memory` in bytes per rank, 0: every plan fits.
+/// Returns the plan assemble(r) that fits with the fewest recomputed segments r, found by
+/// bisection. If none fits, returns the plan with all segments recomputed. `memory` is in bytes per
+/// rank; 0 means no limit.
 template <int N, class Assemble>
 basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t memory,
                                       Assemble const& assemble) {
@@ -124,10 +128,11 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 
 }  // namespace detail
 
-/// The cheapest plan that `place(net, mesh of two axes, machine without memory limit)` makes on any
-/// two-dimensional arrangement of the ranks of `t`, of at most m.memory bytes per rank, where need be by
-/// recomputing its first segments.
-/// Throws ashlar::error if none fits, saying the least that one needs.
+/// Returns the cheapest plan that fits m.memory bytes per rank, over all two-dimensional
+/// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
+/// makes the plan for one arrangement. If it does not fit, its first segments are recomputed until
+/// it does. Throws ashlar::error if no plan fits; the message states the least memory that one
+/// needs.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {
@@ -156,26 +161,26 @@ basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, mach
   return best;
 }
 
-/// Megatron-LM: tensor parallel times data parallel, on its best topology.
+/// Returns the plan of Megatron-LM, tensor parallel times data parallel, on its best topology.
 template <int N>
 basic_plan<N> megatron(basic_problem<N> const& net, topology const& t, machine const& m) {
   return best_topology(net, t, m, tensor_parallel<N>, "search::megatron");
 }
 
-/// Summa as in Optimus, on its best topology.
+/// Returns the plan of Summa, as in Optimus, on its best topology.
 template <int N>
 basic_plan<N> summa(basic_problem<N> const& net, topology const& t, machine const& m) {
   return best_topology(net, t, m, summa_parallel<N>, "search::summa");
 }
 
-/// A baseline by name, for programs: data_parallel and zero_3 on the mesh as it is, megatron and
-/// summa on their best topologies.
+/// A baseline with its name, for programs.
 struct baseline {
   char const* name;
   plan (*make)(problem const&, topology const&, machine const&);
 };
 
-/// All strategies without search, by name.
+/// Returns all baselines: data_parallel and zero_3 on the given mesh, megatron and summa on their
+/// best topologies.
 inline std::array<baseline, 4> baselines() {
   return {{{"data_parallel", data_parallel<dynamic_size>},
            {"zero_3", zero_3<dynamic_size>},

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// What the boundary between two neighbours costs (boundary_times in cost.hpp), for every pair of their
-// choices. Both see the tensor with the extents of the boundary, which may differ from their own (heads).
-// A matrix is made when it is first asked for: one per pair of classes (chain_model.hpp), extents of the
-// boundary and times that a step crosses it, and kept until a class changes.
+// The cost of the boundary between two neighbours (boundary_times in cost.hpp) for every pair of
+// their choices. Both see the tensor with the extents of the boundary, which may differ from their
+// own (for example if attention views features as heads). A matrix is computed at its first use,
+// once per pair of classes (chain_model.hpp), extents of the boundary and crossings per step. It is
+// kept until one of the classes changes.
 
 #include <vector>
 
@@ -16,14 +17,15 @@
 
 namespace ashlar::search {
 
-/// The matrix of weights: [choice of the left][choice of the right].
+/// Returns the matrix of weights: [choice of the left][choice of the right].
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
                                            shape const& extents, basic_problem<N> const& net,
                                            boundary_times const& times, Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
-  // States are numbered alike in all tables of one rank.
+  // All tables of one tensor rank have the same state numbers, so states can be reused if ranks are
+  // equal.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;
@@ -52,13 +54,14 @@ constexpr scratch<double> boundary_weights(choice_class const& left, choice_clas
 }
 
 struct boundary_matrix {
-  int left, right;  ///< classes
+  int left, right;  ///< class indices of the two neighbours
   boundary_times times;
   shape extents;
-  scratch<double> weight;  ///< [choice of the left][choice of the right]
+  scratch<double> weight;  ///< weights [choice of the left][choice of the right]
   scratch<double> transposed{};
 
-  /// [choice of the right][choice of the left], for n choices of the left and k of the right.
+  /// Returns the transposed matrix, [choice of the right][choice of the left], for n choices of the
+  /// left and k of the right.
   constexpr double const* from_right(int n, int k) {
     if (transposed.size() == 0) {
       transposed = scratch<double>(weight.size());
@@ -73,8 +76,8 @@ struct boundary_matrix {
 
 class boundary_matrices {
  public:
-  /// The matrix of two classes; `make()` computes its weights if it is not known. A call invalidates
-  /// references that were returned earlier; pointers to their weights stay valid.
+  /// Returns the matrix of two classes. If it is not known yet, `make()` computes its weights. A
+  /// call invalidates references that were returned earlier. Pointers to their weights stay valid.
   template <class Make>
   constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
                                   shape const& extents, Make const& make) {
@@ -85,7 +88,7 @@ class boundary_matrices {
     return known_.back();
   }
 
-  /// Drops the matrices of a class, whose choices have changed.
+  /// Drops the matrices of a class whose choices have changed.
   constexpr void forget(int k) {
     std::erase_if(known_, [k](auto const& it) { return it.left == k || it.right == k; });
   }

@@ -3,21 +3,22 @@
 
 #pragma once
 
-// Which choices can be part of an optimum at all, by bounds:
+// Drops choices that cannot be part of an optimum, by upper and lower bounds of the cost (the
+// principle of reduced-cost fixing):
 //
-//   U        the cost of a plan that is known, or of the best one in which residuals take one of few
+//   U        the cost of a known plan, or of the best plan in which residuals take one of a few
 //            choices
-//   F, B     lower bounds of the cost before and behind an element of the outer level, per choice; the
-//            move from one residual to the next is counted as free
-//   D        a lower bound of the cost of a residual, per choice at its ends or inside of it; the two
-//            ends need not choose alike
+//   F, B     lower bounds of the cost before and after an element of the outer level, per choice;
+//            the move from one residual to the next counts as free
+//   D        a lower bound of the cost of a residual, per choice of its ends or of an element
+//            inside it; the two ends need not take the same choice
 //
-// A choice is dropped if F + D + B > U, F and B being those of the choice or (inside of a residual)
-// the least. What remains contains every optimum, and more: the exact solver goes on from there.
+// A choice is dropped if F + D + B > U. For a choice inside a residual, F and B are the least
+// values at its ends. What remains contains every optimum; the exact solver then searches it.
 //
-// D of the cheapest ends is replaced by their exact cost, in the order of D, until the next one is
-// no less than the least of them: then the optimum of a residual counts as often as it repeats. A
-// second round does the same with what is left, and the exact cost of all ends.
+// For the cheapest ends, in the order of D, D is replaced by the exact cost until the next D is at
+// least the least exact cost. The optimum of a residual is then counted for every repetition of it.
+// A second round repeats the procedure on what is left, with the exact cost of all ends.
 
 #include <algorithm>
 
@@ -30,8 +31,8 @@ class bounded_choices {
  public:
   constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
 
-  /// Restricts the model to what may be part of a plan of no more than the given weight (0: of the
-  /// optimum).
+  /// Restricts the model to choices that may be part of a plan of at most weight `upper`. If
+  /// `upper` is 0, it is computed, so that every optimum remains.
   constexpr void restrict(double upper = 0) {
     find_bounds(false);
     if (upper == 0) {
@@ -45,14 +46,15 @@ class bounded_choices {
     narrow(upper);
   }
 
-  /// A further round for a better plan: after `restrict`.
+  /// Repeats the procedure for the weight of a better plan. Call `restrict` first.
   constexpr void narrow(double upper) {
     blocks_.clear();
     find_bounds(true);
     drop(upper * (1 + 1e-9));
   }
 
-  /// Per choice that the residual beginning there had before: no residual of that choice costs less.
+  /// Returns a lower bound of the cost of the residual that begins at `begin`, for each choice that
+  /// it had before anything was dropped.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
     while (!model_.alike(first_.data()[b].begin, begin)) ++b;
@@ -60,14 +62,16 @@ class bounded_choices {
   }
 
  private:
-  static constexpr int few = 8;  ///< choices per residual from which U is made
+  static constexpr int few = 8;  ///< choices per residual that are tried to find U
 
   struct block {
     int begin;
-    scratch<scratch<double>> through;  ///< per element from the begin on; empty: not known
+    scratch<scratch<double>> through;  ///< per element from the begin on: D of its choices; empty
+                                       ///< if not known
   };
 
-  /// Finds the bounds of each residual of the outer level; `exact`: with the exact cost of all its ends.
+  /// Computes D for each residual of the outer level. With `exact`, all its ends get their exact
+  /// cost.
   constexpr void find_bounds(bool exact) {
     chain_solver<N, Paths> solver(model_);
     for (int i = 0; i < model_.size(); ++i) {
@@ -85,7 +89,7 @@ class bounded_choices {
     return blocks_.data()[b];
   }
 
-  /// Leaves out what costs more.
+  /// Drops all choices whose lower bound exceeds `upper`.
   constexpr void drop(double upper) {
     chain_solver<N, Paths> solver(model_);
     auto const size = static_cast<std::size_t>(model_.size());
@@ -122,7 +126,7 @@ class bounded_choices {
     return best;
   }
 
-  /// The least F, and the least B, of a residual; `f` is with D of its ends.
+  /// Returns the least F plus the least B of a residual. `f` is F + D at its ends.
   static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
                                         scratch<double> const& b) {
     double to = unreachable, from = unreachable;
@@ -133,7 +137,8 @@ class bounded_choices {
     return to + from;
   }
 
-  /// Per element of the outer level F + D, and B; of residuals at their begin.
+  /// Computes F + D and B per element of the outer level; those of a residual are stored at its
+  /// begin.
   constexpr void come_and_go(chain_solver<N, Paths>& solver, scratch<scratch<double>>& before,
                              scratch<scratch<double>>& after) {
     auto const cost = [&](int i) -> scratch<double> const& {
@@ -154,7 +159,7 @@ class bounded_choices {
       before.data()[i] = value;
       i = solver.skip_inside(i);
       if (i == last) break;
-      // No conditional operator: GCC 12's evaluator destroys what it gives twice.
+      // Not a conditional operator: GCC 12 destroys its result twice in constant evaluation.
       if (is_free(i)) value = {model_.choices(i + 1).weight.size(), least(value)};
       else value = solver.advance(i, value);
     }
@@ -203,7 +208,7 @@ class bounded_choices {
     blocks_.push_back(static_cast<block&&>(it));
   }
 
-  /// The optimum where residuals take one of their few best choices.
+  /// Returns the optimum of the plans in which residuals take one of their few best choices.
   constexpr double best_of_few() {
     struct saved {
       int index;
@@ -229,7 +234,7 @@ class bounded_choices {
   };
 
   chain_model<N, Paths>& model_;
-  std::vector<block> blocks_, first_;  ///< of the round at hand, of the first one
+  std::vector<block> blocks_, first_;  ///< bounds of the current round, and of the first round
   std::vector<good_choice> good_;
 };
 

@@ -3,19 +3,21 @@
 
 #pragma once
 
-// Where the seconds and bytes of a plan go, element by element: what explain, diff and the page of
-// a plan show. All figures are of one step on the busiest rank, micro-batches included.
+// The seconds and bytes of a plan, element by element, for explain, diff and the HTML page of a
+// plan. All figures are for one step on the busiest rank, including all micro-batches.
 //
-//   work          computing
-//   activations   moves of y -> x into the element, of its statistics and of its halo of x
+//   work          computation
+//   activations   moves of y -> x into the element, of its statistics, and of its halo of x
 //   gradients     moves of dx -> dy into the element, and of its halo of dx
 //   parameters    gathering of its parameters, reduction of their gradients
-//   received      bytes of all these moves
-//   memory        kept: for the whole step, or from the forward to the backward pass; running: the most
-//                 besides, while the element runs. `total`: the sum of kept, and what the plan needs
-//                 besides at its fullest moment
+//   received      bytes received in all these moves
+//   memory        kept: bytes held for the whole step, or from the forward to the backward pass
+//                 running: the largest amount needed in addition while the element runs
+//                 In `total`, kept is the sum over all elements, and running is the amount that the
+//                 plan needs in addition at its peak.
 //
-// Seconds add up to total_cost, memory to memory_per_rank: the tests hold them equal.
+// The sum of the seconds equals total_cost, and the total memory equals memory_per_rank. The tests
+// check both.
 
 #include <algorithm>
 #include <vector>
@@ -33,7 +35,8 @@ struct memory_parts {
 
 struct cost_breakdown {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
-  double received = 0;  ///< bytes; of many micro-batches more than 63 bits count
+  double received = 0;  ///< bytes; a double, because with many micro-batches they may exceed 63
+                        ///< bits
   memory_parts memory;
 
   constexpr double communication() const { return activations + gradients + parameters; }
@@ -48,19 +51,19 @@ struct plan_breakdown {
   constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
 
-/// What an element keeps, and needs besides while it runs forward or backward.
+/// Returns what an element keeps, and what it needs in addition while it runs forward or backward.
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
 }
 
-/// How often a move runs in one step.
+/// Returns how often a move runs in one training step.
 template <int N>
 constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& move) {
   return times_per_step(net, move.phase);
 }
 
-/// The most bytes that a rank receives in one step of a redistribution.
+/// Returns the most bytes that any rank receives in one step of a redistribution.
 constexpr std::int64_t received_bytes(redistribution_plan const& path, redistribution_step const& s,
                                       topology const& t) {
   if (!communicates(s.kind)) return 0;
@@ -69,14 +72,15 @@ constexpr std::int64_t received_bytes(redistribution_plan const& path, redistrib
   return load.elements * path.element_size;
 }
 
-/// An element's exchange of its halo in one direction: of x in front of its forward passes, or of dx.
+/// The halo exchange of an element in one direction: of x before its forward passes, or of dx after
+/// its backward pass.
 struct halo_exchange {
-  double times = 0;    ///< per step
-  traffic load;        ///< of the busiest rank, each time
-  double seconds = 0;  ///< each time
+  double times = 0;    ///< exchanges per training step
+  traffic load;        ///< what the busiest rank receives per exchange
+  double seconds = 0;  ///< seconds per exchange
 };
 
-/// `back`: the one of dx.
+/// Returns the halo exchange of element i: of dx if `back`, else of x.
 template <int N>
 constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          int i, machine const& m, bool back) {
@@ -105,7 +109,7 @@ constexpr halo_exchange halo_exchange_of(basic_problem<N> const& net, basic_plan
   return found;
 }
 
-/// The breakdown of a plan's cost on machine `m`. Expects a plan of this problem.
+/// Returns the breakdown of a plan's cost on machine `m`. Expects a plan of this problem.
 template <int N>
 constexpr plan_breakdown breakdown(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                    machine const& m) {

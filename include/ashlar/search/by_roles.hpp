@@ -3,19 +3,21 @@
 
 #pragma once
 
-// The optimum on meshes of many axes, exactly, in the whole space of choices.hpp:
+// The exact optimum on meshes of many axes, in the whole space of choices.hpp. Shard orders are
+// left out at first and decided last:
 //
-//   1. a lower bound   the optimum where the order of shards does not count: choices are rows per
-//                      axis, moves the distances of role_moves.hpp. Of a layer on k axes there are
-//                      up to k! times fewer choices, and bounded_choices.hpp leaves few of them
-//   2. a plan          the rows found, shards nested in the order of the mesh's axes; if that costs
-//                      more than the bound, in the best orders (chain_solver on those alone); if
-//                      that does, all rows that may be part of a plan that costs the bound
-//   3. the proof       its cost is the bound: no plan of any rows or orders costs less; or else the
-//                      optimum of all rows that may be part of a plan between the bound and that
-//                      cost (row_bounds.hpp), in all orders
+//   1. a lower bound   The optimum if shard order is ignored: choices are rows per axis, and moves
+//                      cost the distances of role_moves.hpp. A layer on k axes then has up to k!
+//                      times fewer choices, of which bounded_choices.hpp leaves few.
+//   2. a plan          The rows of that optimum, with shards nested in the order of the mesh axes.
+//                      If this costs more than the bound: the same rows in their best orders, by
+//                      chain_solver. If that still costs more: all rows that pruning has
+//                      left, in all orders, provided that they are few.
+//   3. the proof       If the cost equals the bound, no plan is better. Else the optimum, in all
+//                      orders, over all rows that may be part of a plan between the bound and that
+//                      cost (row_bounds.hpp).
 //
-// The answer is always the optimum, to one part in 1e9.
+// The result is always the optimum, to one part in 1e9.
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/chain_model.hpp>
@@ -26,11 +28,12 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Choices without order, in all orders.
+/// A filter for chain_model: some choices without shard order, each in all shard orders.
 template <int N>
 class ordered_choices {
  public:
-  /// `kept(k, choice)`: whether a choice of the model's class k is one of them.
+  /// Lists the choices in all orders. `kept(k, choice)` returns whether to include a choice of
+  /// class k of the model.
   template <class Kept>
   constexpr ordered_choices(chain_model<N, role_moves> const& model, Kept const& kept)
       : model_(model), of_class_(static_cast<std::size_t>(model.classes())) {
@@ -39,7 +42,8 @@ class ordered_choices {
         if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
   }
 
-  /// The choices of element i, each once; those in the mesh's own order come first.
+  /// Returns the choices of element i without duplicates. For each choice the mesh's own order
+  /// comes first.
   constexpr std::vector<layer_choice> const& choices(int i) const {
     return of_class_.data()[model_.class_index(i)];
   }
@@ -60,15 +64,16 @@ class ordered_choices {
 
 }  // namespace detail
 
-/// The search on one mesh: its bound at once, its plan when it is asked for.
+/// The search on one mesh. The constructor computes the bound; plan() computes the plan.
 template <int N>
 class search_by_roles {
  public:
-  /// `chain` has to outlive this.
+  /// `chain` must outlive this object.
   constexpr search_by_roles(basic_problem<N> const& chain, topology const& t, machine const& m)
       : search_by_roles(chain, chain, t, m) {}
 
-  /// `less`: the chain without rows that no bound needs (needed_rows.hpp); has to outlive this too.
+  /// `less` is the chain without the rows that the bound does not need (needed_rows.hpp). It must
+  /// outlive this object, too.
   constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
                             topology const& t, machine const& m)
       : net_(chain), mesh_(t), machine_(m), rows_(less, t, m, any_choice{}, pruning::by_time) {
@@ -79,10 +84,11 @@ class search_by_roles {
     find_path();
   }
 
-  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
+  /// most one part in 1e9.
   constexpr double bound() const { return bound_; }
 
-  /// The plan of least predicted seconds, whatever its memory.
+  /// Returns the plan of least predicted seconds, whatever its memory.
   constexpr basic_plan<N> plan() {
     double const good = bound_ * (1 + 1e-10);
     planned_moves moves(mesh_, machine_);
@@ -105,7 +111,8 @@ class search_by_roles {
   }
 
  private:
-  /// Choices that are searched in the hope of proving them: a few hundredths of a second.
+  /// Limit for the number of choices that are searched in the hope that they suffice for the proof;
+  /// the search then takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
@@ -114,7 +121,7 @@ class search_by_roles {
     return solver.weight_of(path_);
   }
 
-  /// How many choices the rows that are left make in all orders, at most.
+  /// Returns an upper bound of the number of choices that the remaining rows have in all orders.
   constexpr std::int64_t ordered_rows() const {
     std::int64_t count = 0;
     for (int k = 0; k < rows_.classes(); ++k) count += rows_.class_at(k).size();
@@ -122,7 +129,7 @@ class search_by_roles {
     return count;
   }
 
-  /// Each class' rows of the path, in all orders.
+  /// Returns the rows of the path, per class, in all orders.
   constexpr detail::ordered_choices<N> of_path() const {
     scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
     for (int k = 0; k < rows_.classes(); ++k)
@@ -148,7 +155,7 @@ class search_by_roles {
   double bound_ = 0;
 };
 
-/// The plan of least predicted seconds, whatever its memory.
+/// Returns the plan of least predicted seconds, whatever its memory.
 template <int N>
 constexpr basic_plan<N> optimal_by_roles(basic_problem<N> const& net, topology const& t,
                                          machine const& m) {

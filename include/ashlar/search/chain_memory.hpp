@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The memory of a chain_model's choices, folded element by element or for a whole path
-// (step/memory_fold.hpp). It recomputes as many segments as the model's costs are of.
+// The memory of a chain_model's choices, added element by element or for a whole path
+// (step/memory_fold.hpp). The number of recomputed segments is that of the model's costs.
 
 #include <ashlar/search/chain_model.hpp>
 
@@ -13,12 +13,13 @@ namespace ashlar::search {
 template <int N>
 class chain_memory {
  public:
-  /// The model has to outlive this.
+  /// The model must outlive this object.
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
-  /// Adds element i in choice `own` behind the choice `left` of the element in front. `outer`: the choice
-  /// of the residual around it; `outside`: of a residual's end, what outside_of says of its begin.
+  /// Adds element i in choice `own`, where the previous element has choice `left`. `outer` is the
+  /// choice of the enclosing residual. For a residual's end, `outside` is the result of outside_of
+  /// for its begin.
   constexpr memory_so_far next(memory_so_far const& before, int i, int left, int own, int outer,
                                held_by_residuals const& outside) const {
     element_bytes const* const in_front = i > 0 ? &model_.memory(i - 1, left) : nullptr;
@@ -26,20 +27,22 @@ class chain_memory {
                       gradient_held(i, own, outer), outside);
   }
 
-  /// What a residual's end is given, from what was held before and behind its begin.
+  /// Returns the argument `outside` for a residual's end, from what was held before and after its
+  /// begin.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);
   }
 
-  /// The memory of the whole step, after the last element in choice `last`.
+  /// Returns the memory of the whole step. Expects the memory after the last element, which has
+  /// choice `last`.
   constexpr std::int64_t whole(memory_so_far const& memory, int last) const {
     return fold_.whole(memory, model_.memory(model_.size() - 1, last));
   }
 
-  /// The memory of a path.
+  /// Returns the memory of a path.
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // Neighbours that see other extents than a residual's own are not in the tables of its class.
+    // A class has no memory figures for neighbours that see other extents than the residual's own.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(
@@ -49,7 +52,7 @@ class chain_memory {
   }
 
  private:
-  /// Whether the two tensors of the boundary in front of element i move.
+  /// Returns which of the two tensors of the boundary before element i change their placement.
   constexpr crossing moves(int i, int left, int own) const {
     layer_choice const& c = model_.choices(i).choices.data()[own];
     if (i == 0) return {!(c.x == placement::all_broadcast(c.x.axes())), false};
@@ -57,7 +60,8 @@ class chain_memory {
     return {!(b.y == c.x), !(c.dx == b.dy)};
   }
 
-  /// What the end of a residual holds for its begin, element i; 0 for other elements.
+  /// Returns the bytes of the gradient that the end of a residual holds for its begin, element i; 0
+  /// for other elements.
   constexpr std::int64_t gradient_held(int i, int own, int outer) const {
     if (model_.kind(i) != element_kind::residual_begin) return 0;
     int const end = model_.partner(i);

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// A problem on a mesh as numbers: per element the costs of its choices, per pair of neighbours the
-// matrix of what the boundary costs. Every algorithm adds up these and nothing else.
+// A problem on a mesh as numbers: the costs of each element's choices, and for each pair of
+// neighbours a matrix with the costs of their boundary. Every search algorithm only adds up these
+// numbers.
 //
-// Elements with the same layer and the same permitted choices form a class; choices, costs and
-// matrices are made once per class (pair of classes), so a repeated block costs nothing more.
+// Elements with the same layer and the same permitted choices form a class. Choices, costs and
+// matrices are computed once per class or pair of classes, so a repeated block adds nothing.
 //
-// Choices that no optimum needs are dropped at once (choice_class.hpp).
+// Dominated choices are dropped at once (choice_class.hpp).
 
 #include <vector>
 
@@ -24,14 +25,16 @@ namespace ashlar::search {
 template <int N, tabulated_move_prices Paths = tabulated_moves>
 class chain_model {
  public:
-  /// `filter(i, choice)`: whether element i may take a choice; or `filter.choices(i)`: the list of
-  /// those that it may take; elements with the same list, in one place, may share a class.
+  /// Computes the costs. The filter is either a predicate `filter(i, choice)`, which returns
+  /// whether element i may take a choice, or has a member `filter.choices(i)`, which returns the
+  /// list of permitted choices. In the second case, elements share a class only if they return
+  /// references to the same list.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune)
       : chain_model(net, t, m, filter, prune, {net.recomputed, net.recomputed}) {}
 
-  /// With other segments recomputed than the problem says.
+  /// The same, with another number of recomputed segments than the problem states.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune, recomputation const& again)
@@ -62,8 +65,8 @@ class chain_model {
     recompute(again);
   }
 
-  /// Gives every element the class that it has if so many segments are recomputed; classes that are
-  /// there already stay as they are.
+  /// Assigns the classes that elements have when this many segments are recomputed. Existing
+  /// classes stay unchanged.
   constexpr void recompute(recomputation const& again) {
     again_ = again;
     for (int i = 0; i < net_.size(); ++i) {
@@ -89,14 +92,14 @@ class chain_model {
     }
   }
 
-  /// This model with only the classes that elements have now.
+  /// Returns a copy of this model with only the classes that its elements use now.
   constexpr chain_model in_use() const { return chain_model(*this, 0); }
 
   constexpr basic_problem<N> const& net() const { return net_; }
   constexpr Paths& paths() { return paths_; }
   constexpr topology const& mesh() const { return paths_.mesh(); }
   constexpr recomputation const& again() const { return again_; }
-  /// Segments whose costs are those of recomputed ones.
+  /// Returns the number of segments that are priced as recomputed.
   constexpr int recomputed() const { return again_.least; }
   constexpr int size() const { return net_.size(); }
   constexpr element_kind kind(int i) const { return net_[i].kind; }
@@ -108,7 +111,8 @@ class chain_model {
     return classes_.data()[class_of_.data()[i]];
   }
 
-  /// Whether the residuals that begin at a and b hold the same classes in the same structure.
+  /// Returns whether the residuals that begin at a and b contain the same classes in the same
+  /// structure.
   constexpr bool alike(int a, int b) const {
     int const n = partner(a) - a;
     if (partner(b) - b != n) return false;
@@ -117,7 +121,7 @@ class chain_model {
     return true;
   }
 
-  /// Per choice of element 0: the weight of bringing x there from the source.
+  /// Returns per choice of element 0 the weight of moving x there from the replicated input data.
   constexpr scratch<double> from_source() {
     choice_class const& c = choices(0);
     scratch<double> start(static_cast<std::size_t>(c.size()));
@@ -129,15 +133,17 @@ class chain_model {
     return start;
   }
 
-  /// The weights of the boundary between elements i and i + 1: [choice of i][choice of i + 1].
+  /// Returns the weights of the boundary between elements i and i + 1: [choice of i][choice of i +
+  /// 1].
   constexpr double const* boundary(int i) { return matrix(i).weight.data(); }
 
-  /// That matrix transposed: [choice of i + 1][choice of i].
+  /// Returns that matrix transposed: [choice of i + 1][choice of i].
   constexpr double const* boundary_from_right(int i) {
     return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
   }
 
-  /// The path of another model of the same chain, whose choices this one has too.
+  /// Translates a path (one choice index per element) of another model of the same chain. This
+  /// model must contain the choices of that path.
   constexpr scratch<int> path_from(chain_model const& other, scratch<int> const& path) const {
     scratch<int> own(path.size());
     for (int i = 0; i < size(); ++i) {
@@ -147,13 +153,13 @@ class chain_model {
     return own;
   }
 
-  /// What element i does to the memory under a choice.
+  /// Returns the memory use of element i under its choice number `own`.
   constexpr element_bytes const& memory(int i, int own) const {
     bool const end = kind(i) == element_kind::residual_end;
     return (end ? choices(i).end_memory : choices(i).memory).data()[own];
   }
 
-  /// The choices of a path, without what they predict.
+  /// Returns the plan with the choices of a path, without predictions.
   constexpr basic_plan<N> plan_of(scratch<int> const& choice) const {
     basic_plan<N> chosen;
     chosen.mesh = mesh();
@@ -163,18 +169,18 @@ class chain_model {
     return chosen;
   }
 
-  /// Leaves out the choices of a class that are not to be kept.
+  /// Drops the choices of class k whose flag in `keep` is 0.
   constexpr void restrict(int k, scratch<char> const& keep) {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
-  /// Leaves out the choices of which no plan of least weight and counted memory needs any.
+  /// Drops choices that are dominated in weight and counted memory together.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
   }
 
-  /// Gives a class other choices.
+  /// Replaces class k.
   constexpr void replace(int k, choice_class&& c) {
     classes_.data()[k] = static_cast<choice_class&&>(c);
     boundaries_.forget(k);
@@ -195,7 +201,7 @@ class chain_model {
     }
   }
 
-  /// All choices of a layer, once asked for.
+  /// Returns all choices of a layer, computed at the first call.
   constexpr std::vector<layer_choice> const& all_choices(int layer) {
     auto& list = of_layer_.data()[layer];
     if (list.empty())
@@ -221,7 +227,7 @@ class chain_model {
                                        net_.spec(i).name.text + ") is permitted on this mesh.");
   }
 
-  /// Whether both ends of a residual pass on the residual's own extents.
+  /// Returns whether the neighbours of a residual see the residual's own extents.
   constexpr bool sees_itself(int begin) const {
     shape const& own = net_.spec(begin).x;
     for (int const i : {begin, net_[begin].partner})
@@ -245,19 +251,20 @@ class chain_model {
   basic_problem<N> const& net_;
   Paths paths_;
   scratch<int> class_of_;
-  scratch<int> list_of_;  ///< per element: of the choices that a filter permits; -1: all
+  scratch<int> list_of_;  ///< per element: index of the list of choices that the filter permits;
+                          ///< -1: all
   pruning prune_;
   recomputation again_;
   scratch<std::vector<layer_choice>> of_layer_;
   std::vector<std::vector<layer_choice>> permitted_;
   std::vector<std::vector<layer_choice> const*>
-      listed_;  ///< of a filter that lists; used when made only
+      listed_;  ///< the lists of a filter with member choices(i); used in the constructor only
   std::vector<choice_class> classes_;
   std::vector<int> list_of_class_;
   boundary_matrices boundaries_;
 };
 
-/// The plan that takes choice[i] of element i, priced by the tables that the model has anyway.
+/// Returns the plan that takes choice[i] for element i, priced with the tables of the model.
 template <int N>
 constexpr basic_plan<N> make_plan(chain_model<N>& model, scratch<int> const& choice) {
   basic_plan<N> chosen = model.plan_of(choice);

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The choices that attain the optimum of a chain. They are traced back from the end by the values of
-// chain_solver; only the insides of the residuals on the way are solved again, each once for all equal
-// ones.
+// Finds the choices that attain the optimum of a chain, by tracing the values of chain_solver back
+// from the last element. Only the insides of residuals are solved again, once for all equal
+// residuals in the same choice.
 
 #include <vector>
 
@@ -21,7 +21,8 @@ class chain_path {
  public:
   constexpr explicit chain_path(Solver& solver) : solver_(solver), model_(solver.model()) {}
 
-  /// One choice per element; `start`: what comes before each choice of the first.
+  /// Returns one choice per element. `start` is the cost of reaching each choice of the first
+  /// element.
   constexpr scratch<int> find(scratch<double> const& start) {
     scratch<int> choice(static_cast<std::size_t>(model_.size()));
     trace(0, model_.size() - 1, start, scratch<double>(), choice);
@@ -31,7 +32,8 @@ class chain_path {
  private:
   using model_type = std::remove_reference_t<decltype(std::declval<Solver&>().model())>;
 
-  /// Writes the optimal choices of first .. last; `end`: what follows each choice of `last`.
+  /// Writes the optimal choices of the elements first .. last. `end` is the cost of what follows
+  /// each choice of `last`; empty means 0.
   constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
                        scratch<int>& choice) {
     scratch<scratch<double>> values(static_cast<std::size_t>(model_.size()));
@@ -65,8 +67,8 @@ class chain_path {
     }
   }
 
-  /// Writes the optimal choices inside of a residual in choice r; copies them if an equal residual in that
-  /// choice was traced before.
+  /// Writes the optimal choices inside a residual that takes choice r. Copies them if an equal
+  /// residual with that choice was traced before.
   constexpr void trace_inside(int begin, int r, scratch<int>& choice) {
     int const end = model_.partner(begin);
     for (traced const& it : traced_) {

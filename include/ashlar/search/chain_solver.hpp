@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The exact optimum of a chain by dynamic programming, with residuals by recursion.
+// The exact optimum of a chain by dynamic programming (the Viterbi recurrence), with residual
+// connections solved by recursion.
 //
 //   chain       V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
-//   residual    begin and end choose alike: V_end[r] = V_begin[r] + inside[r], where inside[r] is
-//               the optimum of the chain between them that starts and ends in choice r: the
-//               diagonal of a product of matrices, formed outwards from where they are narrowest
+//   residual    Begin and end take the same choice r: V_end[r] = V_begin[r] + inside[r]. Here
+//               inside[r] is the optimum of the elements between them if both ends take r. It is
+//               the diagonal of a (min, +) product of matrices, computed outwards from the element
+//               with the fewest choices.
 //
-// inside[] depends on the block alone, so equal blocks (repeat) are solved once. The choices that
-// attain the optimum: chain_path.hpp.
+// inside[] depends only on the block, so equal blocks are solved once. chain_path.hpp finds the
+// choices that attain the optimum.
 
 #include <ashlar/config.hpp>
 #include <ashlar/search/chain_model.hpp>
@@ -30,7 +32,7 @@ class chain_solver {
     for (int k = 0; k < model.classes(); ++k) own_.data()[k] = model.class_at(k).weight;
   }
 
-  /// Minimizes weight + price · counted memory; `price` in seconds per byte.
+  /// Minimizes weight + price · counted memory, with the price in seconds per byte.
   constexpr chain_solver(chain_model<N, Paths>& model, double price,
                          counted_memory<N> const& counted)
       : model_(model), start_(model.from_source()), counted_(price == 0 ? nullptr : &counted),
@@ -49,13 +51,13 @@ class chain_solver {
 
   constexpr chain_model<N, Paths>& model() { return model_; }
 
-  /// The minimum.
+  /// Returns the minimum.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
-  /// One choice per element that attains the minimum.
+  /// Returns one choice per element that together attain the minimum.
   constexpr scratch<int> path() { return chain_path<chain_solver>(*this).find(start_); }
 
-  /// The weight of such choices, with the price of their memory.
+  /// Returns the weight of a path, including the price of its memory.
   constexpr double weight_of(scratch<int> const& choice) {
     double sum = start_.data()[choice.data()[0]];
     for (int i = 0; i < model_.size(); ++i) {
@@ -65,7 +67,8 @@ class chain_solver {
     return sum;
   }
 
-  /// Per choice r of the residual that begins at `begin`: the optimum between its two ends.
+  /// Returns per choice r of the residual that begins at `begin` the optimum of what lies between
+  /// its ends.
   constexpr double const* inside(int begin) {
     int const end = model_.partner(begin);
     int const known = static_cast<int>(blocks_.size());
@@ -76,7 +79,8 @@ class chain_solver {
     double* const out = value.data();
     if (end == begin + 1)
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
-    // All r at once: both ways out of each choice of the element that has fewest.
+    // Computes all r at once: one forward and one backward pass for each choice of the narrowest
+    // element.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {
@@ -92,7 +96,7 @@ class chain_solver {
     return blocks_.data()[blocks_.size() - 1].value.data();
   }
 
-  /// One of the values of inside(begin).
+  /// Computes inside(begin)[r] alone.
   constexpr double inside_of(int begin, int r) {
     int const end = model_.partner(begin);
     if (end == begin + 1) return between(begin, r, r);
@@ -102,7 +106,7 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Whether the residuals that begin at a and b cost alike.
+  /// Returns whether the residuals that begin at a and b have equal costs.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b)) return false;
     for (int i = 0; counted_ != nullptr && i <= model_.partner(a) - a; ++i)
@@ -110,17 +114,18 @@ class chain_solver {
     return true;
   }
 
-  /// Own costs of the choices of element i, with the price of their memory.
+  /// Returns the own costs of the choices of element i, including the price of their memory.
   constexpr scratch<double> const& own(int i) const { return own_.data()[index(i)]; }
 
   constexpr double own(int i, int choice) const { return own(i).data()[choice]; }
 
-  /// The boundary between i and i + 1, for one pair of choices.
+  /// Returns the cost of the boundary between i and i + 1 for one pair of choices.
   constexpr double between(int i, int left, int right) {
     return model_.boundary(i)[left * model_.choices(i + 1).size() + right];
   }
 
-  /// The boundary from choice r of element i to every choice of the next.
+  /// Returns the costs of the boundary from choice r of element i to every choice of the next
+  /// element.
   constexpr scratch<double> leaving(int i, int r) {
     int const n = model_.choices(i + 1).size();
     scratch<double> row(static_cast<std::size_t>(n));
@@ -129,7 +134,8 @@ class chain_solver {
     return row;
   }
 
-  /// The boundary from every choice of the element before i to choice r of i.
+  /// Returns the costs of the boundary from every choice of the previous element to choice r of
+  /// element i.
   constexpr scratch<double> arriving(int i, int r) {
     int const n = model_.choices(i).size(), before = model_.choices(i - 1).size();
     scratch<double> column(static_cast<std::size_t>(before));
@@ -138,13 +144,14 @@ class chain_solver {
     return column;
   }
 
-  /// The next element on the level of i: past the residual that begins there.
+  /// Returns the end of the residual that begins at element i, or i itself for other elements.
   constexpr int skip_inside(int i) const {
     return model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
   }
 
-  /// Optimal values of the choices of `last`, coming from `start` values before element `first`.
-  /// If `all`, the values of every element on this level, at its index.
+  /// Runs the recurrence from element `first` to element `last` on one nesting level. `value` is
+  /// the cost per choice of `first` without its own cost. Returns the optimal cost per choice of
+  /// `last`. If `all` is not null, stores the values of every element on this level at its index.
   constexpr scratch<double> forward(int first, int last, scratch<double> value,
                                     scratch<scratch<double>>* all) {
     add_own(first, value);
@@ -163,8 +170,9 @@ class chain_solver {
     }
   }
 
-  /// Least value of reaching `last`'s end from each choice of the elements first .. last on this
-  /// level, own costs of later elements included; `value`: what follows each choice of `last`.
+  /// Runs the recurrence backwards on one nesting level. all[i][k] becomes the least cost of the
+  /// elements after i up to `last`, with their own costs, if element i takes choice k. `value` is
+  /// the cost of what follows each choice of `last`.
   constexpr void backward(int first, int last, scratch<double> value,
                           scratch<scratch<double>>& all) {
     for (int i = last;;) {
@@ -183,12 +191,12 @@ class chain_solver {
     }
   }
 
-  /// The step of the recurrence from element i to i + 1, without own costs.
+  /// Advances the recurrence from element i to i + 1, without own costs.
   constexpr scratch<double> advance(int i, scratch<double> const& value) {
     return product(value, model_.boundary(i), model_.choices(i + 1).size());
   }
 
-  /// The step of the recurrence from element i + 1 back to i.
+  /// Advances the backward recurrence from element i + 1 to i, without own costs.
   constexpr scratch<double> retreat(int i, scratch<double> const& value) {
     return product(value, model_.boundary_from_right(i), model_.choices(i).size());
   }
@@ -197,8 +205,9 @@ class chain_solver {
     scratch<double> left, right;
   };
 
-  /// Per choice of a residual: the optimum from its begin to choice k of element `cut`, and from
-  /// there, without its own cost, to the end; k = -1: to and from any choice.
+  /// Returns per choice of a residual the optimum from its begin to choice k of element `cut`, and
+  /// the optimum from there to its end. The own cost of `cut` is part of the left half only. If k
+  /// is -1, each half may take any choice of `cut`.
   constexpr two_halves halves(int begin, int cut, int k) {
     int const end = model_.partner(begin), width = model_.choices(cut).size();
     scratch<double> one(static_cast<std::size_t>(width), k < 0 ? 0 : unreachable);
@@ -208,7 +217,7 @@ class chain_solver {
     add_own(begin + 1, rest.data()[begin + 1]);
     auto left = retreat(begin, rest.data()[begin + 1]);
     for (int j = 0; j < width; ++j)
-      if (k < 0 || j == k) one.data()[j] = -own(cut, j);  // counted on the left
+      if (k < 0 || j == k) one.data()[j] = -own(cut, j);  // counted in the left half
     return {static_cast<scratch<double>&&>(left),
             advance(end - 1, forward(cut, end - 1, one, nullptr))};
   }
@@ -225,7 +234,7 @@ class chain_solver {
     return least;
   }
 
-  /// The element with the fewest choices on the level inside a residual.
+  /// Returns the element with the fewest choices on the level inside a residual.
   constexpr int narrowest(int begin, int end) const {
     int best = begin + 1;
     for (int i = begin + 1; i < end; i = skip_inside(i) + 1)
@@ -233,7 +242,8 @@ class chain_solver {
     return best;
   }
 
-  /// A residual's own costs count at its begin; at its end they are done.
+  /// Adds the own costs of element i. Those of a residual are counted at its begin, so its end adds
+  /// none.
   constexpr void add_own(int i, scratch<double>& value) const {
     if (model_.kind(i) == element_kind::residual_end) return;
     double const* const own = own_.data()[index(i)].data();
@@ -256,7 +266,7 @@ class chain_solver {
     return result;
   }
 
-  /// One list of own costs for each class, or for each part of it that counts.
+  /// Own costs are stored per class, or per class and counted part if memory has a price.
   constexpr int parts() const { return counted_ == nullptr ? 1 : counted_parts; }
   constexpr int index(int i) const {
     int const part = counted_ == nullptr ? 0 : static_cast<int>(counted_->part(i));
@@ -265,7 +275,7 @@ class chain_solver {
 
   chain_model<N, Paths>& model_;
   scratch<double> start_;
-  counted_memory<N> const* counted_ = nullptr;  ///< if it has a price
+  counted_memory<N> const* counted_ = nullptr;  ///< null if memory has no price
   scratch<scratch<double>> own_;
   std::vector<block> blocks_;
 };

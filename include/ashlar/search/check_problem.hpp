@@ -3,16 +3,16 @@
 
 #pragma once
 
-// What every search demands of a problem before it counts anything, so that nothing overflows later:
+// Checks of a problem at the start of every search, so that nothing overflows later:
 //
-//   elements   one or more; residuals end where their begins say
-//   extents    1 or more, of every tensor of every layer
-//   counts     micro-batches, those in flight and element size 1 or more, accumulation size no less
-//              than that, optimizer states 0 or more
-//   bytes      of all tensors with gradients and optimizer states below 2^63, and every tensor's
-//              below 2^63 on all ranks together
+//   elements   at least one; the begins and ends of residuals name each other
+//   extents    at least 1 for every tensor of every layer
+//   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
+//              size at least the element size, optimizer states at least 0
+//   bytes      all tensors with gradients and optimizer states together below 2^63, and each tensor
+//              below 2^63 if every rank held all of it
 //
-// More ranks than a dim has indices are no fault (explain.hpp notes it).
+// A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 
 #include <ashlar/step/problem.hpp>
 #include <ashlar/support/checked.hpp>
@@ -28,7 +28,8 @@ namespace detail {
                  to_string(s) + why);
 }
 
-/// Bytes of a tensor if every rank had all of it. Throws where a dim is empty or they overflow.
+/// Adds the bytes of `copies` copies of a tensor to `sum`. Throws if a dim is empty, or if the
+/// bytes of the tensor times the number of ranks overflow.
 template <int N>
 constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name, shape const& s,
                             topology const& t, int copies, checked_count& sum) {
@@ -46,7 +47,7 @@ constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name
 
 }  // namespace detail
 
-/// Throws ashlar::error unless the problem can be searched on mesh `t`.
+/// Throws ashlar::error if the problem cannot be searched on mesh `t`.
 template <int N>
 constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
   if (net.size() == 0)

@@ -3,21 +3,23 @@
 
 #pragma once
 
-// The choices of one layer as numbers: what each costs and holds, and the states of its boundaries.
-// Elements of a chain that have the same layer and the same permitted choices share one class.
+// The choices of one layer as numbers: their costs, their memory, and the states of their
+// placements at the boundaries. Elements of a chain with the same layer and the same permitted
+// choices share one class.
 //
-//   weight   of the element; of a residual, of both of its ends
-//   memory   only where the search asks for it (pruning)
+//   weight   of the element; for a residual, the sum for both of its ends
+//   memory   filled in only if the search needs it (enum pruning)
 //
-// Choices that no optimum needs are dropped at once. By the triangle inequality of shortest paths choice j
-// can be replaced by choice i at no loss if
+// Dominated choices are dropped at once. By the triangle inequality of shortest paths, choice i can
+// replace choice j without loss if
 //
-//   cost(i) + moves from j's boundaries to i's and back  <=  cost(j)
+//   cost(i) + moves from the boundary placements of j to those of i and back  <=  cost(j)
 //
-// of which "equal boundaries, cheaper inside" is the simplest case, and where memory counts the only one:
-// choice i then has to need no more memory of any kind either, and a move would need some. Where memory
-// counts as a sum alone (counted_memory.hpp), moves need none. A residual's choice counts at both of its
-// ends, so these moves count twice. Of equal choices the first one stays.
+// The simplest case is that i has equal boundary placements and costs no more. If memory counts,
+// this is the only case that is used, because a move would itself need memory; choice i must then
+// also need no more memory of any kind. If memory counts only as a sum (counted_memory.hpp), moves
+// need none and the general rule applies. The choice of a residual holds at both of its ends, so
+// its moves count twice. Among equivalent choices the first one stays.
 
 #include <algorithm>
 #include <vector>
@@ -33,12 +35,12 @@ struct any_choice {
   constexpr bool operator()(int, layer_choice const&) const { return true; }
 };
 
-/// Whether memory is part of what is optimized, so that choices may only be dropped in favour of
-/// ones that need no more of it; `keep_all` drops none.
+/// Says whether memory is part of the optimization, so that a choice may be dropped only in favour
+/// of one that needs no more memory. `keep_all` drops no choice.
 enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
 
-/// Weight of one collective against seconds: 1e-12 of a lower bound of the step's seconds, so that
-/// all ties of a plan together cannot hide a relative difference of 1e-9.
+/// Returns the weight of one collective in seconds: 1e-12 of a lower bound of the step's seconds.
+/// All collectives of a plan together then cannot outweigh a relative difference of 1e-9.
 template <int N>
 constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
   double work = 0;
@@ -47,7 +49,7 @@ constexpr double tie_weight(basic_problem<N> const& net, topology const& t, mach
   return bound > 0 ? 1e-12 * bound : 1e-18;
 }
 
-/// The entries that are to be kept, `n` of them.
+/// Returns the `n` entries of the list whose flag in `keep` is set.
 template <class T>
 constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, std::size_t n) {
   scratch<T> result(n);
@@ -57,29 +59,31 @@ constexpr scratch<T> kept_of(scratch<T> const& list, scratch<char> const& keep, 
   return result;
 }
 
-/// The choices of one layer, priced.
+/// The choices of one layer with their prices.
 struct choice_class {
-  int layer = 0;               ///< of a residual: of its begin
+  int layer = 0;               ///< of a residual: the layer of its begin
   int end = -1;                ///< of a residual: the layer of its end
-  shape x_extents, y_extents;  ///< as its boundaries see them
+  shape x_extents, y_extents;  ///< extents as seen at its boundaries
   bool plain = true;           ///< false for a residual whose neighbours see other extents
   forward_runs runs = forward_runs::once;
-  saved_part held = saved_part::all;  ///< of what it saves, between the passes
+  saved_part held = saved_part::all;  ///< the part of its saved values that it holds between the
+                                      ///< passes
   std::vector<layer_choice> choices;
-  scratch<double> weight;                     ///< per choice; of a residual: of its two ends
-  scratch<element_bytes> memory, end_memory;  ///< of a residual: of its begin, of its end
-  scratch<int> x, y, dy, dx;  ///< states of the boundaries in the graphs of those extents
+  scratch<double> weight;  ///< weights per choice; of a residual: of both ends together
+  scratch<element_bytes> memory, end_memory;  ///< bytes per choice; of a residual: of its begin and
+                                              ///< of its end
+  scratch<int> x, y, dy, dx;  ///< states of its placements at the boundaries, per choice
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
 
-  /// Whether it is that of an element of which all this is so.
+  /// Returns whether this is the class of an element with these properties.
   constexpr bool is_of(int layer_of_it, int end_of_it, shape const& its_x, shape const& its_y,
                        bool is_plain, forward_runs its_runs, saved_part it_holds) const {
     return layer == layer_of_it && end == end_of_it && plain == is_plain && runs == its_runs &&
            held == it_holds && x_extents == its_x && y_extents == its_y;
   }
 
-  /// Leaves out what is not to be kept; whether that is anything.
+  /// Drops the choices whose flag in `keep` is 0. Returns whether any was dropped.
   constexpr bool restrict(scratch<char> const& keep) {
     int n = 0;
     for (int j = 0; j < size(); ++j)
@@ -90,7 +94,7 @@ struct choice_class {
     return true;
   }
 
-  /// Leaves the choices themselves as they are, and only drops their numbers.
+  /// Drops the numbers of choices whose flag in `keep` is 0, but not the entries of `choices`.
   constexpr void keep_numbers(scratch<char> const& keep) {
     std::size_t n = 0;
     for (char const kept : keep) n += kept != 0;
@@ -101,13 +105,15 @@ struct choice_class {
   }
 };
 
-/// What else a choice has to have to be dropped for one that needs no more memory.
+/// Further conditions on a choice that dominates another one in memory: its weight is no larger,
+/// and its placements at the boundaries are equal.
 struct compared {
   bool weight, boundaries;
 };
 
-/// Says for each choice of a class whether it stays where memory counts: no other choice that needs no more
-/// memory replaces it. `c` as for undominated.
+/// Returns for each choice of a class whether it survives when memory counts. It is dropped if
+/// another choice needs no more memory of any kind and meets the conditions `by`. The numbers of
+/// `c` must be filled in for all choices.
 constexpr scratch<char> undominated_in_memory(choice_class const& c, compared const& by) {
   scratch<char> alive(c.weight.size(), 1);
   int const n = static_cast<int>(alive.size());
@@ -128,8 +134,9 @@ constexpr scratch<char> undominated_in_memory(choice_class const& c, compared co
   return alive;
 }
 
-/// Per choice of a class whether it is not dropped. `c` has its numbers, of all choices; of its
-/// choices themselves nothing is asked. `counted`: whether counted memory matters.
+/// Returns for each choice of a class whether it survives. The numbers of `c` must be filled in for
+/// all choices; its list `choices` is not used. `counted` says whether counted memory
+/// (counted_memory.hpp) matters.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
                                     basic_problem<N> const& net, bool counted = false) {
@@ -148,13 +155,13 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   double const* const w = c.weight.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  // Each way counts as often as the one that is gone most often, on either side of the element: that
-  // drops less.
+  // All moves count as often as the most frequent move at either side of the element. This is safe,
+  // because it drops fewer choices.
   boundary_times const crossed = times_between(
       net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
   double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
   if constexpr (Paths::orders != shard_orders::all) {
-    // Many choices: the cheapest come first, and are all that can drop those after them.
+    // There are many choices here. In order of weight, only earlier ones can dominate later ones.
     scratch<int> sorted(size);
     std::vector<int> kept;
     for (int j = 0; j < n; ++j) sorted.data()[j] = j;
@@ -181,7 +188,7 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   for (int j = 0; j < n; ++j) {
     double const* const px = paths.weight_from(x_table, sx[j]);
     double const* const pdy = paths.weight_from(y_table, sdy[j]);
-    for (int i = 0; i < n && alive[j]; ++i)  // one expression: clang counts statements
+    for (int i = 0; i < n && alive[j]; ++i)  // one expression, because Clang counts statements
       alive[j] = !(
           i != j && alive[i] && w[i] <= w[j] &&
           replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
@@ -191,7 +198,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   return alive_list;
 }
 
-/// Fills in `c`, which says what layer it is of and what its boundaries see, from all its choices.
+/// Fills in the numbers of `c` for all choices of its layer, and drops those that are dominated.
+/// Expects that the layer and the boundaries of `c` are set.
 template <int N, tabulated_move_prices Paths>
 constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
                           std::vector<layer_choice> const& all, Paths& paths, pruning prune) {
@@ -212,7 +220,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
     c.memory.data()[j] = memory_of(net, spec, role, choice[j], paths.mesh());
     if (c.end < 0) continue;
     role.kind = element_kind::residual_end;
-    role.held = saved_part::nothing;  // the input of a recomputed segment is its begin's
+    role.held = saved_part::nothing;  // the begin holds the input of a recomputed segment
     c.end_memory.data()[j] = memory_of(net, net.layer(c.end), role, choice[j], paths.mesh());
   }
   int const x = paths.table(c.x_extents, net.element_size),
@@ -226,7 +234,7 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   c.y = states(y, &layer_choice::y);
   c.dy = states(y, &layer_choice::dy);
   c.dx = states(x, &layer_choice::dx);
-  // Of residuals bounded_choices.hpp leaves fewer.
+  // For residuals, bounded_choices.hpp drops more choices later.
   if (prune == pruning::keep_all || !c.plain ||
       (Paths::orders != shard_orders::all && c.end >= 0)) {
     c.choices = all;

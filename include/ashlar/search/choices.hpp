@@ -3,17 +3,21 @@
 
 #pragma once
 
-// Every way to place one layer on a mesh: the search space, one layer_choice per point.
+// Enumerates every way to place one layer on a mesh. This is the search space; each point in it is
+// one layer_choice, made of three decisions:
 //
-//   row       of the layer's table, one per mesh axis, in every combination
-//   order     where several axes split one dim: every order of the mesh's axes, the same one for
-//             all tensors of the layer, so that equal letters nest equally
-//   storage   replicated: a parameter is stored split where it is used split, else whole
-//             sharded: besides, every axis along which it is whole and its gradient is whole or
-//             partial splits its dim 0, innermost (ZeRO); for all parameters of the layer at once
+//   rows      One row of the layer's table per mesh axis, in every combination.
+//   order     Where several axes split one dim, every order of the mesh axes in which their shards
+//             can nest. All tensors of the layer use the same order, so that equal splits nest
+//             equally.
+//   storage   replicated: a parameter is stored split along the axes where its use is split, and
+//             replicated along the others.
+//             sharded (ZeRO): in addition, every axis along which a parameter is replicated and its
+//             gradient is replicated or partial splits dim 0 of the parameter, innermost. This
+//             applies to all parameters of the layer at once.
 //
-// An axis of extent 1 changes nothing whatever its row: there the search takes the row that is
-// whole everywhere, if the table has it. Plans that people write may use any row (`all_rows`).
+// On an axis of extent 1 all rows are equivalent. There the search takes the row that is replicated
+// in all tensors, if the table has one. Plans written by people may use any row (`all_rows`).
 
 #include <vector>
 
@@ -25,8 +29,9 @@ namespace ashlar::search {
 
 enum class trivial_axes : signed char { one_row, all_rows };
 
-/// Which choices are listed: with every order of shards; in the mesh's own order; and of those one of
-/// each set that exchanging alike axes makes of one another (its rows ascend along alike axes).
+/// Selects the shard orders that are listed. `all`: every order. `canonical`: only the mesh's own
+/// order. `multisets`: the mesh's own order, and only one of all choices that differ by an exchange
+/// of interchangeable axes, the one whose row indices ascend along them.
 enum class shard_orders : signed char { all, canonical, multisets };
 
 namespace detail {
@@ -35,14 +40,15 @@ using axis_order = inplace_vector<signed char, max_axes>;
 using axis_rows = inplace_vector<int, max_axes>;
 using row_list = inplace_vector<int, training_table::capacity()>;
 
-/// An axis takes its role; a split of a dim enters inside of those before it. One expression:
-/// in constant expressions Clang counts statements.
+/// Gives an axis its role. A split of a dim is nested inside the splits of that dim that were made
+/// before. This is one expression because Clang limits the number of statements in constant
+/// evaluation.
 constexpr void take_role(axis_placement& axis, axis_placement const& role, signed char* depth) {
   (axis = role).is_split() ? void(axis.depth = depth[role.dim]++) : void();
 }
 
-/// The placement made of entry(a) on every axis a, shards nested in the given order of the axes.
-/// Expects splits of dims below max_rank, and `whole`: all axes B.
+/// Returns the placement with role entry(a) on every axis a, with shards nested in the given order
+/// of the axes. Expects dims below max_rank, and B on all axes of `whole`.
 template <class Entry>
 constexpr placement assemble(axis_order const& order, placement whole, Entry const& entry) {
   signed char depth[max_rank]{};
@@ -51,7 +57,7 @@ constexpr placement assemble(axis_order const& order, placement whole, Entry con
   return whole;
 }
 
-/// Whether two axes split one dim, so that their order matters.
+/// Returns whether two axes split the same dim, so that their order matters.
 constexpr bool nests(placement const& p) {
   for (int a = 0; a < p.axes(); ++a)
     if (p.axis.items[a].depth > 0) return true;
@@ -67,8 +73,8 @@ constexpr bool nests(layer_choice const& c) {
   return false;
 }
 
-/// The next order of the axes, as std::next_permutation gives it; false after the last. By index:
-/// GCC 12 sees overflows in the standard one's iterators.
+/// Advances to the next permutation, like std::next_permutation; returns false after the last one.
+/// It uses indices because GCC 12 warns of overflows in the iterators of the standard algorithm.
 constexpr bool next_order(axis_order& order) {
   int i = order.size() - 2;
   while (i >= 0 && order[i] > order[i + 1]) --i;
@@ -85,7 +91,7 @@ constexpr bool next_order(axis_order& order) {
   return true;
 }
 
-/// The choice with the given row on each axis, storage replicated.
+/// Returns the choice with the given row on each axis and replicated storage.
 constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& rows,
                                        axis_order const& order) {
   training_row const* const table = spec.rows.items;
@@ -100,7 +106,7 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
     parameter_choice p;
     p.use = assemble(order, whole, [&](int a) { return table[row[a]].use.items[k]; });
     p.grad = assemble(order, whole, [&](int a) { return table[row[a]].grad.items[k]; });
-    p.store = ashlar::detail::reduced(p.use);  // an addend is stored whole
+    p.store = ashlar::detail::reduced(p.use);  // replaces P by B
     c.parameters.push_back(p);
   }
   for (int k = 0; k < spec.statistics.size(); ++k)
@@ -110,7 +116,8 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
   return c;
 }
 
-/// Splits dim 0 of every parameter along the axes that hold it whole. False if that changes none.
+/// Turns replicated storage into sharded storage (see above). Returns false if that changes
+/// nothing.
 constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology const& t,
                              axis_order const& order) {
   bool changed = false;
@@ -126,7 +133,7 @@ constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology c
   return changed;
 }
 
-/// Whether every placement of the choice is one of its tensor.
+/// Returns whether every placement of the choice is valid for its tensor.
 constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology const& t) {
   int const axes = t.axes();
   if (check(c.x, spec.x.rank(), axes) || check(c.dx, spec.x.rank(), axes) ||
@@ -145,7 +152,7 @@ constexpr bool is_valid(layer_choice const& c, layer_spec const& spec, topology 
   return true;
 }
 
-/// Whether a row is whole everywhere.
+/// Returns whether all tensors of a row are replicated.
 constexpr bool is_whole(training_row const& row) {
   bool whole = row.x.is_broadcast() && row.y.is_broadcast() && row.dy.is_broadcast() &&
                row.dx.is_broadcast();
@@ -155,8 +162,8 @@ constexpr bool is_whole(training_row const& row) {
   return whole;
 }
 
-/// Whether every split of a row is one of a dim that its tensor has. `sums`: turns false if a
-/// reduction is no sum, so that placements may mix reductions.
+/// Returns whether the dims that a row splits exist in their tensors. Sets `sums` to false if a
+/// reduction is not a sum. Then rows on different axes may have different reductions.
 constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums) {
   bool good = true;
   auto const look = [&](axis_placement const& p, int rank) {
@@ -178,7 +185,7 @@ constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums)
   return good;
 }
 
-/// Whether two choices place every tensor alike, storage aside.
+/// Returns whether two choices have equal placements, ignoring storage.
 constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
   if (!(a.x == b.x && a.y == b.y && a.dy == b.dy && a.dx == b.dx && a.statistics == b.statistics))
     return false;
@@ -191,8 +198,9 @@ constexpr bool same_placements(layer_choice const& a, layer_choice const& b) {
 
 }  // namespace detail
 
-/// All choices of a layer on a mesh, each once; replicated storage before sharded.
-/// Expects: every row has an entry for each parameter and statistic of the layer.
+/// Returns all choices of a layer on a mesh without duplicates. For the same rows and order,
+/// replicated storage comes before sharded storage. Expects that every row has an entry for each
+/// parameter and statistic of the layer.
 constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topology const& t,
                                                   trivial_axes trivial = trivial_axes::one_row,
                                                   shard_orders orders = shard_orders::all) {
@@ -208,13 +216,13 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
     usable.push_back(r);
   }
   if (usable.empty()) return choices;
-  inplace_vector<detail::row_list, max_axes> rows;  // per axis
+  inplace_vector<detail::row_list, max_axes> rows;  // per axis: indices of the rows to use
   detail::axis_order const canonical = all_axes(axes);
   for (int a = 0; a < axes; ++a) {
     bool const one = t.extent(a) == 1 && trivial == trivial_axes::one_row && whole >= 0;
     rows.push_back(one ? detail::row_list{whole} : usable);
   }
-  detail::axis_rows at, row;  // of rows[a], and what is there
+  detail::axis_rows at, row;  // per axis: an index into rows[a], and the row index found there
   at.resize(axes);
   row.resize(axes);
   while (true) {
@@ -222,7 +230,7 @@ constexpr std::vector<layer_choice> layer_choices(layer_spec const& spec, topolo
     for (int a = 1; a < axes && orders == shard_orders::multisets; ++a)
       ascend = ascend &&
                (interchangeable_before(t, a) < 0 || at[interchangeable_before(t, a)] <= at[a]);
-    auto const begin = choices.size();  // of this combination of rows
+    auto const begin = choices.size();  // the first choice of this combination of rows
     for (int a = 0; a < axes; ++a) row[a] = rows.items[a].items[at[a]];
     auto order = canonical;
     bool more = ascend;

@@ -3,26 +3,28 @@
 
 #pragma once
 
-// Coordinate descent with restarts after AutoDDL, section 4.4, that paper's own algorithm:
+// Coordinate descent with restarts, the algorithm that AutoDDL proposes in section 4.4:
 //
-//   step      for every layer i in turn: S[i] = the choice of least total cost, all others as they
-//             are; the present one if none is cheaper
-//   restart   when a whole turn changed nothing: from another random plan
-//   memory    choices that exceed the limit are excluded
+//   step      Each layer in turn gets the choice of least total cost while all others stay fixed.
+//             It keeps its choice if none is cheaper.
+//   restart   After a full round without a change, the search restarts from another random plan.
+//   memory    Choices that would exceed the memory limit are excluded.
 //
-// An evaluation is one choice of one layer priced.
+// An evaluation is the pricing of one choice of one layer.
 
 #include <ashlar/search/explorer.hpp>
 
 namespace ashlar::search {
 namespace detail {
 
-/// The step for variable v; true if it changed. A budget may end it early.
+/// Gives variable v its best choice. Returns true if that is a new one. A budget may end the step
+/// early.
 template <int N>
 bool descend(explorer<N>& e, int v) {
   int const old = e.now.choice(v);
   double const here = e.now.around(v, old);
-  double least = here - 1e-13 * e.now.weight();  // less is rounding, and might go in circles
+  double least = here - 1e-13 * e.now.weight();  // smaller gains are rounding errors and could lead
+                                                 // to an endless cycle
   int best = old;
   for (int k = 0; k < e.now.choices(v); ++k) {
     if (k == old) continue;
@@ -37,8 +39,8 @@ bool descend(explorer<N>& e, int v) {
 
 }  // namespace detail
 
-/// The best fixed point that the budget permits. Throws ashlar::error if no plan fits the machine's
-/// memory, or if the options would let it run for ever.
+/// Returns the best local optimum found within the budget. Throws ashlar::error if no plan fits the
+/// machine's memory, or if the options set no limit to the search.
 template <int N>
 basic_result<N> coordinate_descent(basic_problem<N> const& net, topology const& t, machine const& m,
                                    options const& o) {

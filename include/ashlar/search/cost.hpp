@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The objective (problem.hpp): the sum over the actions that step/visit.hpp visits, each as often as a
-// step does it. An element of a chain and a boundary between two of them are priced on their own:
+// The objective of the search, as step/problem.hpp defines it: a sum over the actions that
+// step/visit.hpp visits, each multiplied by how often a step performs it. Elements of a chain and
+// boundaries between neighbours are priced separately:
 //
 //   element_prices    prices the actions of one layer under any of its choices
-//   boundary_times    how often a step makes the two moves of a boundary, hence what it costs
+//   boundary_times    counts how often a step performs the two moves of a boundary
 //   for_each_price    prices the actions of a whole plan
 //
-// What a move costs they ask a `move_prices` (prices.hpp). Everything that the search calls seconds or
-// weight is made of these three.
+// The cost of a move comes from a `move_prices` (prices.hpp). Everything that the search calls
+// seconds or weight is computed here.
 
 #include <ashlar/search/planned_moves.hpp>
 #include <ashlar/search/prices.hpp>
@@ -21,10 +22,10 @@
 
 namespace ashlar::search {
 
-/// What the seconds of an action go to.
+/// The category of an action's seconds.
 enum class spent : signed char { work, halo, activation, gradient, parameter, statistic };
 
-/// What the move of a boundary, or of an element, is of.
+/// Returns the category of a move of this kind of tensor.
 constexpr spent spent_on(moved what) {
   switch (what) {
     case moved::activation: return spent::activation;
@@ -35,8 +36,8 @@ constexpr spent spent_on(moved what) {
   return spent::statistic;
 }
 
-/// Prices what one layer does in a step, under any of its choices. The layer, the net and the prices
-/// have to outlive this.
+/// Prices the actions of one layer in a step under any of its choices. The layer, the net and the
+/// prices must outlive this object.
 template <int N, move_prices Prices>
 class element_prices {
  public:
@@ -52,7 +53,7 @@ class element_prices {
     }
   }
 
-  /// Calls take(phase, spent, price) for every action under a choice: the price of doing it once.
+  /// Calls take(phase, spent, price) for every action under a choice. `price` is for one execution.
   template <class Take>
   constexpr void for_each(layer_choice const& c, Take&& take) const {
     visitor<Take> visit{*this, take, factors_of(spec_, c, prices_.mesh(), prices_.priced_on())};
@@ -61,9 +62,10 @@ class element_prices {
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
   }
 
-  /// The weight of all actions under a choice, as often as a step does them.
+  /// Returns the weight of all actions under a choice, multiplied by how often a step performs
+  /// them.
   constexpr double weight(layer_choice const& c) const {
-    double each = 0, once = 0;  // per micro-batch, per step
+    double each = 0, once = 0;  // sums per micro-batch and per step
     for_each(c, [&](phase when, spent, move_price const& price) {
       (repeats(when) ? each : once) += price.weight;
     });
@@ -100,7 +102,7 @@ class element_prices {
              prices.move(extents, element_size(of.net_, what, when), from, to));
       } else if (when == phase::synchronize) {
         take(when, spent::parameter, prices.move(of.tables_.items[index].gradient, from, to));
-      } else {  // store -> use, first asked for by the forward pass and the same in all others
+      } else {  // store -> use: priced in the forward pass and reused in the other passes
         if (when == phase::forward)
           gathered.push_back(prices.move(of.tables_.items[index].value, from, to));
         take(when, spent::parameter, gathered.items[index]);
@@ -115,19 +117,20 @@ class element_prices {
   inplace_vector<parameter_table, max_parameters> tables_;
 };
 
-/// How often a step makes the two moves of a boundary: of y of the element on its left to x of the one on
-/// its right, and of dx of the one on its right to dy of the one on its left.
+/// How often a step performs the two moves of a boundary: y of the left element to x of the right
+/// one, and dx of the right element to dy of the left one.
 struct boundary_times {
   double activation = 0, gradient = 0;
 
-  /// What the boundary costs if the two moves cost so much, seconds or weight.
+  /// Returns the cost of the boundary, given the cost of each move, in seconds or as a weight.
   constexpr double operator()(double y_to_x, double dx_to_dy) const {
     return activation * y_to_x + gradient * dx_to_dy;
   }
   friend constexpr bool operator==(boundary_times const&, boundary_times const&) = default;
 };
 
-/// `runs`: of the element on the right of the boundary.
+/// Counts how often a step performs the moves of a boundary. `runs` belongs to the element on its
+/// right.
 template <int N>
 constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs runs) {
   boundary_times times;
@@ -147,14 +150,15 @@ constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs
   return times;
 }
 
-/// How often the data enters the first element from where it is on every rank; no gradient leaves it.
+/// Returns how often a step moves the input data, which is replicated, to the first element. No
+/// gradient leaves that element.
 template <int N>
 constexpr double times_from_source(basic_problem<N> const& net) {
   return times_per_step(net, phase::forward);
 }
 
-/// Calls take(element, phase, spent, price) for every action of a step under a plan: the price of doing
-/// it once. A move belongs to the element that receives what is moved.
+/// Calls take(element, phase, spent, price) for every action of a step under a plan. `price` is for
+/// one execution. A move belongs to the element that receives the tensor.
 template <int N, move_prices Prices, class Take>
 constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& chosen,
                               Prices& prices, Take&& take) {
@@ -188,14 +192,14 @@ constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& 
   }
 }
 
-/// Predicted seconds of a training step.
+/// The predicted seconds of a training step.
 struct step_cost {
-  double work = 0;           ///< computing, of the busiest rank
-  double communication = 0;  ///< in collectives
+  double work = 0;           ///< computation on the busiest rank
+  double communication = 0;  ///< all communication
   constexpr double seconds() const { return work + communication; }
 };
 
-/// The cost of a step under a plan, all micro-batches included.
+/// Returns the cost of a step under a plan, for all micro-batches.
 template <int N, move_prices Prices>
 constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                Prices& prices) {
@@ -213,7 +217,7 @@ constexpr step_cost total_cost(basic_problem<N> const& net, basic_plan<N> const&
   return total_cost(net, chosen, prices);
 }
 
-/// Fills in what a plan predicts from its choices, and what it says of its problem.
+/// Fills in the predictions of a plan (seconds and memory) and its description of the problem.
 template <int N, move_prices Prices>
 constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, Prices& prices) {
   step_cost const cost = total_cost(net, chosen, prices);
@@ -231,7 +235,8 @@ constexpr void predict(basic_plan<N>& chosen, basic_problem<N> const& net, machi
   predict(chosen, net, prices);
 }
 
-/// The plan with choice(i) of element i and so many segments recomputed, and what it predicts.
+/// Returns the plan with choice(i) for element i and `recomputed` recomputed segments, with its
+/// predictions.
 template <int N, move_prices Prices, class Choice>
 constexpr basic_plan<N> make_plan(basic_problem<N> const& net, Prices& prices, int recomputed,
                                   Choice const& choice) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// What a plan needs at one moment of its step, as a sum over its elements: while one of them, the fullest,
-// runs. No plan needs less than this sum, so it is what the Lagrangian dual puts a price on.
+// A lower bound of a plan's memory that is a sum over its elements: the memory at one moment of the
+// step, while the fullest element runs. Because it is a sum, the Lagrangian dual can put a price on
+// it.
 //
-//   the fullest element     lasting + what it needs while it runs
-//   elements in front       lasting + what they hold; those in its recomputed segment, which has been made
-//                           again by then, what they saved
-//   elements behind         lasting
+//   the fullest element     lasting bytes + what it needs while it runs
+//   elements before it      lasting bytes + what they hold between their passes. Elements of its
+//                           own recomputed segment count what they saved instead, because the
+//                           segment has been recomputed by then
+//   elements after it       lasting bytes
 //
-// The fullest element is the layer at which most is needed by the choices that need least.
+// The fullest element is the layer with the highest total if every element takes its least choice.
 
 #include <algorithm>
 
@@ -59,18 +61,19 @@ class counted_memory {
     }
   }
 
-  /// Which bytes of element i count.
+  /// Returns which bytes of element i count in addition to the lasting ones.
   constexpr counted_part part(int i) const { return elements_.data()[i].part; }
 
-  /// What element i counts under a choice.
+  /// Returns the counted bytes of element i under a choice.
   constexpr std::int64_t bytes(int i, element_bytes const& own) const {
     return own.lasting + counted_bytes(part(i), own);
   }
 
-  /// What every plan needs at least.
+  /// Returns a lower bound of the memory of every plan.
   constexpr std::int64_t least() const { return counted_; }
 
-  /// What every plan needs at least in which element i takes a choice of such bytes.
+  /// Returns a lower bound of the memory of every plan in which element i takes a choice with these
+  /// bytes.
   constexpr std::int64_t least_with(int i, element_bytes const& own) const {
     entry const& it = elements_.data()[i];
     return std::max(counted_ - it.counted + bytes(i, own), lasting_ - it.lasting + own.lasting +
@@ -81,8 +84,8 @@ class counted_memory {
  private:
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
-    std::int64_t in_front = 0;              ///< that elements in front hold at least while it runs
-    std::int64_t lasting = 0, counted = 0;  ///< of its choices, at least
+    std::int64_t in_front = 0;  ///< lower bound of what earlier elements hold while it runs
+    std::int64_t lasting = 0, counted = 0;  ///< the least of its choices
   };
 
   static constexpr std::int64_t least(chain_model<N> const& model, int i, counted_part part,
@@ -97,7 +100,7 @@ class counted_memory {
   }
 
   scratch<entry> elements_;
-  std::int64_t lasting_ = 0, counted_ = 0;  ///< of all elements
+  std::int64_t lasting_ = 0, counted_ = 0;  ///< sums over all elements
 };
 
 }  // namespace ashlar::search

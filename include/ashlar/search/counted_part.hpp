@@ -11,8 +11,10 @@
 
 namespace ashlar::search {
 
-/// Which bytes of an element count besides those that last. While it runs: once, in a recomputed segment, or
-/// where it is not known whether its segment is recomputed.
+/// The bytes of an element that count in addition to the lasting ones: `none`; `held` between its
+/// passes; `saved` for its backward pass; or the peak while it runs. The peak is that of an element
+/// that runs forward `once`, of one that is recomputed (`again`), or a lower bound for both
+/// (`either`).
 enum class counted_part : signed char { none, held, saved, once, again, either };
 inline constexpr int counted_parts = 6;
 
@@ -28,7 +30,7 @@ constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own
   return 0;
 }
 
-/// Whether an element counts no more bytes than another one, whichever part counts.
+/// Returns whether an element counts no more bytes than another one, whichever part counts.
 constexpr bool counts_no_more(element_bytes const& a, element_bytes const& b) {
   for (int k = 0; k < counted_parts; ++k) {
     auto const part = static_cast<counted_part>(k);

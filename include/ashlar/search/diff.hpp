@@ -3,15 +3,16 @@
 
 #pragma once
 
-// What one plan pays more than another, and where. Both are of one problem; their meshes may differ.
+// Compares two plans of one problem: how much more the second one costs, and where. Their meshes
+// may differ.
 //
 //   auto const d = search::diff(problem, a, b, machine);
-//   d.total.seconds()                     what b takes more than a; negative: less
+//   d.total.seconds()                     by how much b is slower than a; negative: b is faster
 //   d.elements[7].cost.gradients          of element 7, by the kinds of breakdown.hpp
-//   std::cout << d;                       totals, then the elements, dearest first
+//   std::cout << d;                       totals, then the elements, largest difference first
 //
-// What crosses a boundary counts where it arrives: activations in the later element, gradients in the
-// earlier one. Elements that differ alike (the copies of a block) print as one line.
+// A move across a boundary counts at its receiver: activations at the later element, gradients at
+// the earlier one. Elements with equal differences (the copies of a block) are printed as one line.
 
 #include <ashlar/search/element_difference.hpp>
 #include <ashlar/search/explain.hpp>
@@ -21,16 +22,16 @@
 namespace ashlar::search {
 
 struct plan_difference {
-  cost_breakdown a, b, total;  ///< total: b - a
+  cost_breakdown a, b, total;  ///< total is b - a
   std::int64_t memory = 0;     ///< bytes per rank, b - a
   std::string mesh_a, mesh_b;
-  std::vector<element_difference> elements;  ///< all of them, in order
-  std::string recomputed_a, recomputed_b;    ///< recomputed_text
+  std::vector<element_difference> elements;  ///< all elements, in order
+  std::string recomputed_a, recomputed_b;    ///< results of recomputed_text
 };
 
 namespace detail {
 
-/// Throws unless this is a plan of `net`.
+/// Throws if this is not a plan of `net`.
 template <int N>
 void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
   if (p.size() != net.size())
@@ -46,7 +47,7 @@ void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
 
 }  // namespace detail
 
-/// The difference b - a. Throws ashlar::error if either is no plan of `net`.
+/// Returns the difference b - a. Throws ashlar::error if either is not a plan of `net`.
 template <int N>
 plan_difference diff(basic_problem<N> const& net, basic_plan<N> const& a, basic_plan<N> const& b,
                      machine const& m) {
@@ -66,7 +67,7 @@ plan_difference diff(basic_problem<N> const& net, basic_plan<N> const& a, basic_
 
 namespace detail {
 
-/// A row of a table of differences.
+/// Prints a row of a table of differences.
 inline void print_row(std::ostream& out, std::string const& name, std::size_t name_width,
                       std::vector<std::string> const& cells, std::size_t width) {
   out << "  " << padded(name, name_width);
@@ -74,7 +75,8 @@ inline void print_row(std::ostream& out, std::string const& name, std::size_t na
   out << '\n';
 }
 
-/// "b takes 1.20 ms a step (12.0 %) more than a and 3.00 GiB less memory per rank".
+/// Prints a sentence such as "b takes 1.20 ms a step (12.0 %) more than a and 3.00 GiB less memory
+/// per rank".
 inline void print_headline(std::ostream& out, double a, double b, std::int64_t memory) {
   double const more = b - a;
   if (std::abs(more) < 1e-9 * (a + b)) out << "b takes as long as a";
@@ -89,8 +91,8 @@ inline void print_headline(std::ostream& out, double a, double b, std::int64_t m
 
 }  // namespace detail
 
-/// Both plans' seconds and memory by kind and what b takes more, then the elements that differ, the
-/// dearest first, with the placements in which they do.
+/// Prints the seconds and memory of both plans by kind, their differences, and then the elements
+/// that differ, with their placements, largest difference first.
 inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds(), more = d.total.seconds();

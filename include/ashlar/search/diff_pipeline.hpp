@@ -3,19 +3,21 @@
 
 #pragma once
 
-// What one plan in pipeline stages pays more than another, and where. A step of the slowest stage, which
-// sets the pace, is
+// Compares two plans with pipeline stages: how much more the second one costs, and where. The
+// seconds of a step of the slowest stage, which sets the pace, are the sum of five parts:
 //
-//   work          computing, m times that of a micro-batch        gradients   synchronizing them, once
-//   collectives   moving tensors within the stage, m times        bubble      waiting for other stages
-//   sends         to other stages, m times
+//   work          computation, for m micro-batches
+//   collectives   moves of tensors within the stage, for m micro-batches
+//   sends         to other stages, for m micro-batches
+//   gradients     their synchronization, once per step
+//   bubble        waiting for other stages
 //
-// and these five add up to the seconds of the step. Then stage by stage, where both plans cut the chain
-// alike, then element by element as in diff.hpp (the sends are of stages, not of elements; elements of
-// several stages run at the same time, so theirs do not add up to the step).
+// Then follow the stages, if both plans cut the chain at the same elements, and the elements as in
+// diff.hpp. Sends belong to stages, not to elements. Elements of different stages run at the same
+// time, so their differences do not add up to that of the step.
 //
-// The two may have other meshes, stages, micro-batches: each comes with the net as it is described
-// with its own micro-batches. A plan without stages is one stage: as_pipeline.
+// The two plans may have different meshes, stages and micro-batches, so each comes with its own
+// description of the net. as_pipeline turns a plan without stages into one stage.
 
 #include <tuple>
 
@@ -24,28 +26,28 @@
 
 namespace ashlar::search {
 
-/// A plan without stages, as a pipeline of one.
+/// Returns a plan without stages as a pipeline of one stage.
 template <int N>
 pipeline_plan as_pipeline(basic_problem<N> const& net, basic_plan<N> const& whole,
                           machine const& m) {
   return price_pipeline(net, whole, {0, net.size()}, {whole.recomputed}, -1, net.micro_batches, m);
 }
 
-/// Where a step of one stage goes, in seconds; of a pipeline: of its slowest stage.
+/// The parts of a step of one stage, in seconds. For a pipeline, those of its slowest stage.
 struct pipeline_cost {
   double work = 0, collectives = 0, sends = 0, gradients = 0, bubble = 0;
-  std::int64_t memory = 0;  ///< bytes per rank; of a pipeline: of the fullest stage
+  std::int64_t memory = 0;  ///< bytes per rank; for a pipeline, of its fullest stage
 
   double seconds() const { return work + collectives + sends + gradients + bubble; }
 };
 
 struct pipeline_difference {
   pipeline_cost a, b;
-  std::string layout_a, layout_b;                 ///< "4 stages along node of node=4,gpu=2, ..."
-  std::vector<pipeline_cost> stages_a, stages_b;  ///< a step of each, without bubble
+  std::string layout_a, layout_b;  ///< such as "4 stages along node of node=4,gpu=2, ..."
+  std::vector<pipeline_cost> stages_a, stages_b;  ///< a step of each stage, without bubble
   bool same_stages = false;                       ///< the chain is cut at the same elements
-  std::vector<element_difference> elements;       ///< all of them, in order
-  std::string recomputed_a, recomputed_b;         ///< recomputed_text
+  std::vector<element_difference> elements;       ///< all elements, in order
+  std::string recomputed_a, recomputed_b;         ///< results of recomputed_text
 };
 
 namespace detail {
@@ -68,7 +70,7 @@ inline pipeline_cost cost_of_pipeline(pipeline_plan const& p) {
   return cost;
 }
 
-/// "4 stages along node of node=4,gpu=2, a step of 8 micro-batches".
+/// Returns a text such as "4 stages along node of node=4,gpu=2, a step of 8 micro-batches".
 inline std::string layout_text(pipeline_plan const& p) {
   topology const whole = whole_mesh(p);
   return (p.axis < 0 ? std::string("one stage on ")
@@ -80,8 +82,9 @@ inline std::string layout_text(pipeline_plan const& p) {
 
 }  // namespace detail
 
-/// The difference b - a of two pipelines, each of its own description of one net. Throws ashlar::error
-/// if either is none of it, or if the two are not of one net.
+/// Returns the difference b - a of two pipelines of the same net, each with its own description of
+/// it. Throws ashlar::error if a pipeline does not belong to its description, or if the nets
+/// differ.
 template <int N>
 pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
                          basic_problem<N> const& net_b, pipeline_plan const& b, machine const& m) {
@@ -112,7 +115,7 @@ pipeline_difference diff(basic_problem<N> const& net_a, pipeline_plan const& a,
 
 namespace detail {
 
-/// b - a of one stage or of the whole, as cells of a row.
+/// Returns b - a of one stage or of the whole pipeline, as cells of a table row.
 inline std::vector<std::string> difference_cells(pipeline_cost const& a, pipeline_cost const& b,
                                                  double scale) {
   return {signed_seconds(b.work - a.work, scale),
@@ -124,7 +127,8 @@ inline std::vector<std::string> difference_cells(pipeline_cost const& a, pipelin
           signed_bytes(b.memory - a.memory)};
 }
 
-/// The stages of both, neighbours that differ alike in one row. Expects as many of both.
+/// Prints the differences of the stages. Neighbouring stages with equal differences share a row.
+/// Expects equally many stages in both pipelines.
 inline void print_stages(std::ostream& out, pipeline_difference const& d, double scale) {
   std::vector<std::vector<std::string>> rows;
   for (std::size_t s = 0; s < d.stages_a.size(); ++s)
@@ -137,8 +141,9 @@ inline void print_stages(std::ostream& out, pipeline_difference const& d, double
 
 }  // namespace detail
 
-/// Both pipelines' seconds by kind and what b takes more; the stages, b - a, where both have the same;
-/// then the elements that differ, the dearest first.
+/// Prints the seconds of both pipelines by kind and their differences, then the differences of the
+/// stages if both have the same stages, and then the elements that differ, largest difference
+/// first.
 inline std::ostream& operator<<(std::ostream& out, pipeline_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds();

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// What two plans of one net do differently, element by element, for diff.hpp and diff_pipeline.hpp: the
-// placements that are not the same, and what the second one costs more by the kinds of breakdown.hpp.
-// Elements that differ alike (the copies of a block) are one group, the dearest groups come first.
+// The differences between two plans of one net, element by element, for diff.hpp and
+// diff_pipeline.hpp: the placements that differ, and the additional cost of the second plan by the
+// kinds of breakdown.hpp. Elements with equal differences (the copies of a block) form one group.
+// Groups are ordered by the size of their difference, largest first.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +20,8 @@ struct element_difference {
   int element = 0;
   std::string name;
   bool same_placements = true;
-  std::vector<std::string> from, to;  ///< "x [S(0),B]", in a and in b, of tensors that differ
+  std::vector<std::string> from, to;  ///< placements such as "x [S(0),B]" in a and in b, of tensors
+                                      ///< that differ
   cost_breakdown cost;                ///< b - a
 };
 
@@ -34,7 +36,8 @@ constexpr cost_breakdown minus(cost_breakdown const& b, cost_breakdown const& a)
           {b.memory.kept - a.memory.kept, b.memory.running - a.memory.running}};
 }
 
-/// "+1.20 ms", "-3.0 us"; "-" for what is nothing beside `scale` seconds.
+/// Returns a text such as "+1.20 ms" or "-3.0 us"; "-" if s is negligible relative to `scale`
+/// seconds.
 inline std::string signed_seconds(double s, double scale) {
   if (s < 1e-9 * scale && s > -1e-9 * scale) return "-";
   return (s < 0 ? "-" : "+") + seconds_text(s < 0 ? -s : s);
@@ -45,7 +48,8 @@ inline std::string signed_bytes(std::int64_t bytes) {
   return (bytes < 0 ? "-" : "+") + bytes_text(bytes < 0 ? -double(bytes) : double(bytes));
 }
 
-/// "x [S(0),B]", "weight stored [B,B]": the tensors that `c` places unlike `other`.
+/// Returns the tensors that `c` places differently than `other`, as "x [S(0),B]", "weight stored
+/// [B,B]".
 inline std::vector<std::string> unlike(layer_spec const& spec, layer_choice const& c,
                                        layer_choice const& other) {
   std::vector<std::string> list;
@@ -65,7 +69,7 @@ inline std::vector<std::string> unlike(layer_spec const& spec, layer_choice cons
   return list;
 }
 
-/// Element by element, b - a.
+/// Returns the differences b - a of all elements.
 template <int N>
 std::vector<element_difference> differences(basic_problem<N> const& net, basic_plan<N> const& a,
                                             plan_breakdown const& of_a, basic_plan<N> const& b,
@@ -79,7 +83,7 @@ std::vector<element_difference> differences(basic_problem<N> const& net, basic_p
   return list;
 }
 
-/// Elements that differ alike.
+/// Elements with equal differences.
 struct difference_group {
   element_difference first;
   std::vector<int> elements;
@@ -112,7 +116,7 @@ inline std::vector<difference_group> grouped(std::vector<element_difference> con
   return groups;
 }
 
-/// "3", "3, 15", "3, 15, ..., 135".
+/// Returns a list such as "3", "3, 15" or "3, 15, ..., 135".
 inline std::string list_text(std::vector<int> const& list) {
   std::string text = std::to_string(list.front());
   if (list.size() > 1) text += ", " + std::to_string(list[1]);
@@ -121,7 +125,7 @@ inline std::string list_text(std::vector<int> const& list) {
   return text;
 }
 
-/// The elements that differ, the dearest first, with the placements in which they do.
+/// Prints the elements that differ, with their placements, largest difference first.
 inline void print_elements(std::ostream& out, std::vector<element_difference> const& elements,
                            double scale) {
   for (auto const& g : grouped(elements, scale)) {

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// The cheapest plan by trying all of them, every choice of every element: what `optimal` is tested
-// against, and a baseline. It knows no dominance and no dynamic programming; it only leaves a
-// branch that already costs or holds more than is allowed, as costs never sink. Exponential: for
-// nets of a few layers.
+// The cheapest plan by depth-first enumeration of every choice of every element. It serves as the
+// reference that `optimal` is tested against, and as a baseline. It uses neither dominance nor
+// dynamic programming. It only abandons a partial plan whose cost or memory already exceeds the
+// bound, because both never decrease. The time is exponential, so it suits nets of a few layers.
 //
-// With options (algorithm.hpp) it can be limited and looked at. An evaluation is then an element's
-// choice added to a partial plan. Once every plan was tried the result is its own lower bound.
+// With options (algorithm.hpp) the search can be limited and observed. An evaluation is then one
+// choice added to a partial plan. A search that tried every plan certifies its result.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/chain_memory.hpp>
@@ -27,7 +27,8 @@ class enumeration {
         now_(static_cast<std::size_t>(model.size())), best_(now_),
         outside_(static_cast<std::size_t>(model.size())) {}
 
-  /// Tries all choices of element i and of those behind it, after so much weight and memory.
+  /// Tries all choices of element i and of the later elements, for a partial plan of the given
+  /// weight and memory.
   constexpr void extend(int i, double weight, memory_so_far const& memory) {
     if (weight >= least_ || (limit_ > 0 && memory.peak > limit_)) return;
     if (i == model_.size()) {
@@ -54,12 +55,13 @@ class enumeration {
   constexpr scratch<int> const& best() const { return best_; }
 
  private:
-  /// The memory up to element i in choice k.
+  /// Returns the memory of the elements up to i if element i takes choice k.
   constexpr memory_so_far memory_with(int i, int k, memory_so_far const& before) {
     bool const end = model_.kind(i) == element_kind::residual_end;
     int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
     bool const begin = model_.kind(i) == element_kind::residual_begin;
-    int outer = 0;  // of a residual's begin: the choice of a residual that ends right behind it
+    int outer = 0;  // for a residual's begin: the choice of an outer residual that ends right after
+                    // this one
     if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
       outer = now_.data()[model_.partner(other + 1)];
     auto const next = memory_.next(before, i, left, k, outer,
@@ -74,13 +76,14 @@ class enumeration {
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
-  scratch<held_by_residuals> outside_;  ///< per begin of a residual: held in front of it
+  scratch<held_by_residuals> outside_;  ///< per residual begin: bytes held before it
   double least_ = unreachable;
 };
 
 }  // namespace detail
 
-/// A plan that costs as much as that of `optimal`, found by enumeration. Arguments and errors as there.
+/// Returns a plan found by enumeration, of the same cost as that of `optimal`. Arguments and errors
+/// are as for `optimal`.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
@@ -94,7 +97,8 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   return make_plan(model, all.best());
 }
 
-/// The best plan that enumeration finds within a budget. Throws ashlar::error if no plan fits, or if none was found in time.
+/// Returns the best plan that enumeration finds within a budget. Throws ashlar::error if no plan
+/// fits, or if none was found in time.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// A plan for people to read, 100 columns wide: what it costs, where every tensor lies, what moves.
+// A readable report of a plan, 100 columns wide: its cost, the placement of every tensor, and the
+// communication.
 //
 //   std::cout << search::explain(problem, plan, machine);
 //
@@ -16,17 +17,20 @@
 //      0  linear 500.1 us  106.9 us  512.00 KiB  x [S(0),B] -> y [S(0),S(1)]
 //         forward     x            all-gather along gpu              512.00 KiB   106.9 us
 //
-// All figures are of one step on the busiest rank, bytes the most that a rank receives. Gradients lie
-// as their activations, uses and gradients of parameters as these are stored, unless a line says
-// more. Blocks that repeat are written once; what only their first or last copy moves is marked.
-// Steps that stay inside a rank (slices and zero-pads) are not listed.
+// All figures are for one step on the busiest rank; bytes are the most that any rank receives.
+// Unless a line says otherwise, gradients have the placements of their activations, and parameters
+// are used, and their gradients computed, in the placements in which they are stored. Repeated
+// blocks are printed once; moves of only the first or the last copy are marked. Local steps (slices
+// and zero-pads) are not listed.
 //
-// Notes are printed below: what is legal but not what one expects of a mesh. Balanced splits permit any
-// extent over any axis, so a mesh of 7 ranks trains a batch of 8, and one rank does double work:
+// Notes at the top point out what is legal but probably not intended. Balanced splits permit any
+// extent over any axis, so a mesh of 7 ranks can train a batch of 8, but then one rank does double
+// work:
 //
-//   an axis along which no element splits its work    its ranks all do the same
-//   an axis that is longer than every dim             some of its ranks have nothing, in any plan
-//   work more than 1.25 times an even share           ranks wait for the busiest
+//   no element splits its work along an axis       all ranks of that axis do the same work
+//   an axis is longer than every dim               some of its ranks are idle in any plan
+//   the busiest rank has more than 1.25 times      the others wait for it
+//   an even share of the work
 
 #include <ostream>
 #include <string>
@@ -64,7 +68,7 @@ inline std::int64_t longest_dim(layer_spec const& spec) {
 
 }  // namespace detail
 
-/// Sentences about a plan of this problem; none if there is nothing to say.
+/// Returns notes about a plan of this problem, as sentences.
 template <int N>
 std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<std::string> out;
@@ -102,7 +106,7 @@ std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const&
   return out;
 }
 
-/// The text of a plan, ready to print.
+/// The text of a report, ready to print.
 struct explanation {
   std::string text;
   friend std::ostream& operator<<(std::ostream& out, explanation const& e) { return out << e.text; }
@@ -110,7 +114,7 @@ struct explanation {
 
 namespace detail {
 
-/// The collectives of some moves, one line each.
+/// Returns the collectives of some moves, one line each.
 inline std::string lines_text(std::vector<move_line> const& lines, std::string const& remark = {}) {
   std::string text;
   for (auto const& l : lines)
@@ -120,7 +124,7 @@ inline std::string lines_text(std::vector<move_line> const& lines, std::string c
   return text;
 }
 
-/// The seconds of a plan by kind, under their names.
+/// Returns the seconds of a plan by kind, under their names.
 inline std::string kinds_text(cost_breakdown const& c) {
   std::string text;
   for (char const* name : {"work", "activations", "gradients", "parameters"})
@@ -131,7 +135,7 @@ inline std::string kinds_text(cost_breakdown const& c) {
   return text + "\n";
 }
 
-/// Where every tensor of the elements lies and what moves, one line each.
+/// Returns the placements and moves of all elements, one line per element or collective.
 template <int N>
 std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
                           plan_breakdown const& parts, machine const& m) {
@@ -191,7 +195,7 @@ explanation explain_at_run_time(problem const& net, plan const& chosen, machine 
 
 }  // namespace detail
 
-/// What `explain` prints, as text. `chosen` must be a plan of this problem. No communication.
+/// Returns the report of a plan. `chosen` must be a plan of this problem. Does not communicate.
 template <int N>
 explanation explain(basic_problem<N> const& net, basic_plan<N> const& chosen, machine const& m) {
   ASHLAR_RETURN(

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A plan in pipeline stages for people to read: what a step takes, then each stage, then where the
-// tensors of its elements lie, as explain.hpp has it.
+// A readable report of a plan with pipeline stages: the cost of a step, then each stage, then the
+// placements of its elements as in explain.hpp.
 //
 //   pipeline for node=4,gpu=2 (8 ranks): 1.93 ms a step of 8 micro-batches, 20.1 % of it bubble
 //     4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B
@@ -12,13 +12,14 @@
 //     stage        elements  in flight micro-batch   forward      work     sends gradients      memory
 //     0             0 to 14          4    120.0 us   ...
 //
-// Figures of a stage are of its busiest rank and of one micro-batch, "gradients" (the synchronization)
-// of a step. Neighbours that differ only in what they keep are one line, with the most of it. What is
-// recomputed in the backward pass is not in "forward".
+// The figures of a stage are for its busiest rank and one micro-batch, except "gradients" (their
+// synchronization), which is for a step. Neighbouring stages that differ only in memory share a
+// line, which shows the largest value. "forward" does not include recomputation in the backward
+// pass.
 //
-// Its breakdown, element by element, is that of breakdown.hpp: seconds and bytes of a step on the busiest
-// rank of the stage that has the element, with the redistributions between stages but without the sends;
-// memory with all micro-batches that are in flight there.
+// The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
+// of the element's stage. It includes redistributions between stages but not the sends. Memory is
+// for all micro-batches in flight in that stage.
 
 #include <cmath>
 
@@ -29,8 +30,8 @@
 
 namespace ashlar::search {
 
-/// The breakdown of a pipeline's cost on machine `m`; its total is of no rank, for a rank is in one
-/// stage only. Expects a pipeline of this problem.
+/// Returns the breakdown of a pipeline's cost on machine `m`. Expects a pipeline of this problem.
+/// The total is not that of any rank, because a rank belongs to one stage only.
 template <int N>
 plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   auto const chain = chain_of(net, p);
@@ -46,7 +47,7 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
   return parts;
 }
 
-/// What recomputing does to all stages together; memory is that of the fullest stage.
+/// Returns the effect of recomputation on all stages together. Memory is that of the fullest stage.
 template <int N>
 recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -60,7 +61,7 @@ recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline
 
 namespace detail {
 
-/// Whether two stages take as long in every part.
+/// Returns whether two stages have equal times in every part.
 inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
   auto const same = [](double p, double q) { return std::abs(p - q) <= 1e-9 * std::abs(p); };
   return a.last - a.first == b.last - b.first && a.recomputed == b.recomputed &&
@@ -68,15 +69,15 @@ inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
          same(a.sending, b.sending) && same(a.synchronize, b.synchronize);
 }
 
-/// "3", or "3 to 7".
+/// Returns "3", or "3 to 7".
 inline std::string range_text(int first, int last) {
   return std::to_string(first) + (last > first ? " to " + std::to_string(last) : "");
 }
 
-/// Stages first .. end of a pipeline that are alike.
+/// Stages first .. end - 1 of a pipeline, which have equal times.
 struct stage_group {
   int first = 0, end = 0;
-  std::int64_t memory = 0;  ///< of the fullest of them
+  std::int64_t memory = 0;  ///< bytes per rank of the fullest stage of the group
 };
 
 inline std::vector<stage_group> stage_groups(pipeline_plan const& p) {
@@ -90,7 +91,7 @@ inline std::vector<stage_group> stage_groups(pipeline_plan const& p) {
   return groups;
 }
 
-/// One line per group of stages.
+/// Returns one line per group of stages.
 inline std::string stages_text(pipeline_plan const& p) {
   std::string text = "  " + padded("stage", 8) + right("elements", 13) + right("in flight", 11);
   for (char const* name : {"micro-batch", "forward", "work", "sends", "gradients", "memory"})
@@ -109,7 +110,7 @@ inline std::string stages_text(pipeline_plan const& p) {
   return text;
 }
 
-/// "3 of 4 in stage 0", "1 of 4 in stages 1 to 2": the segments that are recomputed.
+/// Returns the segments that are recomputed, as "3 of 4 in stage 0", "1 of 4 in stages 1 to 2".
 template <int N>
 std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline_plan const& p) {
   std::vector<std::string> pieces;
@@ -130,8 +131,8 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
 
 }  // namespace detail
 
-/// "recomputed segments: 3.10 GiB less, 1.20 ms (12.0 %) longer", "3 of 4 in stage 0", ...: what is
-/// recomputed and what that does; none if nothing is.
+/// Returns what is recomputed and its effect, as "recomputed segments: 3.10 GiB less, 1.20 ms (12.0
+/// %) longer", "3 of 4 in stage 0", ...; an empty list if nothing is recomputed.
 template <int N>
 std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -142,7 +143,7 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
   return pieces;
 }
 
-/// These pieces as one text with "; " between them; empty if nothing is recomputed.
+/// Returns these pieces as one text, separated by "; ".
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   std::string text;
@@ -150,8 +151,8 @@ std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p,
   return text;
 }
 
-/// What `explain` prints of a pipeline. `p` must be one of this problem, `m` the machine that it was
-/// priced for. No communication.
+/// Returns the report of a pipeline. `p` must be a pipeline of this problem, and `m` the machine
+/// that it was priced for. Does not communicate.
 template <int N>
 explanation explain(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   using namespace detail;

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// What the algorithms that walk from plan to plan share: the plan at hand, the best so far, and
-// where walks begin.
+// What the algorithms that walk from plan to plan share: the current plan, the best plan so far,
+// and random starting plans.
 //
-//   random start   every variable draws a choice evenly. Where that is over the memory limit,
-//                  variables in random order take what a plan that fits has, until it fits.
+//   random start   Every variable gets a random choice, all with equal probability. If that plan
+//                  exceeds the memory limit, variables in random order take their choice from a
+//                  plan that is known to fit, until the whole plan fits.
 //
-// Draws come from std::mt19937_64 as they are: the standard's distributions differ from one library
-// to the next.
+// Random numbers are taken from std::mt19937_64 directly, because the distributions of the standard
+// library differ between implementations.
 
 #include <random>
 
@@ -24,9 +25,9 @@ class draws {
  public:
   explicit draws(std::uint64_t seed) : generator_(seed) {}
 
-  /// 0 .. n - 1
+  /// Returns an integer in 0 .. n - 1.
   int below(int n) { return static_cast<int>(generator_() % static_cast<std::uint64_t>(n)); }
-  /// [0, 1)
+  /// Returns a number in [0, 1).
   double uniform() { return double(generator_() >> 11) * 0x1p-53; }
 
  private:
@@ -47,13 +48,13 @@ class explorer {
     }
   }
 
-  /// Draws all variables, whether the plan fits or not.
+  /// Gives every variable a random choice, whether or not the plan then fits.
   void draw_all() {
     for (int v = 0; v < now.variables(); ++v) now.set(v, draw.below(now.choices(v)));
     now.settle();
   }
 
-  /// A random start, as above.
+  /// Makes a random plan that fits, as described above.
   void start() {
     draw_all();
     if (now.fits()) return;
@@ -63,7 +64,7 @@ class explorer {
     }
   }
 
-  /// Takes note of the plan at hand if it fits and is the best so far.
+  /// Records the current plan if it fits and is the best so far.
   void keep() {
     if (!now.fits() || now.weight() >= run.best()) return;
     now.settle();
@@ -85,7 +86,7 @@ class explorer {
   scratch<int> best_;
 };
 
-/// Runs `walk(explorer)` and returns the best plan it kept.
+/// Runs `walk(explorer)` and returns the best plan that it recorded.
 template <int N, class Walk>
 basic_result<N> explore(char const* name, basic_problem<N> const& net, topology const& t,
                         machine const& m, options const& o, Walk const& walk) {

@@ -8,15 +8,17 @@
 //   auto const plan = search::optimal_factored(net, {{"node", 128}, {"gpu", 8}}, m);
 //   plan.mesh                                                // node=16,node1=8,gpu=8, say
 //
-//   space    every axis of the mesh as a product of axes of its tier, in whole numbers above 1, of
-//            at most `most_axes` axes together; on each such mesh all of choices.hpp
-//   answer   its optimum, exactly, on the mesh that it is for; equal to the least of `optimal` on
-//            all those meshes. The order of the factors of an axis does not count: a plan may nest
-//            shards in any order
-//   way      the bound of each mesh first (search_on_mesh.hpp); then plans, in the order of the bounds,
-//            until the next bound is no less than the best plan
+//   space    Every axis of the mesh is written as a product of axes in its tier, with integer
+//            extents above 1 and at most `most_axes` axes in total. On each such mesh, all of
+//            choices.hpp.
+//   result   The optimum, together with its mesh. It equals the best result of `optimal` on all
+//            those meshes. The order of the factors of an axis does not matter, because a plan may
+//            nest shards in any order.
+//   method   The lower bound of each mesh is computed first (search_on_mesh.hpp). Plans are then
+//            made in the order of the bounds, until the next bound is no less than the best plan.
 //
-// Finer meshes hold more plans, but not all: axes of one extent exchange their roles in one step.
+// Finer meshes offer more plans, but not all plans of coarser ones: on a coarse mesh, two axes of
+// equal extent can exchange their roles in a single step.
 
 #include <string>
 
@@ -25,8 +27,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Appends all ways to write n as a product of at most `most` factors from `least` up, in ascending
-/// order. Of 1: the factor 1.
+/// Appends all ways to write n as a product of at most `most` ascending factors, each at least
+/// `least`. For n = 1 there is one way, the factor 1.
 inline void factor(int n, int least, int most, std::vector<int>& chosen,
                    std::vector<std::vector<int>>& all) {
   if (most == 0) return;
@@ -41,7 +43,7 @@ inline void factor(int n, int least, int most, std::vector<int>& chosen,
   }
 }
 
-/// A name that no axis of t has: the name itself, or with a number.
+/// Returns a name that no axis of t has: `name` itself, or `name` with a number appended.
 inline axis_name fresh_name(topology const& t, std::string_view name) {
   for (int number = 0;; ++number) {
     std::string const text = number == 0 ? std::string(name)
@@ -54,10 +56,11 @@ inline axis_name fresh_name(topology const& t, std::string_view name) {
 
 }  // namespace detail
 
-/// The meshes that the axes of t make when each is factored, of at most `most_axes` axes; t first.
+/// Returns the meshes that result from factoring each axis of t, with at most `most_axes` axes. t
+/// itself comes first.
 inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
   int const most = std::max(std::min(most_axes, max_axes), t.axes());
-  std::vector<topology> all(1);  // of the axes so far
+  std::vector<topology> all(1);  // for the axes handled so far
   for (int a = 0; a < t.axes(); ++a) {
     mesh_axis const& axis = t.axis[a];
     std::vector<topology> longer;
@@ -77,10 +80,10 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
   return all;
 }
 
-/// The plan of least predicted seconds on any of factored_meshes(t, most_axes), of at most m.memory
-/// bytes per rank (0: no limit). plan.gap is that of `optimal`: 0, but for five axes and more, and
-/// below a memory limit.
-/// Throws ashlar::error as `optimal` does, if there is no plan on any of them.
+/// Returns the plan of least predicted seconds on any of factored_meshes(t, most_axes) that needs
+/// at most m.memory bytes per rank (0: no limit). plan.gap is as for `optimal`: 0, except on five
+/// or more axes and below a memory limit. Throws ashlar::error like `optimal` if no mesh has such a
+/// plan.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3) {
@@ -102,7 +105,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
   });
   basic_plan<N> best;
   bool found = false;
-  double least = unreachable;  // no plan takes less, on those meshes that were searched
+  double least = unreachable;  // lower bound of all plans on the meshes searched so far
   for (std::size_t k = 0; k < order.size(); ++k) {
     candidate& it = candidates.data()[order.data()[k]];
     if (found && it.bound >= best.seconds) break;
@@ -113,7 +116,7 @@ basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, m
       if (!found || fastest.seconds < best.seconds) best = std::move(fastest);
       least = std::min(least, fastest_at_least);
       found = true;
-    } catch (error const&) {  // nothing fits there, or is known to: it may on another mesh
+    } catch (error const&) {  // no plan is known to fit on this mesh; another mesh may have one
       if (!found && k + 1 == order.size()) throw;
       if (!is_exact_on(it.mesh)) least = std::min(least, it.bound);
     }

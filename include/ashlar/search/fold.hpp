@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Which stretches of a chain repeat, so that a plan of 96 equal blocks prints as one. An element is
-// four numbers; equal numbers mean equal text:
+// Finds repeated stretches of a chain, so that a plan of 96 equal blocks prints as one block. Each
+// element is described by four numbers; equal numbers mean equal text:
 //
-//   own     what is inside of it              enter   the move of its x, from the element before
-//   level   how many residuals are around it  back    the move of its dy, from the element after
+//   own     the element itself                enter   the move of its x, from the previous element
+//   level   the residuals around it           back    the move of its dy, from the next element
 //
-// A stretch of `period` elements that comes `times` times must agree in own and level. Its first
-// element's enter may differ in the first copy (what precedes the blocks lies elsewhere), its last
-// element's back in the last copy. Whole residuals only.
+// The copies of a stretch must agree in own and level. `enter` of the first element may differ in
+// the first copy, because something else precedes it. `back` of the last element may differ in the
+// last copy. A stretch contains whole residuals only.
 
 #include <vector>
 
@@ -21,7 +21,7 @@ struct foldable {
   int own = 0, level = 0, enter = 0, back = 0;
 };
 
-/// Elements first .. first + period · times - 1.
+/// A stretch of `period` elements, from `first` on, that occurs `times` times in a row.
 struct fold {
   int first = 0, period = 1, times = 1;
   constexpr int end() const { return first + period * times; }
@@ -29,7 +29,7 @@ struct fold {
 
 namespace detail {
 
-/// How often the `period` elements from `first` on come.
+/// Returns how often the `period` elements from `first` on occur in a row.
 inline int repetitions(std::vector<foldable> const& list, int first, int period) {
   int const n = static_cast<int>(list.size());
   auto const at = [&](int i) -> foldable const& { return list[static_cast<std::size_t>(i)]; };
@@ -41,12 +41,12 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
     for (int k = 0; k < period; ++k) {
       foldable const &a = at(first + k), &b = at(copy + k);
       if (a.own != b.own || a.level != b.level) return times;
-      // The first copy's enter is free: the others are held against the second's.
+      // The first copy may differ in `enter`; later copies are compared with the second one.
       if (k == 0 ? times > 1 && at(first + period).enter != b.enter : a.enter != b.enter)
         return times;
       if (k + 1 < period && a.back != b.back) return times;
     }
-    // The copy before this one is now an inner one: it must end as the first does.
+    // The previous copy is no longer the last one, so its `back` must equal that of the first copy.
     if (at(copy - 1).back != at(first + period - 1).back) return times;
   }
   return times;
@@ -54,7 +54,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
 
 }  // namespace detail
 
-/// The list in order, every stretch that repeats as one fold; longest coverage first come.
+/// Returns the whole list as folds, in order. At each position the stretch that covers the most
+/// elements is taken.
 inline std::vector<fold> folds(std::vector<foldable> const& list) {
   std::vector<fold> out;
   int const n = static_cast<int>(list.size());

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// What `optimal` does in the compiler, without the headers of what it does at run time alone: half of
-// the seconds that including optimal.hpp takes.
+// The part of `optimal` that runs in constant expressions, without the headers that are needed only
+// at run time. Including this file takes half as long as including optimal.hpp.
 //
 //   constexpr auto plan = search::optimal_in_compiler(problem, topology, machine);
 //
-//   one axis or two   chain_solver over all choices
-//   more              by_roles.hpp
-//   m.memory exceeded within_memory.hpp
+//   one or two axes          chain_solver over all choices
+//   more axes                by_roles.hpp
+//   m.memory is exceeded     within_memory.hpp
 //
-// The plans are those of `optimal`.
+// The plans are the same as those of `optimal`.
 
 #include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/within_memory.hpp>
@@ -20,7 +20,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// The fastest plan of the choices that a filter permits, by dynamic programming over all of them.
+/// Returns the fastest plan among the choices that a filter permits, by dynamic programming over
+/// all of them.
 template <int N, class Filter>
 constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology const& t,
                                            machine const& m, Filter const& filter) {
@@ -28,7 +29,7 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
   return make_plan(model, chain_solver<N>(model).path());
 }
 
-/// The fastest plan, as the compiler finds it.
+/// Returns the fastest plan, by the method for constant expressions.
 template <int N>
 constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topology const& t,
                                             machine const& m) {
@@ -38,8 +39,8 @@ constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topolog
 
 }  // namespace detail
 
-/// The plan of least predicted seconds of at most m.memory bytes per rank (0: any number), as
-/// `optimal` finds it. Expects a mesh of four axes or fewer.
+/// Returns the plan of least predicted seconds that needs at most m.memory bytes per rank (0: no
+/// limit). Expects a mesh of at most four axes.
 template <int N>
 consteval basic_plan<N> optimal_in_compiler(basic_problem<N> const& net, topology const& t,
                                             machine const& m) {

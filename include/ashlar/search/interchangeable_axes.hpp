@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Interchangeable axes of a mesh: those of one extent in one tier. No price, size or memory changes if
-// two of them exchange their roles in all tensors (machine/link.hpp asks only for extent and tier).
+// Interchangeable axes of a mesh: axes of equal extent in the same tier. No cost, shard size or
+// memory changes if two of them exchange their roles in all tensors, because the link model
+// (machine/link.hpp) depends only on extent and tier.
 
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/placement/placement.hpp>
@@ -15,22 +16,23 @@ constexpr bool are_interchangeable(topology const& t, int a, int b) {
   return t.extent(a) == t.extent(b) && t.axis[a].tier == t.axis[b].tier;
 }
 
-/// The last axis before `a` that is interchangeable with it; -1: there is none.
+/// Returns the last axis before `a` that is interchangeable with it, or -1.
 constexpr int interchangeable_before(topology const& t, int a) {
   int before = a - 1;
   while (before >= 0 && !are_interchangeable(t, before, a)) --before;
   return before;
 }
 
-/// Whether two axes of more than one rank are interchangeable.
+/// Returns whether the mesh has two interchangeable axes of more than one rank.
 constexpr bool has_interchangeable_axes(topology const& t) {
   for (int a = 0; a < t.axes(); ++a)
     if (t.extent(a) > 1 && interchangeable_before(t, a) >= 0) return true;
   return false;
 }
 
-/// Exchanges interchangeable axes in both placements, so that their roles in `from` ascend along them, and
-/// those in `to` where they are equal in `from`: moves that cost the same become one.
+/// Permutes interchangeable axes, the same way in both placements, into a canonical order: roles in
+/// `from` ascend, and where they are equal, roles in `to` ascend. Moves that differ only by such a
+/// permutation, and therefore cost the same, become identical.
 constexpr void sort_interchangeable_axes(topology const& t, placement& from, placement& to) {
   auto const key = [](axis_placement const& p) {
     return ((static_cast<int>(p.kind) * 8 + p.dim) * 8 + p.depth) * 4 + static_cast<int>(p.op);

@@ -3,21 +3,25 @@
 
 #pragma once
 
-// The cheapest choices of a chain that fit a memory limit, exactly: dynamic programming over labels
-// (time, memory so far; memory_fold.hpp), of which each choice of each element keeps the Pareto set.
-// A label goes as soon as one of two bounds shows that it cannot win:
+// The cheapest choices of a chain that fit a memory limit, exactly, by label setting (as for
+// resource-constrained shortest paths). A label is a partial plan with its time and its memory so
+// far (step/memory_fold.hpp). Each choice of each element keeps the Pareto-optimal labels that end
+// with it. A label is discarded as soon as one of two bounds shows that it cannot win:
 //
-//   memory   the plan needs at least what the label held so far, and at least what it holds now + what later
-//            elements need above that (still_to_come.hpp): one of the two is more than the limit
-//   time     time + price · (counted memory - limit) + rest is no less than the time of the best plan known
+//   memory   A completed plan needs at least the peak of the label so far, and at least the bytes
+//            that the label holds now plus a lower bound for later elements (still_to_come.hpp).
+//            The label is discarded if either of the two exceeds the limit.
+//   time     The label is discarded if time + price · (counted memory - limit) + rest is no less
+//            than the time of the best known plan. Here rest is the optimum of the remaining
+//            elements under time + price · counted memory (counted_memory.hpp), computed by
+//            chain_solver.
 //
-// where rest is the optimum of what follows under time + price · counted memory (counted_memory.hpp), by
-// chain_solver. With the price that solves the Lagrangian dual few labels are left; any price gives the same
-// optimum.
+// With the price that solves the Lagrangian dual few labels are left. The optimum is the same for
+// any price.
 //
-// Many equal blocks make many labels of almost one cost. Each choice keeps at most `width` of them,
-// the most promising, and the search gives up after `effort` labels; `complete` tells whether that
-// left out any.
+// Many equal blocks produce many labels of almost equal cost. Each choice keeps at most `width` of
+// them, the most promising ones, as in beam search. The search gives up after `effort` labels.
+// `complete` tells whether neither limit discarded a label.
 
 #include <algorithm>
 
@@ -31,23 +35,25 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-inline constexpr std::int64_t label_effort = 20'000'000;  ///< some seconds
+inline constexpr std::int64_t label_effort = 20'000'000;  ///< takes some seconds
 
 }  // namespace detail
 
 template <int N>
 class label_search {
  public:
-  /// `price`, `counted`: what `priced` was made with; without `priced`, nothing costs time, and the plan of
-  /// least memory is found. `known`: weight to beat. `width`, `effort`: see above.
+  /// Prepares a search. `price` and `counted` are the arguments with which `priced` was made. If
+  /// `priced` is null, time is ignored and the plan of least memory is found. `known` is the weight
+  /// to beat. For `width` and `effort` see above.
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
                          counted_memory<N> const& counted, std::int64_t limit, double known,
                          int width, std::int64_t effort)
       : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
         limit_(limit), known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Looks for choices of less weight than `known`. If there are, writes the best into `choice`,
-  /// whose weight is returned; else returns `known`. Without `priced`: for those of least memory.
+  /// Looks for choices of less weight than `known`. If there are any, writes the best ones into
+  /// `choice` and returns their weight; else returns `known`. If `priced` is null, looks for the
+  /// choices of least memory.
   constexpr double improve(scratch<int>& choice) {
     int const n = model_.choices(0).size(), last = model_.size() - 1;
     auto const start = model_.from_source();
@@ -75,10 +81,11 @@ class label_search {
     return found;
   }
 
-  /// Labels that could still be made.
+  /// Returns the number of labels that could still be made.
   constexpr std::int64_t effort_left() const { return effort_ > 0 ? effort_ : 0; }
 
-  /// Whether no label was left out for its number alone, so that the answer is exact.
+  /// Returns whether no label was discarded because of `width` or `effort`, so that the result is
+  /// exact.
   constexpr bool complete() const { return complete_; }
 
  private:
@@ -88,11 +95,12 @@ class label_search {
     memory_so_far memory;
     int parent, element, choice;
   };
-  using label_lists = scratch<std::vector<int>>;  ///< per choice of an element: its labels
+  using label_lists = scratch<std::vector<int>>;  ///< indices of the labels of each choice of an
+                                                  ///< element
 
-  /// Adds a candidate: the label of choice `k` of element `i`, coming from `before` over a boundary.
-  /// `outer`: the choice of the residual around it; `outside`: of a residual's end, what was held in front
-  /// of its begin.
+  /// Adds a candidate, unless a bound excludes it: label `before`, extended over a boundary by
+  /// choice `k` of element `i`. `outer` is the choice of the enclosing residual. For a residual's
+  /// end, `outside` is what was held before its begin.
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
                         int outer, held_by_residuals const& outside) {
     if (--effort_ < 0) {
@@ -113,10 +121,11 @@ class label_search {
     candidates_.push_back({time, counted, least, memory, parent, i, k});
   }
 
-  /// The Pareto set of the candidates, or its most promising ones, become the labels of `list`.
+  /// Replaces `list` by the Pareto-optimal candidates, at most `width_` of them, the most promising
+  /// first.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // What is dominated mostly comes after what dominates it.
+    // Sorted so that a label usually comes after those that dominate it.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb
@@ -143,7 +152,8 @@ class label_search {
     candidates_.clear();
   }
 
-  /// Per element of a level, what follows each of its choices; `after`: the choices of `last`.
+  /// Returns per element of a nesting level the cost of what follows each of its choices. `after`
+  /// is the cost of what follows the choices of `last`.
   constexpr scratch<scratch<double>> what_follows(int first, int last,
                                                   scratch<double> const& after) {
     scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
@@ -156,8 +166,9 @@ class label_search {
     return rest;
   }
 
-  /// The labels of `last`, given those of `first`, on one level: inside of a residual of choice `outer`,
-  /// where so much is held. `rest`: per element of the level, what follows each of its choices.
+  /// Returns the labels of element `last`, given those of `first`, on one nesting level inside a
+  /// residual of choice `outer`, where the enclosing residuals hold `held` bytes. `rest` contains
+  /// per element of the level the cost of what follows each of its choices.
   constexpr label_lists level(int first, int last, label_lists lists,
                               scratch<scratch<double>> const& rest, int outer,
                               held_by_residuals const& held) {
@@ -185,8 +196,8 @@ class label_search {
     }
   }
 
-  /// The labels at the end of a residual in choice `r`, given those at its begin. `in_front`: what was held
-  /// in front of it.
+  /// Returns the labels at the end of a residual in choice `r`, given those at its begin.
+  /// `in_front` is what was held before the residual.
   constexpr std::vector<int> through(int begin, int end, int r, std::vector<int> const& list,
                                      double rest, held_by_residuals const& in_front) {
     std::vector<int> result;
@@ -227,7 +238,7 @@ class label_search {
   std::int64_t limit_;
   double known_;
   int width_;
-  std::int64_t effort_;  ///< labels that may still be made
+  std::int64_t effort_;  ///< number of labels that may still be made
   bool complete_ = true;
   still_to_come<N> after_;
   std::vector<label> labels_, candidates_;

@@ -3,14 +3,17 @@
 
 #pragma once
 
-// A lower bound of the weight of all plans within a memory limit, by one price of memory:
+// A lower bound of the weight of all plans within a memory limit: the Lagrangian dual with one
+// price λ of memory.
 //
 //   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (counted memory - limit) )
 //
-// of which the memory at one moment counts (counted_memory.hpp), a sum over the elements. Each inner
-// minimum is one run of chain_solver. The best λ is found from two plans, one that counts too much and one
-// that does not: the next λ makes both cost the same, the plan it finds replaces one of them, and there is
-// an end when it is no better than they are. Plans on the way that fit are good ones.
+// Counted memory is the memory at one moment of the step, a sum over the elements
+// (counted_memory.hpp). Each inner minimum is therefore one run of chain_solver. The best λ is
+// found as in the method of Handler and Zang for constrained shortest paths (LARAC): from two
+// plans, one above the limit and one below it, the next λ is the price at which both cost the same.
+// The plan that is optimal at this price replaces one of them. The iteration ends when it is no
+// cheaper than they are. Plans found on the way that fit are good candidates for the optimum.
 
 #include <algorithm>
 
@@ -19,7 +22,8 @@
 
 namespace ashlar::search::detail {
 
-/// `element`, `name`: the layer that needs most in the plan of least memory, `most` bytes.
+/// Throws the error for a limit that is too low. `element` and `name` are of the layer that needs
+/// most, `most` bytes, in the plan of least memory.
 [[noreturn]] inline void refuse_memory(std::int64_t limit, least_memory_result const& least,
                                        int element, char const* name, std::int64_t most,
                                        char const* operation) {
@@ -34,7 +38,7 @@ namespace ashlar::search::detail {
                   bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
-/// A path's weight and counted memory.
+/// The weight and the counted memory of a path.
 struct path_cost {
   double weight = unreachable;
   std::int64_t counted = 0;
@@ -57,7 +61,7 @@ constexpr path_cost cost_of_path(chain_model<N>& model, counted_memory<N> const&
   return cost;
 }
 
-/// The path of least counted memory.
+/// Returns the path of least counted memory.
 template <int N>
 constexpr scratch<int> path_of_least(chain_model<N> const& model,
                                      counted_memory<N> const& counted) {
@@ -74,12 +78,13 @@ constexpr scratch<int> path_of_least(chain_model<N> const& model,
 }
 
 struct memory_dual {
-  double bound = 0;           ///< weight of any plan that fits, at least; unreachable: none can
-  double price = 0;           ///< λ, seconds per byte
-  scratch<int> light, heavy;  ///< paths on both sides of the limit, of one cost at this price
+  double bound = 0;  ///< lower bound of the weight of any plan that fits; unreachable: no plan fits
+  double price = 0;  ///< λ, seconds per byte
+  scratch<int> light, heavy;  ///< paths below and above the limit that cost the same at this price
 };
 
-/// `offer(path)` looks at every plan on the way and returns its path_cost; `more()`: whether to go on.
+/// Solves the dual. Calls `offer(path)` for every plan on the way, which returns its path_cost, and
+/// stops early when `more()` returns false.
 template <int N, class Offer, class More>
 constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const& counted,
                                  std::int64_t limit, Offer const& offer, More const& more) {
@@ -107,8 +112,8 @@ constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const&
   return dual;
 }
 
-/// Leaves out choices with which no plan fits, whatever the other elements do. Returns whether every
-/// element has one left.
+/// Drops choices with which no plan fits, whatever the other elements choose. Returns whether every
+/// element has a choice left.
 template <int N>
 constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   counted_memory<N> const counted(model);
@@ -131,7 +136,8 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   return true;
 }
 
-/// Throws: no plan fits. `lean`: the choices of least memory, of `least` bytes.
+/// Throws the error that no plan fits. `lean` contains the choices of least memory, which need
+/// `least` bytes.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
                                         least_memory_result const& least, scratch<int> const& lean,
@@ -147,8 +153,8 @@ template <int N>
   refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
 }
 
-/// Throws if no plan fits; else leaves out choices that cannot be part of one, and returns choices
-/// that fit. `limit` 0: none.
+/// Throws if no plan fits. Else drops choices that cannot be part of a plan that fits, and returns
+/// the choices of one that fits. `limit` 0 means no limit.
 template <int N>
 constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
                                    char const* operation) {
@@ -161,7 +167,8 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
   refuse_path(all, limit, least, lean, operation);
 }
 
-/// Seconds that every plan within the limit takes, but for ties. Expects that one fits.
+/// Returns a lower bound of the seconds of every plan within the limit. Tie weights may make it
+/// slightly too large. Expects that a plan fits.
 template <int N>
 constexpr double lower_bound(chain_model<N>& model, std::int64_t limit) {
   auto const fastest = make_plan(model, chain_solver<N>(model).path());

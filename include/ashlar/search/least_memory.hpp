@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The choices of least memory, and choices that fit a limit, whatever they cost: label_search.hpp without
-// weights. First on few choices, those that need least wherever their neighbours lie, which finds a good
-// path soon; then on all that may be part of a better one.
+// The choices of least memory, and choices that fit a limit at any cost, by label_search.hpp
+// without weights. A first search uses few choices, those that need least for any neighbours, and
+// soon finds a good path. A second one uses all choices that may be part of a better path.
 
 #include <limits>
 
@@ -13,15 +13,16 @@
 
 namespace ashlar::search::detail {
 
-/// The least memory that was found, and whether there is no less; -1: nothing was found.
+/// The least memory found (-1: none), and whether it is proven to be the least.
 struct least_memory_result {
   std::int64_t bytes = -1;
   bool complete = false;
 };
 
-inline constexpr std::int64_t least_memory_effort = 500'000;  ///< labels, to find the least
+inline constexpr std::int64_t least_memory_effort = 500'000;  ///< maximum number of labels
 
-/// The model without choices that need no less memory than another one, with the same boundaries or any.
+/// Returns the model without choices that are dominated in memory: another choice needs no more of
+/// any kind. With `same_boundaries`, that choice must also have equal placements at the boundaries.
 template <int N>
 constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool same_boundaries) {
   chain_model<N> lean = model.in_use();
@@ -30,7 +31,8 @@ constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool 
   return lean;
 }
 
-/// Looks for a path of at most `limit` bytes, of the least bytes if `least`, and writes it into `choice`.
+/// Looks for a path of at most `limit` bytes and writes it into `choice`. With `least`, looks for
+/// the path of least memory.
 template <int N>
 constexpr least_memory_result least_memory_path(chain_model<N> const& model, std::int64_t limit,
                                                 bool least, scratch<int>& choice) {
@@ -55,7 +57,7 @@ constexpr least_memory_result least_memory_path(chain_model<N> const& model, std
   return found;
 }
 
-/// The choices of least memory, and that memory.
+/// Writes the choices of least memory into `choice` and returns that memory.
 template <int N>
 constexpr least_memory_result least_memory(chain_model<N> const& model, scratch<int>& choice) {
   return least_memory_path(model, std::numeric_limits<std::int64_t>::max() / 2, true, choice);

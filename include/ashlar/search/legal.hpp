@@ -3,14 +3,14 @@
 
 #pragma once
 
-// Whether a layer can be placed so: what a plan that a person wrote is held against.
+// Checks whether a choice is a legal placement of its layer, for plans that people write:
 //
-//   rows      on every axis the roles are those of one row of the layer's table
-//   order     one order of the axes gives the shards of all its tensors
-//   storage   any placement without addends
+//   rows      on every axis the roles of all tensors are those of one row of the layer's table
+//   order     one order of the axes explains how the shards of all tensors nest
+//   storage   any placement without P
 //
-// These are the points of choices.hpp and, besides, every storage. Found directly: the choices of a
-// layer need not be enumerated.
+// These are the choices of choices.hpp, but with any storage. The check is direct: it does not
+// enumerate the choices of the layer.
 
 #include <ashlar/search/choices.hpp>
 
@@ -18,7 +18,7 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Whether the roles of a choice on one axis are those of a row.
+/// Returns whether the roles of a choice on one axis are those of a row.
 constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
   bool same = same_role(c.x[a], r.x) && same_role(c.y[a], r.y) && same_role(c.dy[a], r.dy) &&
               same_role(c.dx[a], r.dx);
@@ -33,7 +33,7 @@ constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
 
 }  // namespace detail
 
-/// Whether `c` is a way to place the layer on the mesh.
+/// Returns whether `c` is a legal way to place the layer on the mesh.
 constexpr bool is_legal(layer_choice const& c, layer_spec const& spec, topology const& t) {
   if (c.parameters.size() != spec.parameters.size() ||
       c.statistics.size() != spec.statistics.size() || !detail::is_valid(c, spec, t))

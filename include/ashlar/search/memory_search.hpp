@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The Lagrangian dual, then labels (within_memory.hpp), for one number of recomputed segments. It begins
-// with the weight of a plan known from elsewhere, if there is one, and looks for better ones only. Every
-// plan is folded whole before it is taken.
+// The search below a memory limit for one number of recomputed segments: the Lagrangian dual, then
+// label setting (within_memory.hpp). It looks only for plans better than the best one known so far.
+// Before a plan is accepted, its memory is computed exactly for the whole chain.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -15,12 +15,13 @@ namespace ashlar::search::detail {
 template <int N, class Watch>
 class memory_search {
  public:
-  /// Solves the dual. `known`: weight to beat; if there is none, any plan that fits is looked for.
+  /// Solves the dual. `known` is the weight to beat. If it is unreachable, any plan that fits is
+  /// looked for.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
       : model_(model), memory_(model), counted_(model), limit_(limit), watch_(watch),
         known_(known) {
-    chain_model<N> few = model;  // choices enough for the dual
+    chain_model<N> few = model;  // undominated choices suffice for the dual
     few.keep_counted();
     counted_memory<N> const counted(few);
     memory_dual const dual = solve_dual(
@@ -44,13 +45,14 @@ class memory_search {
     else if (found.complete) bound_ = unreachable;
   }
 
-  /// Closes the gap that the dual leaves, as far as that can be afforded. Returns the labels made.
+  /// Closes the gap between the dual and the best plan by label setting, as far as the effort
+  /// permits. Returns the number of labels made.
   constexpr std::int64_t label() {
     std::int64_t made = 0;
     chain_solver<N> priced(model_, price_, counted_);
     int width = label_width, failures = 0;
     for (double margin = 1e-5;; margin *= 4) {
-      double const most = known_ * (1 - 1e-13);  // anything less is better
+      double const most = known_ * (1 - 1e-13);  // any plan below this is better
       if (bound_ >= most || !watch_.go_on()) return made;
       double const wanted = bound_ * (1 + margin);
       double const target = bound_ > 0 && wanted < most ? wanted : most;
@@ -61,22 +63,22 @@ class memory_search {
       made += label_effort - labels.effort_left();
       bool const taken = found < target && memory_.of(choice) <= limit_;
       if (taken) take(found, choice);
-      if (labels.complete()) {  // every plan below the target was looked at
+      if (labels.complete()) {  // every plan below the target was examined
         bound_ = found < target ? found : target == most ? known_ : target;
         watch_.raise_bound(bound_);
         if (bound_ >= known_ || (found < target && !taken)) return made;
       } else {
         if (found < target || target == most || ++failures == 3) return made;
-        width = label_beam;  // from here on, any good plan will do
+        width = label_beam;  // from here on as a beam search, which finds good plans quickly
       }
     }
   }
 
-  /// No plan that fits weighs less, unless `known` does.
+  /// Returns a lower bound of the weight of all plans that fit and are better than `known`.
   constexpr double bound() const { return bound_; }
-  /// The weight of the best plan, found here or known from elsewhere.
+  /// Returns the weight of the best plan, found here or passed to the constructor.
   constexpr double weight() const { return known_; }
-  /// The best plan, if one is better than what was known; else empty.
+  /// Returns the best plan if it is better than `known`; else an empty path.
   constexpr scratch<int> const& best() const { return best_; }
 
  private:
@@ -86,15 +88,17 @@ class memory_search {
     watch_.improves(weight);
   }
 
-  /// Takes note of a path if it fits and is better.
+  /// Records a path if it fits and is better than the best known.
   constexpr void offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, counted_, choice);
     if (cost.counted <= limit_ && cost.weight < known_ && memory_.of(choice) <= limit_)
       take(cost.weight, choice);
   }
 
-  /// The first elements as in one path, the others as in the other, for every place between.
-  /// Equal blocks change sides all at once with the price; between them lies the optimum.
+  /// Tries all paths that take the first elements from one path and the others from the other one.
+  /// At the optimal price, equal blocks all change their choice at once, so the two paths of the
+  /// dual differ in all of them. Good plans lie between: some blocks have one choice, some the
+  /// other.
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {

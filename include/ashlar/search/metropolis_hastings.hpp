@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Metropolis-Hastings after AutoDDL, section 4.4, and FlexFlow: a chain that samples plans S with
-// probability P(S) ∝ exp(-β · Cost(S)).
+// The Metropolis-Hastings algorithm, as in AutoDDL, section 4.4, and FlexFlow: a Markov chain that
+// samples plans S with probability P(S) ∝ exp(-β · Cost(S)).
 //
-//   proposal   one layer, drawn evenly, takes another choice, drawn evenly
+//   proposal   one random layer gets another random choice, both with equal probabilities
 //   accepted   with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
-//   memory     plans over the limit have probability 0: such a proposal is refused
+//   memory     plans over the limit have probability 0, so such proposals are rejected
 //
-// It goes on until the budget ends. The paper leaves β to the user. Without one it is coldness ·
-// layers / Cost(first plan): neither the unit of cost nor the depth of the net then matters. 300 did
-// best on AlexNet, VGG13 and a GPT of 8 blocks on 64 ranks.
+// The chain runs until the budget is used up. The paper leaves β to the user. By default it is
+// coldness · layers / Cost(first plan), which makes it independent of the unit of cost and of the
+// depth of the net. A coldness of 300 did best on AlexNet, VGG13 and a GPT of 8 blocks on 64 ranks.
 
 #include <cmath>
 
@@ -21,12 +21,12 @@
 namespace ashlar::search {
 
 struct metropolis_options {
-  double beta = 0;  ///< per predicted second; 0: as above
+  double beta = 0;  ///< per predicted second; 0: chosen as described above
   double coldness = 300;
 };
 
-/// The best plan that one chain of the budget's length passes through. Throws ashlar::error if no
-/// plan fits the machine's memory, or if the options would let it run for ever.
+/// Returns the best plan that one Markov chain visits within the budget. Throws ashlar::error if no
+/// plan fits the machine's memory, or if the options set no limit to the search.
 template <int N>
 basic_result<N> metropolis_hastings(basic_problem<N> const& net, topology const& t,
                                     machine const& m, options const& o,

@@ -3,32 +3,33 @@
 
 #pragma once
 
-// The problem without the rows that no optimum needs, as long as the order of shards does not count. Row r of
-// a layer is redundant if another row differs from it only by splitting dim d' where r splits dim d, with
-// at most one such pair of dims per tensor, and if
+// Removes rows from a problem that no optimum needs as long as shard order does not count. Row r of
+// a layer is redundant if another row differs from it only by splitting a dim d' where r splits a
+// dim d, with at most one such pair (d, d') per tensor, and if
 //
-//   neighbours   never split d of what they pass to the layer or get from it
-//   d'           is divisible by all ranks together: however much of it is split already, d' is split
-//                evenly, so that no shard is larger, and no step moves more, than with d
-//   products     have d and d' in the same one of their dims (gemm_dims)
+//   neighbours   never split d of what they pass to the layer or receive from it
+//   d'           has an extent divisible by the number of all ranks, so that it is always split
+//                evenly. No shard is then larger, and no step moves more, than with d
+//   products     count d and d' in the same dim (m, n or k) of the layer's GEMMs (gemm_dims)
 //
-// Such a row can be replaced by the other one in every plan: a step from a split of d to a split of d'
-// vanishes, every other step stays. An activation function on images splits height and width
-// like images, while a convolution does not: without these rows there are 64 states on three axes in
-// place of 216.
+// Every plan can then use the other row instead of r: a step from a split of d to a split of d'
+// vanishes, and all other steps remain. For example, the table of an activation function on images
+// has rows that split height or width, but the table of a convolution may not. Without those rows
+// there are 64 states on three axes instead of 216.
 //
-// Statistics have to be alike. Ends of residuals keep all their rows.
+// The roles of statistics must be equal in both rows. The ends of residuals keep all their rows.
 
 #include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 namespace detail {
 
-/// What becomes of the split of one dim of a tensor.
+/// Splits of dim `from` of a tensor that become splits of dim `to`.
 struct dim_exchange {
-  int from = -1, to = -1;  ///< -1: nothing
+  int from = -1, to = -1;  ///< -1 if no split changes
 
-  /// Whether `with` has the roles of `row` but for this; finds it if it is not known.
+  /// Returns whether role `with` equals role `row` except for this exchange of dims. If the
+  /// exchange is not yet known, it is set to the first difference.
   constexpr bool leads(axis_placement const& row, axis_placement const& with) {
     if (row.kind != with.kind || row.op != with.op) return false;
     if (!row.is_split()) return true;
@@ -36,14 +37,15 @@ struct dim_exchange {
     return with.dim == (row.dim == from ? to : row.dim);
   }
 
-  /// Whether that holds for both roles of one tensor.
+  /// Returns the same for the two roles that one tensor has in a row, such as those of x and dx.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);
   }
 };
 
-/// The dims that the neighbours of a layer split, wherever it stands: bit d for dim d.
+/// The dims that the neighbours of a layer split at any place where the layer occurs: bit d for dim
+/// d.
 struct neighbour_dims {
   unsigned x = 0, y = 0;
 };
@@ -70,7 +72,7 @@ constexpr neighbour_dims dims_around(basic_problem<N> const& net, int layer) {
   return dims;
 }
 
-/// Whether `with` may stand for `row`.
+/// Returns whether row `with` makes row `row` redundant.
 constexpr bool replaces(training_row const& with, training_row const& row, layer_spec const& spec,
                         neighbour_dims const& around, int ranks) {
   auto const permits = [ranks](dim_exchange const& it, shape const& extents, unsigned kept) {

@@ -3,19 +3,22 @@
 
 #pragma once
 
-// The cheapest plan, exactly (below a memory limit: with the gap that plan.gap states):
+// The plan of least predicted seconds. It is the exact optimum, except below some memory limits and
+// on some meshes of five or more axes. There, plan.gap bounds how much faster another plan can be:
 //
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
-// Without a memory limit, or where the optimum stays below it: chain_solver, on more than two axes
-// search_on_mesh. With one: within_memory. Ties go to fewer collectives and, on up to two axes, to the
-// choice that layer_choices names first. Which factors the axes had best be made of: factored.hpp.
+// Without a memory limit, or if the fastest plan fits, the method is dynamic programming
+// (chain_solver.hpp) on one or two axes and search_on_mesh.hpp on more. If the fastest plan exceeds
+// the limit, within_memory.hpp takes over. Ties go to the plan with fewer collectives and, on one
+// or two axes, to the choice that layer_choices lists first. factored.hpp also searches for the
+// best factors of the mesh axes.
 //
-// In the compiler alone, with fewer headers: in_compiler.hpp.
+// in_compiler.hpp does the same in constant expressions only, with fewer headers.
 //
-// Five and six axes, as factors of two are, are searched without a filter and within memory only
-// (search_on_mesh.hpp).
+// Meshes of five and more axes are searched only without a filter and without recomputed segments,
+// and only if the fastest plan fits in the memory limit (search_on_mesh.hpp).
 
 #include <ashlar/config.hpp>
 #include <ashlar/search/in_compiler.hpp>
@@ -58,11 +61,11 @@ plan optimal_at_run_time(problem const& net, topology const& t, machine const& m
 
 }  // namespace detail
 
-/// The plan of least predicted seconds per step among those whose choices `filter(element, choice)`
-/// permits (a residual is asked at its begin) and whose memory per rank is at most machine.memory
-/// (0: no limit). Bytes and seconds as in cost.hpp and memory.hpp.
-/// Throws ashlar::error if a layer has no permitted choice, or if no plan fits the limit; the
-/// message then says what the least possible memory is.
+/// Returns the plan of least predicted seconds per step among those whose choices `filter(element,
+/// choice)` permits and whose memory per rank is at most machine.memory (0: no limit). The filter
+/// is called for the begin of a residual, not for its end. cost.hpp defines the seconds and
+/// step/memory_fold.hpp the bytes. Throws ashlar::error if a layer has no permitted choice, or if
+/// no plan fits; the message then states the least possible memory.
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {

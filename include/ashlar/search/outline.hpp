@@ -3,15 +3,16 @@
 
 #pragma once
 
-// A plan as lines, for any report of it: names indented by residuals, one line per collective, and
-// which stretches of elements repeat (fold.hpp).
+// A plan as lines, the basis of all reports: names indented by residuals, one line per collective,
+// and repeated stretches of elements (fold.hpp).
 //
-//   enter    the move of x into an element       back   the move of dy into it
-//   inside   its parameters, statistics and      rest   its halo and parameters, backward and at the
-//            halo (halo.hpp), forward                   end of the step
+//   enter    the move of x into an element
+//   back     the move of dy into it
+//   inside   the moves of its parameters, statistics and halo (halo.hpp) in the forward pass
+//   rest     the moves of its halo and parameters in the backward pass and at the end of the step
 //
-// Moves of several parameters of an element that take the same steps are one line. Seconds and bytes
-// are of one step, all micro-batches.
+// Moves of several parameters of one element with equal steps share a line. Seconds and bytes are
+// for one training step, including all micro-batches.
 
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/fold.hpp>
@@ -24,10 +25,10 @@ constexpr char const* to_string(phase p) {
   return names[static_cast<int>(p)];
 }
 
-/// One collective of a step.
+/// One collective of a training step.
 struct move_line {
   phase when = phase::forward;
-  std::string what;  ///< "x", "d weight, bias"
+  std::string what;  ///< the moved tensors, such as "x" or "d weight, bias"
   collective kind = collective::all_gather;
   std::string axes;
   double bytes = 0, seconds = 0;
@@ -35,7 +36,7 @@ struct move_line {
 };
 
 struct outlined_element {
-  std::string name;  ///< indented by residuals, "+ " before the end of one
+  std::string name;  ///< indented by residuals, with "+ " before the end of a residual
   std::vector<move_line> enter, inside, back, rest;
 };
 
@@ -46,7 +47,7 @@ struct outline {
 
 namespace detail {
 
-/// "weight", "x", "dy", "statistic 1": the tensor that a move is about.
+/// Returns the name of the tensor that is moved: "weight", "x", "dy", "statistic 1".
 inline std::string moved_name(scheduled_move const& move, layer_spec const& spec) {
   switch (move.what) {
     case moved::activation: return "x";
@@ -58,7 +59,7 @@ inline std::string moved_name(scheduled_move const& move, layer_spec const& spec
   return move.phase == phase::synchronize ? "d " + name : name;
 }
 
-/// Where the tensors of an element lie, in pieces that belong on one line each if they must.
+/// Returns the placements of an element's tensors as pieces of text for wrapped().
 inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_choice const& c) {
   std::vector<std::string> pieces{"x " + to_string(c.x) + " -> y " + to_string(c.y)};
   if (!(c.dy == c.y && c.dx == c.x))
@@ -76,7 +77,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
   return pieces;
 }
 
-/// The collectives of moves of one element.
+/// Returns the collectives of some moves of one element.
 template <int N>
 std::vector<move_line> lines_of(basic_problem<N> const& net,
                                 std::vector<scheduled_move const*> const& moves, topology const& t,
@@ -100,7 +101,7 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
-/// The exchange of an element's halo in one direction, if it has one.
+/// Adds the halo exchange of an element in one direction, if it has one.
 template <int N>
 void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
               basic_plan<N> const& chosen, machine const& m, phase when) {
@@ -114,7 +115,7 @@ void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
                 halo.times * halo.seconds});
 }
 
-/// Numbers an item among those seen before.
+/// Returns the number of an item in the list `seen`, and appends it if it is new.
 template <class Item>
 int number_of(std::vector<Item>& seen, Item const& item) {
   std::size_t i = 0;
@@ -125,7 +126,7 @@ int number_of(std::vector<Item>& seen, Item const& item) {
 
 }  // namespace detail
 
-/// The outline of a plan whose breakdown on machine `m` is `parts`.
+/// Returns the outline of a plan. `parts` is its breakdown on machine `m`.
 template <int N>
 outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                    plan_breakdown const& parts, machine const& m) {
@@ -180,13 +181,13 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
   return o;
 }
 
-/// An element of the first copy of a fold, and what its other copies do at their ends: what enters
-/// all but the first, what comes back to all but the last.
+/// An element of the first copy of a fold, with the moves that differ between copies: those that
+/// enter all copies but the first, and those that come back to all copies but the last.
 struct folded_element {
   outline const& in;
   std::size_t at, typical, final;
-  bool begins = false;  ///< something else enters the first copy than the others
-  bool ends = false;    ///< something else comes back to the last copy
+  bool begins = false;  ///< the move that enters differs between the first copy and the others
+  bool ends = false;    ///< the move that comes back differs in the last copy
 
   folded_element(outline const& o, fold const& f, int i)
       : in(o), at(static_cast<std::size_t>(i)), typical(at),

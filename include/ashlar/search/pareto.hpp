@@ -3,14 +3,15 @@
 
 #pragma once
 
-// What memory buys: plans from the fastest of all down to the one of least memory.
+// The Pareto front of time and memory: plans from the fastest one down to the one of least memory.
 //
 //   auto const front = search::memory_front(problem, topology, machine);
 //   std::cout << front;                                   // a table and a plot
 //
-// The limits of memory lie evenly in ratio between both ends; each is searched as by `optimal`, so a
-// plan is the fastest within its limit, or says by its gap how far it may be off. Limits that a
-// plan found before keeps anyway are not searched. machine.memory is not a limit here, but marked.
+// The memory limits form a geometric sequence between both ends. For each limit the search is that
+// of `optimal`, so a plan is the fastest within its limit, or its gap says how much faster another
+// one can be. A limit that the previous plan already satisfies is skipped. machine.memory does not
+// limit the plans; the table marks the plans that exceed it.
 
 #include <algorithm>
 #include <cmath>
@@ -24,19 +25,20 @@
 namespace ashlar::search {
 
 struct front_options {
-  int limits = 12;                                          ///< of memory, both ends among them
-  std::function<bool(int, layer_choice const&)> permits{};  ///< as the filter of optimal()
-  std::function<void(int done, int of)> on_progress{};      ///< after every limit
+  int limits = 12;  ///< number of memory limits, including both ends
+  std::function<bool(int, layer_choice const&)> permits{};  ///< like the filter of optimal()
+  std::function<void(int done, int of)> on_progress{};      ///< called after every limit
 };
 
-/// Plans of falling memory and rising time: none is both slower and larger than another.
+/// Plans in order of decreasing memory and increasing time. No plan is both slower and larger than
+/// another one.
 template <int N = dynamic_size>
 struct basic_memory_front {
   std::vector<basic_plan<N>> plans;
-  std::int64_t memory = 0;  ///< of the machine; 0: not said
+  std::int64_t memory = 0;  ///< memory per rank of the machine in bytes; 0: unknown
 };
 
-/// The front of a problem. Errors as of `optimal`.
+/// Returns the front of a problem. Errors are as for `optimal`.
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {
@@ -47,7 +49,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
       {o.permits ? optimal(net, t, unlimited, o.permits) : optimal(net, t, unlimited)}, m.memory};
   detail::no_watch alone;
   using limited = detail::recomputation_search<N, detail::no_watch>;
-  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // one model for all limits
+  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // one model serves all limits
                           : limited(net, t, m, any_choice{}, alone);
   int again = 0;
   double const least = double(search.least(again).bytes), most = double(front.plans[0].memory);
@@ -71,7 +73,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
 
 namespace detail {
 
-/// Points in a box of text, seconds upwards and memory to the right.
+/// Prints the plans as points in a plot of text, with seconds upwards and memory to the right.
 template <int N>
 void plot_front(std::ostream& out, basic_memory_front<N> const& front) {
   constexpr int width = 70, height = 14;
@@ -102,7 +104,7 @@ void plot_front(std::ostream& out, basic_memory_front<N> const& front) {
 
 }  // namespace detail
 
-/// A table, the fastest first, and a plot.
+/// Prints a table, the fastest plan first, and a plot.
 template <int N>
 std::ostream& operator<<(std::ostream& out, basic_memory_front<N> const& front) {
   using detail::right;

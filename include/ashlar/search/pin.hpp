@@ -3,17 +3,21 @@
 
 #pragma once
 
-// Layers that shall lie as a person says; the others are searched around them. A pin is a line
+// Pins: placements of single tensors that a person prescribes. The search decides everything else
+// (pinned.hpp). A pin is written as
 //
-//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B      linear.weight=B,S(1)      3..135/12.y=S(0),*
+//   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B     linear.weight=B,S(1)     3..135/12.y=S(0),*
 //
-//   ELEMENT     7            the element that explain numbers so
-//               3..9  3..9/2    from 3 to 9, or every second of them: one layer of repeated blocks
-//               linear  l*      all of that name; * and ? stand for any letters, for one
-//   TENSOR      x y dy dx, a parameter's name (as it is used), or with .use, .grad, .store
-//   PLACEMENT   its text form; * leaves an axis free, and then the order of shards, too
+//   ELEMENT     7            an element, with the number that explain prints
+//               3..9         elements 3 to 9
+//               3..9/2       every second element from 3 to 9. A step selects one layer in all
+//                            repeated blocks
+//               linear  l*   all elements with that name; * matches any letters, ? a single one
+//   TENSOR      x y dy dx, or a parameter's name (as it is used), or the name with .use, .grad or
+//               .store
+//   PLACEMENT   the text form of a placement; * leaves an axis free, and then the shard order, too
 //
-// Axes of extent 1 are not compared: there all roles are one. The search is in pinned.hpp.
+// Axes of extent 1 are not compared, because all roles are equivalent there.
 
 #include <algorithm>
 #include <string>
@@ -26,10 +30,10 @@
 namespace ashlar::search {
 
 struct pin {
-  std::string text;             ///< as it was written
-  std::string element, tensor;  ///< in front of the last '.' of a tensor, and behind it
+  std::string text;             ///< as written by the user
+  std::string element, tensor;  ///< the parts before and after the '.' that separates them
   placement wanted;
-  inplace_vector<bool, max_axes> is_free;  ///< per axis
+  inplace_vector<bool, max_axes> is_free;  ///< per axis: whether the pin leaves it free
 
   bool any_free() const { return is_free.contains(true); }
 };
@@ -40,11 +44,12 @@ namespace detail {
   throw error("search::pin", "\"" + std::string(text) + "\": " + why);
 }
 
-/// Whether `name` fits a pattern of letters, '*' and '?'. Time: the product of their lengths, since only
-/// the last '*' met can have to take more: what came before it fits already.
+/// Returns whether `name` matches a pattern of letters, '*' and '?'. After a mismatch only the last
+/// '*' matches one more letter, because everything before it matches already. The time is therefore
+/// at most the product of the two lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
-  std::size_t p = 0, n = 0, star = none, taken = 0;  // the last '*', and to where it took
+  std::size_t p = 0, n = 0, star = none, taken = 0;  // the last '*', and the end of what it matches
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
@@ -60,7 +65,7 @@ inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == none;
 }
 
-/// Reads digits off the front of a text; -1 if there are none.
+/// Reads a number from the front of a text and removes it; returns -1 if there are no digits.
 inline int take_number(std::string_view& text) {
   int value = -1;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9' && value < 100'000'000) {
@@ -70,7 +75,7 @@ inline int take_number(std::string_view& text) {
   return value;
 }
 
-/// The elements that a pin names.
+/// Returns the elements that a pin names. Throws if there are none.
 template <int N>
 std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
   std::vector<int> list;
@@ -105,7 +110,7 @@ std::vector<int> elements_of(basic_problem<N> const& net, pin const& p) {
   refuse_pin(p.text, "no layer has this name. There are " + all + ".");
 }
 
-/// The placement of the tensor that a pin is about; null if the layer has none of that name.
+/// Returns the placement of the tensor that a pin names, or null if the layer has no such tensor.
 inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, layer_choice const& c) {
   if (p.tensor == "x") return &c.x;
   if (p.tensor == "y") return &c.y;
@@ -120,7 +125,8 @@ inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, laye
   return nullptr;
 }
 
-/// On how many axes a placement is not as the pin wants; another order of shards counts 1.
+/// Returns the number of axes on which a placement differs from the pin. If only the shard order
+/// differs, returns 1.
 inline int distance(pin const& p, placement const& found, topology const& t) {
   int axes = 0;
   bool order = false;
@@ -138,7 +144,7 @@ inline int distance(pin const& p, placement const& found, topology const& t) {
 
 }  // namespace detail
 
-/// Reads a pin. Throws ashlar::error naming the text and what is wrong with it.
+/// Parses a pin. Throws ashlar::error with the text and the reason if it is malformed.
 inline pin parse_pin(std::string_view text) {
   auto const equals = text.find('=');
   auto const dot = text.substr(0, equals).find(
@@ -150,7 +156,7 @@ inline pin parse_pin(std::string_view text) {
   p.text = text;
   p.element = text.substr(0, dot);
   p.tensor = text.substr(dot + 1, equals - dot - 1);
-  std::string whole;  // with B where an axis is free
+  std::string whole;  // the placement, with B on free axes
   bool start = true;
   for (char const c : text.substr(equals + 1)) {
     bool const star = start && c == '*';
@@ -160,7 +166,7 @@ inline pin parse_pin(std::string_view text) {
       start = false;
     }
     whole += star ? 'B' : c;
-    // The comma within S(d,k) is none between axes: there a ')' follows first.
+    // A comma inside parentheses, as in S(d,k), does not separate axes.
     if (c == ',' &&
         std::count(whole.begin(), whole.end(), '(') == std::count(whole.begin(), whole.end(), ')'))
       start = true;

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The search around pinned layers (pin.hpp), and what the pins cost:
+// The search with pinned placements (pin.hpp), and what the pins cost:
 //
-//   auto const p = search::optimal_with_pins(problem, topology, machine, {search::parse_pin("3.x=S(0),B")});
-//   p.plan                  the cheapest plan that obeys
+//   auto const p = search::optimal_with_pins(problem, topology, machine,
+//                                            {search::parse_pin("3.x=S(0),B")});
+//   p.plan                  the cheapest plan that satisfies the pins
 //   p.sentence()            "your pin costs 4.10 ms a step (3.2 %)"
 //
-// A pin that no choice of its element meets is an error that lists the nearest choices. The pins of
-// one element must hold together. A residual is pinned at both of its ends.
+// If no choice of an element satisfies its pins, the error lists the nearest choices. All pins of
+// one element must hold together. A pin on either end of a residual applies to both ends.
 
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pin.hpp>
@@ -18,15 +19,15 @@
 
 namespace ashlar::search {
 
-/// Pins resolved on a net: a filter for the algorithms.
+/// The pins of a net, as a filter for the search algorithms.
 template <int N>
 class pinned_choices {
  public:
-  /// Throws ashlar::error if a pin names nothing, or nothing that is possible.
+  /// Throws ashlar::error if a pin names no element or tensor, or if its element cannot satisfy it.
   pinned_choices(basic_problem<N> const& net, topology const& t, std::vector<pin> const& pins)
       : net_(net), topology_(t), pins_(pins), of_(static_cast<std::size_t>(net.size())) {
     for (std::size_t k = 0; k < pins_.size(); ++k) add(k);
-    std::vector<std::pair<int, std::vector<std::size_t>>> known;  // layers share their choices
+    std::vector<std::pair<int, std::vector<std::size_t>>> known;  // (layer, pins) checked so far
     for (int i = 0; i < net.size(); ++i) {
       auto const& own = of_[static_cast<std::size_t>(i)];
       std::pair const key{net[i].layer, own};
@@ -68,7 +69,7 @@ class pinned_choices {
                                      "with .use, .grad or .store.");
   }
 
-  /// Throws the nearest choices if none meets all pins of an element.
+  /// Throws an error with the nearest choices if no choice satisfies all pins of element i.
   void check_possible(int i) const {
     auto const& own = of_[static_cast<std::size_t>(i)];
     auto const& spec = net_.spec(i);
@@ -99,19 +100,19 @@ class pinned_choices {
   basic_problem<N> const& net_;
   topology topology_;
   std::vector<pin> pins_;
-  std::vector<std::vector<std::size_t>> of_;  ///< per element, indices of pins
+  std::vector<std::vector<std::size_t>> of_;  ///< per element: indices of its pins
 };
 
-/// A plan under pins, and what they cost.
+/// A plan with pins, and what they cost.
 template <int N>
 struct pinned_plan {
   basic_plan<N> plan;
-  basic_plan<N> without;  ///< the optimum that no pin restricts
+  basic_plan<N> without;  ///< the optimum without pins
   std::size_t pins = 0;
 
   double seconds() const { return plan.seconds - without.seconds; }
 
-  /// "your pin costs 4.10 ms a step (3.2 %)".
+  /// Returns a sentence such as "your pin costs 4.10 ms a step (3.2 %)".
   std::string sentence() const {
     std::string const whose = pins == 1 ? "your pin costs " : "your pins cost ";
     if (seconds() <= 1e-9 * without.seconds) return whose + "nothing";
@@ -120,7 +121,7 @@ struct pinned_plan {
   }
 };
 
-/// The optimum under pins. Arguments and errors as of `optimal` and pinned_choices.
+/// Returns the optimum with pins. Arguments and errors are as for `optimal` and pinned_choices.
 template <int N>
 pinned_plan<N> optimal_with_pins(basic_problem<N> const& net, topology const& t, machine const& m,
                                  std::vector<pin> const& pins) {

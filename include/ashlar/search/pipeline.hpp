@@ -3,20 +3,33 @@
 
 #pragma once
 
-// Pipeline stages beside everything else: how many, on which axis of the mesh, with how many
-// micro-batches, and how the layers of each stage lie on the ranks it has (AutoDDL section 5.4).
+// The search for pipeline parallelism in combination with all other layouts: the number of stages,
+// the mesh axis that they divide, the number of micro-batches, and the placements of the layers of
+// each stage on its ranks (AutoDDL, section 5.4).
 //
-// s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, between nodes where
-// there is one; price_pipeline.hpp says what a step takes, with u_j of a stage and a micro-batch.
+// s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, one between nodes if
+// there is any. With u_j, the seconds of stage j for one micro-batch, and g_j, the seconds of its
+// gradient synchronization, a step of m micro-batches takes (price_pipeline.hpp)
 //
-// How near the best is:  T >= ((s + m - 1) Σ t_j + Σ g_j) / s, t_j: u_j without the sending. The exact
-// search finds the least of that, a chain of s + m - 1 micro-batches; what its plan takes is T. Under
-// a memory limit that this plan exceeds each stage is searched alone, with the number of its segments
-// that are recomputed: stages at the front have more micro-batches in flight and recompute more. With
-// l_j, which bounds (s + m - 1) t_j + g_j of each below the limit, and g the longest synchronization,
-// t_j >= (l_j - g) / (s + m - 1), and so  T >= Σ t_j + (m - 1) max t_j + g >= (Σ l_j + (m - 1) max l_j)
-// / (s + m - 1). As soon as the stages searched so far say that this is no better plan, the rest is not
-// searched.
+//   T = Σ u_j + (m - 1) max u_j + max g_j
+//
+// Lower bound without a memory limit: let t_j be u_j without the sends. A maximum is at least the
+// average, so
+//
+//   T >= ((s + m - 1) Σ t_j + Σ g_j) / s
+//
+// The exact search minimizes the numerator, which is the cost of the chain with s + m - 1
+// micro-batches. The plan that it finds is then priced with the true T.
+//
+// If that plan exceeds the memory limit, each stage is searched alone, including the number of its
+// recomputed segments. Early stages have more micro-batches in flight and recompute more. Let l_j
+// be a lower bound of (s + m - 1) t_j + g_j within the limit, and g the longest synchronization.
+// Then t_j >= (l_j - g) / (s + m - 1), and so
+//
+//   T >= Σ t_j + (m - 1) max t_j + g >= (Σ l_j + (m - 1) max l_j) / (s + m - 1)
+//
+// As soon as the stages searched so far prove that this plan is not better than the best one, the
+// remaining stages are skipped.
 
 #include <algorithm>
 #include <string>
@@ -30,11 +43,12 @@
 namespace ashlar::search {
 
 struct pipeline_options {
-  std::vector<int> stages;         ///< counts to try; empty: all that divide blocks and an axis
-  std::vector<int> micro_batches;  ///< counts to try; empty: 1
+  std::vector<int> stages;  ///< numbers of stages to try; empty: all that divide the number of
+                            ///< blocks and an axis
+  std::vector<int> micro_batches;  ///< numbers of micro-batches to try; empty: 1
 };
 
-/// How pipeline() places chains unless told otherwise.
+/// The default way in which pipeline() places a chain: the exact search.
 struct optimal_layout {
   template <int N>
   basic_plan<N> operator()(basic_problem<N> const& net, topology const& t, machine const& m) const {
@@ -44,7 +58,8 @@ struct optimal_layout {
 
 namespace detail {
 
-/// Axes that stages can divide: those between nodes, if there are any.
+/// Returns the axes that this number of stages can divide. If the mesh has axes between nodes, only
+/// those are considered.
 inline std::vector<int> stage_axes(topology const& t, int stages) {
   std::vector<int> between, within;
   for (int a = 0; a < t.axes(); ++a)
@@ -61,7 +76,7 @@ inline std::vector<int> divisors(int n) {
   return list;
 }
 
-/// "1, 2, 4": the counts of stages that so many blocks and a mesh allow.
+/// Returns the numbers of stages that are possible for this many blocks on a mesh, as "1, 2, 4".
 inline std::string possible_stages(int blocks, topology const& t) {
   std::string list = "1";
   for (int const n : divisors(blocks))
@@ -69,16 +84,16 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
-/// Stages that were placed each for itself.
+/// Stages that were searched one by one.
 template <int N>
 struct separate_stages {
-  basic_plan<N> chosen;         ///< of all elements
-  std::vector<int> recomputed;  ///< segments, of each stage
-  double bound = 0;             ///< seconds of a step that no plan within the memory beats
+  basic_plan<N> chosen;         ///< the placements of all elements
+  std::vector<int> recomputed;  ///< recomputed segments per stage
+  double bound = 0;             ///< lower bound of the seconds of a step within the memory limit
 };
 
-/// Each stage of a chain of s + m - 1 micro-batches searched alone within m.memory; only so many that the
-/// bound reaches `known`. Throws where a stage does not fit.
+/// Searches each stage of a chain with s + m - 1 micro-batches alone within m.memory. Stops as soon
+/// as the bound reaches `known`. Throws if a stage does not fit.
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,
@@ -107,15 +122,19 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
 
 }  // namespace detail
 
-/// The fastest pipeline found: over the stage counts and micro-batch counts of `options`, over the
-/// axes that stages can divide, and over the placements on each. net_of(m) describes the chain with
-/// a micro-batch of 1/m of the batch and m micro-batches per step.
-/// `lower_bound` holds for all of them; 1 - lower_bound / seconds() is how much faster one could be.
-/// Throws ashlar::error if nothing fits machine.memory, if a stage count is named that does not
-/// divide the blocks or any axis, or if net_of gives another number of micro-batches.
-/// `layout(chain, mesh, machine)` places a chain, on that mesh or another of as many ranks: the exact
-/// search, or a baseline, for which the bound then holds as far as the baseline is the best of its
-/// kind.
+/// Returns the fastest pipeline found, over the numbers of stages and micro-batches in `options`,
+/// the axes that stages can divide, and the placements. net_of(m) describes the chain with
+/// micro-batches of 1/m of the batch and m micro-batches per step.
+///
+/// `lower_bound` of the result holds for all of these pipelines; another one is faster by at most
+/// the fraction 1 - lower_bound / seconds().
+///
+/// `layout(chain, mesh, machine)` places a chain, on that mesh or on another one with equally many
+/// ranks. The default is the exact search. With a baseline, the bound holds only if the baseline's
+/// plan is the best of its kind.
+///
+/// Throws ashlar::error if nothing fits machine.memory, if a requested number of stages does not
+/// divide the blocks or any axis, or if net_of returns another number of micro-batches.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
                        pipeline_options const& options = {}, Layout const& layout = {}) {

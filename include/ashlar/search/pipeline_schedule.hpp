@@ -3,14 +3,15 @@
 
 #pragma once
 
-// When each stage runs which pass under 1F1B, as a chart shows it. Of m micro-batches stage j of s
+// The times of all passes of all stages under 1F1B, for charts. With m micro-batches, stage j of s
 //
-//   first      runs min(m, s - j) forward passes
-//   then       a backward and a forward pass in turn, while there are forward passes left
-//   last       the backward passes that remain
+//   first      runs min(m, s - j) forward passes,
+//   then       alternates one backward and one forward pass while forward passes are left,
+//   last       runs the remaining backward passes.
 //
-// Each as soon as the stage is free and the neighbour has sent. Unequal stages end at or before the
-// step that price_pipeline.hpp predicts, equal ones with it. Gradients are synchronized after that.
+// A pass starts as soon as its stage is free and the neighbour has sent its input. The last pass
+// ends at the time that price_pipeline.hpp predicts without synchronization if all stages are
+// equal, and at that time or earlier otherwise. Gradients are synchronized afterwards.
 
 #include <vector>
 
@@ -27,7 +28,7 @@ struct pipeline_pass {
 
 namespace detail {
 
-/// The k-th pass of a stage that runs `ahead` forward passes first; its times are left 0.
+/// Returns the k-th pass of a stage that runs `ahead` forward passes first. Its times stay 0.
 constexpr pipeline_pass nth_pass(int stage, int ahead, int micro_batches, int k) {
   int const turns = 2 * (micro_batches - ahead), r = k - ahead;
   if (r < 0) return {stage, k, false};
@@ -37,14 +38,15 @@ constexpr pipeline_pass nth_pass(int stage, int ahead, int micro_batches, int k)
 
 }  // namespace detail
 
-/// All passes of a step of `micro_batches` under 1F1B, stage by stage in the order they run.
+/// Returns all passes of a step of `micro_batches` under 1F1B, stage by stage in execution order.
 inline std::vector<pipeline_pass> one_f_one_b(std::vector<pipeline_stage> const& stages,
                                               int micro_batches) {
   int const s = static_cast<int>(stages.size()), m = micro_batches;
   auto const at = [](int i) { return static_cast<std::size_t>(i); };
   std::vector<pipeline_pass> passes(at(2 * s * m));
-  // When a pass of a stage ended; below 0: it has not. Stages before the first and behind the last
-  // have sent all their forward and backward passes at 0.
+  // ended[backward][(stage + 1) * m + micro_batch] is the end of a pass; a negative value means
+  // that it has not run. An imaginary stage before the first one has ended its forward passes at 0,
+  // and one after the last stage its backward passes.
   std::vector<double> ended[2];
   for (auto& e : ended) e.assign(at((s + 2) * m), -1);
   for (int k = 0; k < m; ++k) ended[0][at(k)] = ended[1][at((s + 1) * m + k)] = 0;

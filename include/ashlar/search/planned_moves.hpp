@@ -3,9 +3,10 @@
 
 #pragma once
 
-// What redistributions cost, each planned once: for few moves on many axes, where the tables of
-// tabulated_moves.hpp do not pay. Moves that differ only by an exchange of interchangeable axes (interchangeable_axes.hpp)
-// cost the same, so that one is planned for all of them.
+// Exact prices of redistributions, each planned once at its first use. This suits few moves on many
+// axes, where the tables of tabulated_moves.hpp are not worth their cost. Moves that differ only by
+// an exchange of interchangeable axes (interchangeable_axes.hpp) cost the same and are planned
+// once.
 
 #include <vector>
 

@@ -3,17 +3,22 @@
 
 #pragma once
 
-// What a plan costs when its chain runs in pipeline stages. The schedule is 1F1B, nothing
-// overlapped. u_j: seconds of stage j for one micro-batch, both passes, with what it sends to its
-// neighbours; g_j: its synchronization of gradients. A step of m micro-batches takes
+// The cost of a plan that runs in s pipeline stages. The schedule is 1F1B (one forward, one
+// backward) without overlap of communication and computation. u_j is the time of stage j for one
+// micro-batch, both passes, including its sends to neighbours. g_j is the time of its gradient
+// synchronization. A step of m micro-batches takes
 //
-//   T  =  Σ u_j + (m - 1) max u_j + max g_j          of which the bubble is T - m max u_j - max g_j
+//   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
 //
-// and stage j keeps what min(m, s - j) micro-batches save for the backward pass. With one stage this
-// is the cost of problem.hpp. A boundary is redistributed on the stage that receives; then its
-// shards cross, as they lie on the side where they are smaller, between ranks of equal position.
-// Recomputed segments run forward again as part of the backward pass; a stage whose first segment is
-// one keeps what it received, so that nothing is sent twice.
+// Stage j keeps what min(m, s - j) micro-batches save for the backward pass. With one stage, T is
+// the cost of step/problem.hpp.
+//
+// At a boundary between stages, the redistribution is priced on the receiving stage. Shards are
+// sent between ranks of equal position. A send is priced for the placement, of the two at that
+// boundary, with the smaller shards.
+//
+// Recomputed segments run forward again as part of the backward pass. If the first segment of a
+// stage is recomputed, the stage keeps its received input, so that nothing is sent twice.
 
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/pipeline_plan.hpp>
@@ -21,16 +26,16 @@
 
 namespace ashlar::search {
 
-/// The mesh of one of `stages` stages that divide an axis of `t` (-1: one stage).
+/// Returns the mesh of one of `stages` stages that divide an axis of `t` (-1: one stage).
 inline topology stage_mesh(topology t, int axis, int stages) {
   if (axis >= 0) t.axis[axis].extent /= stages;
   return t;
 }
 
-/// The pipeline that runs `chosen`, a plan of all elements on the mesh of one stage: stages begin at
-/// the elements `limits`, whose last entry is the end of the chain, and divide `axis` of that mesh
-/// times their number; each recomputes so many of its segments, the first ones (its plan's own number
-/// does not count). `lower_bound` is left 0.
+/// Returns the pipeline that runs `chosen`, a plan of all elements on the mesh of one stage. Stages
+/// begin at the elements `limits`, whose last entry is the end of the chain. They divide `axis` of
+/// the whole mesh. Stage s recomputes its first recomputed[s] segments; chosen.recomputed is
+/// ignored. `lower_bound` of the result stays 0.
 template <int N>
 pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
                              std::vector<int> const& limits, std::vector<int> const& recomputed,

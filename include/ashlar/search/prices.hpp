@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Who says what a move costs. Every price in the search is a sum over the actions that step/visit.hpp
-// visits (cost.hpp); what it asks for moves is one of these:
+// The interface through which the search asks for the cost of a move, which is the redistribution
+// of one tensor from one placement to another. There are three implementations:
 //
-//   tabulated_moves                a redistribution's exact price, tabulated for all pairs of placements
-//   planned_moves          the same, each redistribution planned when it is first asked for
-//   basic_role_moves     a lower bound of it, which does not know in which order shards nest
+//   tabulated_moves     exact prices, tabulated for all pairs of placements
+//   planned_moves       the same prices; each redistribution is planned at its first use
+//   basic_role_moves    lower bounds that ignore shard order
 //
-// An algorithm minimizes the weight: seconds + tie * collectives. Of plans that take equally long it
-// then finds one with the fewest collectives. `tie` has to be so small that it hides no real
-// difference (tie_weight in choice_class.hpp).
+// Algorithms minimize the weight: seconds + tie * collectives. Among plans of equal time they
+// therefore find one with the fewest collectives. `tie` must be so small that it never outweighs a
+// real difference in time (tie_weight in choice_class.hpp).
 
 #include <concepts>
 
@@ -26,9 +26,9 @@ struct move_price {
   double weight = 0;
 };
 
-/// Knows what moves on one mesh and one machine cost. A table is a number for the extents of a tensor of
-/// sums and the bytes of its elements, with which its moves are found faster; both functions `move`
-/// give the same price.
+/// A source of prices for moves on one mesh and machine. `table` returns a handle for tensors with
+/// given extents and bytes per element whose partial values are sums. Looking up a move by handle
+/// is faster; both functions `move` return the same price.
 template <class T>
 concept move_prices = requires(T& prices, int table, shape const& extents, placement const& p) {
   { prices.mesh() } -> std::same_as<topology const&>;
@@ -38,9 +38,9 @@ concept move_prices = requires(T& prices, int table, shape const& extents, place
   { prices.move(extents, 4, p, p) } -> std::same_as<move_price>;
 };
 
-/// Knows the prices of all moves of a tensor: placements are states with numbers, the same numbers in
-/// all tables of one rank, and the weights of all moves from one state lie side by side. `orders` says in
-/// what the states differ.
+/// A source of prices that tabulates all moves of a tensor. Placements are numbered as states,
+/// equally in all tables of one tensor rank. The weights of all moves from one state are
+/// contiguous. `T::orders` says which shard orders the states distinguish.
 template <class T>
 concept tabulated_move_prices = move_prices<T> &&
                                 requires(T& prices, int table, int state, placement const& p) {
@@ -51,7 +51,7 @@ concept tabulated_move_prices = move_prices<T> &&
                                   T::orders;
                                 };
 
-/// The price of the redistribution that plan_redistribution finds.
+/// Returns the price of the redistribution that plan_redistribution finds.
 constexpr move_price planned_price(shape const& extents, int element_size, placement const& from,
                                    placement const& to, topology const& t, machine const& m,
                                    double tie) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Plans drawn at random, each layer's choice evenly: the baseline of AutoDDL, section 4.4. Draws over
-// the memory limit are excluded, as that section says; an evaluation is a whole plan priced.
+// Random search, the baseline of AutoDDL, section 4.4: each layer gets a random choice, all with
+// equal probability. As in that section, plans over the memory limit are discarded. An evaluation
+// is the pricing of one complete plan.
 
 #include <ashlar/search/explorer.hpp>
 
 namespace ashlar::search {
 
-/// The best of as many random plans as the budget permits. Throws ashlar::error if no plan fits the
-/// machine's memory, if none was drawn that does, or if the options would let it run for ever.
+/// Returns the best of as many random plans as the budget permits. Throws ashlar::error if no plan
+/// fits the machine's memory, if none of the random plans does, or if the options set no limit to
+/// the search.
 template <int N>
 basic_result<N> random_search(basic_problem<N> const& net, topology const& t, machine const& m,
                               options const& o) {

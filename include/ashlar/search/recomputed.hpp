@@ -3,7 +3,8 @@
 
 #pragma once
 
-// What recomputing does to a plan: against the same placements with everything kept.
+// The effect of recomputation (activation checkpointing) on a plan, compared with the same
+// placements without it.
 
 #include <string>
 
@@ -14,9 +15,9 @@
 namespace ashlar::search {
 
 struct recomputation_effect {
-  std::int64_t memory = 0;  ///< bytes per rank that are saved; negative if it takes more
-  double seconds = 0;       ///< of a step, that it adds
-  double share = 0;         ///< of the seconds without
+  std::int64_t memory = 0;  ///< bytes per rank that it saves; negative if it needs more
+  double seconds = 0;       ///< seconds that it adds to a step
+  double share = 0;         ///< additional seconds as a fraction of those without recomputation
 };
 
 template <int N>
@@ -30,14 +31,15 @@ effect_of_recomputing(basic_problem<N> const& net, basic_plan<N> const& chosen, 
           without > 0 ? with / without - 1 : 0};
 }
 
-/// "3.10 GiB less, 1.20 ms (12.0 %) longer".
+/// Returns a text such as "3.10 GiB less, 1.20 ms (12.0 %) longer".
 inline std::string effect_text(recomputation_effect const& effect) {
   return bytes_text(double(effect.memory < 0 ? -effect.memory : effect.memory)) +
          (effect.memory < 0 ? " more, " : " less, ") + seconds_text(effect.seconds) + " (" +
          detail::percent_text(effect.share) + ") longer";
 }
 
-/// "segments 1-8 of 12 are recomputed: 3.10 GiB less, 1.20 ms (12.0 %) longer"; empty if none is.
+/// Returns a text such as "segments 1-8 of 12 are recomputed: 3.10 GiB less, 1.20 ms (12.0 %)
+/// longer", or an empty one if no segment is recomputed.
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
                             machine const& m) {

@@ -3,14 +3,16 @@
 
 #pragma once
 
-// A choice of a layer with its shards nested in another order, and its roles on other axes. Rows stay rows,
-// storage included, so that it is one of the choices of choices.hpp if the axes are interchangeable.
+// Rearranges a choice: its shards nest in another order, and its roles move to other axes. Rows and
+// storage stay the same, so if only interchangeable axes exchange roles, the result is again one of
+// the choices of choices.hpp.
 
 #include <ashlar/search/choices.hpp>
 
 namespace ashlar::search::detail {
 
-/// Axis a gets the roles of axis from[a]; shards nest in the given order of the axes.
+/// Returns the choice in which axis a has the roles of axis from[a] and shards nest in the given
+/// order of the axes.
 constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_order const& from) {
   placement const whole = placement::all_broadcast(order.size());
   auto const nest = [&](placement& p) {
@@ -29,7 +31,7 @@ constexpr layer_choice reordered(layer_choice c, axis_order const& order, axis_o
   return c;
 }
 
-/// The choice with its shards nested in another order and every role on its axis.
+/// Returns the choice with shards nested in another order; all roles stay on their axes.
 constexpr layer_choice reordered(layer_choice const& c, axis_order const& order) {
   return reordered(c, order, all_axes(order.size()));
 }

@@ -3,13 +3,14 @@
 
 #pragma once
 
-// A lower bound of a residual per choice: the optimum where its two ends need not choose alike, which
-// is one run along the elements between them instead of one per choice.
+// A lower bound of the cost of a residual for each choice, by relaxation: the two ends need not
+// take the same choice. That takes one pass over the elements between them instead of one pass per
+// choice.
 //
 //   bound[r]   = max over the elements e between the ends of
-//                min over choices of e ( way from begin in r, end free )  +
-//                min over choices of e ( way to end in r, begin free )
-//   through[c] = the least of all ways through choice c of an element, both ends free
+//                min over choices of e ( cost from begin in choice r to e, end free )  +
+//                min over choices of e ( cost from e to end in choice r, begin free )
+//   through[c] = the least cost of any path through choice c of an element, both ends free
 
 #include <algorithm>
 
@@ -17,9 +18,9 @@
 
 namespace ashlar::search {
 
-/// Per choice of the residual that begins at `begin` no more than solver.inside(begin). `through`, at
-/// i - begin: the same per choice of each element i on the level within, with the least own cost of
-/// the residual.
+/// Returns per choice of the residual that begins at `begin` a lower bound of solver.inside(begin).
+/// Sets through[i - begin] to lower bounds per choice of each element i on the level within. They
+/// include the least own cost of the residual.
 template <int N, class Paths>
 constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int begin,
                                          scratch<scratch<double>>& through) {

@@ -3,16 +3,19 @@
 
 #pragma once
 
-// The ways between all placements of one tensor, the order of shards not counting (axis_roles):
+// The graph of all placements of one tensor without shard order (axis_roles). Its shortest paths
+// are lower bounds of the cost of redistributions:
 //
-//   state    a role per axis (role_states.hpp); with `exchange_alike`, states that are equal up to an
-//            exchange of interchangeable axes are merged, and distances are the least of such a class
-//   steps    any axes of one role to another one, not only the innermost of a dim; slices and pads
-//            one axis at a time; two axes of one extent exchange their roles
-//   price    that of the step, which does not depend on the order (plan/step_prices.hpp)
+//   state    a role per axis (role_states.hpp). With `exchange_alike`, states that differ only by
+//            an exchange of interchangeable axes are merged, and a distance is the least of such a
+//            class
+//   steps    any set of axes goes from one role to another, not only the innermost axes of a dim;
+//            slices and zero-pads move one axis at a time; two axes of equal extent exchange their
+//            roles
+//   price    the price of the step, which does not depend on shard order (plan/step_prices.hpp)
 //
-// Every plan of a redistribution is a path of these steps, so its weight is no less than the
-// distance here. role_distances finds those to one target; this, all of them at once.
+// Every redistribution plan is a path of such steps, so its weight is at least the distance in this
+// graph. role_distances.hpp finds the distances to one target; this class finds those of all pairs.
 
 #include <type_traits>
 #include <vector>
@@ -25,22 +28,24 @@ namespace ashlar::search {
 
 class role_graph {
  public:
-  /// `dims`: the dims that count, bit d for dim d. `tie`: what a collective weighs beside its seconds.
-  /// `exchange_alike`: placements that differ in which of alike axes has which role are one state.
+  /// Builds the graph. `dims` is the set of dims that count, bit d for dim d. `tie` is the weight
+  /// of a collective in addition to its seconds. `exchange_alike` merges placements that differ
+  /// only in which of the interchangeable axes has which role.
   constexpr role_graph(shape const& extents, unsigned dims, int element_size, topology const& t,
                        machine const& m, double tie, bool exchange_alike = false)
       : extents_(extents), numbered_(extents.rank(), dims, t, exchange_alike),
         first_(static_cast<std::size_t>(states())), end_(first_) {
     int const axes = t.axes(), roles = numbered_.roles();
     step_prices const price(extents, element_size, t, m);
-    scratch<int> moved(std::size_t{1} << axes);  // per set of axes: the sum of their places
+    scratch<int> moved(std::size_t{1} << axes);  // per set of axes: the sum of their place values
     for (int a = 0; a < axes; ++a)
       for (int set = 0; set < 1 << a; ++set)
         moved.data()[set | 1 << a] = moved.data()[set] + numbered_.place(a);
     auto const add = [&](int to, double seconds) {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
-    // What an exchange of alike axes makes of a state is a larger number: its edges are there.
+    // If exchange_of finds a pair of axes for a state, exchanging them gives a larger number, whose
+    // edges are already known because the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -88,15 +93,17 @@ class role_graph {
   constexpr int states() const { return numbered_.size(); }
   constexpr int state(placement const& p) const { return numbered_.state(p); }
 
-  /// From every state to every state, some targets at a time: each state's distances improve by
-  /// those of the states behind its edges, in sweeps, until none does. Exchanging alike axes in source
-  /// and target changes no distance: only targets whose digits ascend along them are searched.
+  /// Returns the distances between all pairs of states, [source][target]. The method is
+  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time: each state's
+  /// distances improve by those of its successors until nothing changes. An edge is relaxed again
+  /// only if its target has improved since. Exchanging interchangeable axes in source and target
+  /// leaves a distance unchanged, so only targets whose digits ascend along them are searched.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();
     auto const size = static_cast<std::size_t>(n);
     scratch<double> weight(size * size), some(size * lanes);
-    scratch<int> improved(size), looked(size);  // when
+    scratch<int> improved(size), looked(size);  // time stamps: last improvement, last visit
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
     double* const to = some.data();
@@ -105,7 +112,7 @@ class role_graph {
       int found = 0;
       for (; next < n && found < lanes; ++next)
         if (numbered_.exchange_of(next).first < 0) target[found++] = next;
-      // The compiler makes no vectors of constant expressions: there no lane is in vain.
+      // Nothing is vectorized in constant evaluation, so there only the lanes in use are computed.
       int width = lanes;
       if (ASHLAR_IN_COMPILER) width = found;
       for (double& w : some) w = unreachable;
@@ -138,7 +145,7 @@ class role_graph {
       for (int u = 0; u < n; ++u)
         for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
     }
-    // What an exchange makes of a target is a larger number, or was searched.
+    // The exchanged target has a larger number and is filled in already, or it was searched.
     for (int t = n - 1; t >= 0; --t) {
       auto const [a, b] = numbered_.exchange_of(t);
       if (a < 0) continue;
@@ -155,8 +162,8 @@ class role_graph {
     double weight;
   };
 
-  /// Adds the edges of a state that is another one but for an exchange, if it is, to `list`, where
-  /// those of the other are.
+  /// If a state is the image of another one under an exchange of interchangeable axes, appends its
+  /// edges to `list`, copied from those of the other state, and returns true.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);
@@ -170,10 +177,10 @@ class role_graph {
     return true;
   }
 
-  /// Leaves out the edges that two others replace for less.
+  /// Removes the edges that a path of two other edges replaces at less weight.
   constexpr void leave_detours() {
     scratch<double> direct(static_cast<std::size_t>(states()),
-                           unreachable);  // from one state, at two edges' end
+                           unreachable);  // least weight by one or two edges
     double* const d = direct.data();
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
@@ -207,8 +214,8 @@ class role_graph {
 
   shape extents_;
   role_states numbered_;
-  std::vector<edge> edges_;   ///< grouped by where they start
-  scratch<int> first_, end_;  ///< per state: its edges
+  std::vector<edge> edges_;   ///< all edges, grouped by source state
+  scratch<int> first_, end_;  ///< per state: its edges are edges_[first] .. edges_[end - 1]
 };
 
 }  // namespace ashlar::search

@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Lower bounds of what redistributions cost, tabulated: as tabulated_moves.hpp, but without the order of
-// shards, by the distances of role_graph.hpp. There are (rank + 2)^axes states: of rank 3 on four axes half of
-// the placements.
+// Tabulated lower bounds of the cost of redistributions. They are like the prices of
+// tabulated_moves.hpp but ignore shard order: the distances of role_graph.hpp. There are
+// (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half of the placements.
 //
-// A dim that no choice splits adds no states where another dim can take its place: paths may split
-// any dim on the way, but gain nothing from one more if one that counts is divisible by all ranks.
+// Dims that no choice splits are left out where possible. A path may split any dim on the way, but
+// it gains nothing from a further dim if a dim that counts is divisible by the number of all ranks.
 //
-// multiset_moves does not tell interchangeable axes apart either (role_graph.hpp): on ten axes of two in
-// two tiers a matrix product has 360 choices instead of 59,049.
+// multiset_moves also merges interchangeable axes (role_graph.hpp): on ten axes of extent two in
+// two tiers, a matrix product has 360 choices instead of 59,049.
 //
-// The seconds of a move are its weight.
+// The seconds of a move are reported as its weight.
 
 #include <array>
 #include <vector>
@@ -28,7 +28,7 @@ namespace ashlar::search {
 template <shard_orders Orders>
 class basic_role_moves {
  public:
-  static constexpr shard_orders orders = Orders;  ///< what choices differ in
+  static constexpr shard_orders orders = Orders;  ///< the shard orders that choices distinguish
 
   constexpr basic_role_moves(topology const& t, machine const& m, double tie = 0)
       : topology_(t), machine_(m), tie_(tie) {}
@@ -36,9 +36,9 @@ class basic_role_moves {
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
 
-  /// Tells that choices split these dims (bit d is dim d) of tensors of these extents. To be called
-  /// for all tensors before the first table is asked for. Of `activations`, states are numbered
-  /// alike in all tables of one rank.
+  /// Registers that choices split these dims (bit d is dim d) of tensors with these extents. Must
+  /// be called for all tensors before the first call of table(). Tensors registered as activations
+  /// have equal state numbers in all tables of one rank.
   constexpr void use(shape const& extents, unsigned dims, bool activation) {
     for (auto& it : used_)
       if (it.extents == extents) {
@@ -49,7 +49,7 @@ class basic_role_moves {
     used_.push_back({extents, dims, activation});
   }
 
-  /// Tells so for all tensors of a chain.
+  /// Registers all tensors of a chain.
   template <int N>
   constexpr void use(basic_problem<N> const& net) {
     auto const dims_of = [](layer_spec const& spec, auto const& roles_of_row) {
@@ -85,8 +85,8 @@ class basic_role_moves {
     }
   }
 
-  /// The index of the table of tensors of these extents and bytes per element, whatever their P axes
-  /// stand for.
+  /// Returns the index of the table for tensors with these extents and bytes per element, whatever
+  /// the reduction of their P axes.
   constexpr int table(shape const& extents, int element_size) {
     int const n = static_cast<int>(tables_.size());
     for (int i = 0; i < n; ++i)
@@ -100,12 +100,12 @@ class basic_role_moves {
     return n;
   }
 
-  /// The index of a placement's roles; equal for all tables of one rank.
+  /// Returns the state of a placement. It is equal in all tables of one tensor rank.
   constexpr int state(int table, placement const& p) const {
     return tables_.data()[table].graph.state(p);
   }
 
-  /// Per target state: a lower bound of the weight of the move from a source state.
+  /// Returns lower bounds of the weights of the moves from a source state, indexed by target state.
   constexpr double const* weight_from(int table, int source) {
     extents_table& it = tables_.data()[table];
     if (it.weight.size() == 0) it.weight = it.graph.all_distances();
@@ -133,12 +133,14 @@ class basic_role_moves {
   struct extents_table {
     int element_size;
     role_graph graph;
-    scratch<double> weight;  ///< [source][target]; empty until asked for
+    scratch<double> weight;  ///< weights [source][target]; empty until first used
   };
-  // Pointers to weights are handed out: growing the list of tables must not copy them.
+  // Callers hold pointers to weights, so growing the list of tables must move tables, not copy
+  // them.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// The dims that count: those that choices split, if one of them is divisible by all ranks.
+  /// Returns the dims that count: those that choices split, provided that one of them is divisible
+  /// by the number of all ranks; else all dims.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Numbers for placements without the order of shards:
+// Numbers for placements without shard order:
 //
-//   digit    per axis, its role: B, P, and the dims that count
-//   number   of all digits, the first axis' the least; place(a) is what one of axis a counts
-//   state    its rank among the numbers that count: all of them, or with `exchange_alike` only those whose
-//            digits ascend along interchangeable axes. Every other number then has the state of the one
-//            that results from sorting its digits
+//   digit    per axis its role: B, P, or one of the dims that count
+//   number   made of all digits in base `roles`, with the digit of axis 0 least significant;
+//            place(a) is the value of the digit position of axis a
+//   state    the rank of a number among the numbers in use. Without `exchange_alike` these are all
+//            numbers. With it, only numbers whose digits ascend along interchangeable axes are in
+//            use; every other number shares the state of the number with its digits sorted
 //
-// Without `exchange_alike` an exchange of interchangeable axes turns a state into another one
-// (exchange_of), which differs from it only by its number.
+// Without `exchange_alike`, an exchange of interchangeable axes maps a state to another state
+// (exchange_of, exchanged).
 
 #include <vector>
 
@@ -23,7 +24,8 @@ namespace ashlar::search {
 
 class role_states {
  public:
-  /// `dims`: the dims that count, bit d for dim d, of tensors of that rank.
+  /// Numbers placements of tensors of this rank. `dims` is the set of dims that count, bit d for
+  /// dim d.
   constexpr role_states(int rank, unsigned dims, topology const& t, bool exchange_alike)
       : axes_(t.axes()) {
     for (int role = 0; role < 2 + rank; ++role)
@@ -44,7 +46,7 @@ class role_states {
   constexpr int roles() const { return roles_; }
   constexpr int place(int axis) const { return place_[axis]; }
 
-  /// The role (axis_roles) that a digit stands for.
+  /// Returns the role (axis_roles) that a digit stands for.
   constexpr int role_of(int digit) const { return role_of_[digit]; }
 
   constexpr int number(int state) const { return numbers_.data()[state]; }
@@ -58,14 +60,16 @@ class role_states {
     return state_.data()[number];
   }
 
-  /// The axes that have each role in a number.
+  /// Returns for each role the axes that have it in a number.
   constexpr axis_roles having(int number) const {
     axis_roles roles;
     for (int a = 0; a < axes_; ++a) roles.having[role_of_[digit(number, a)]] |= 1u << a;
     return roles;
   }
 
-  /// Whether of alike axes in one role, `all`, the first ones are moving; true if these are told apart.
+  /// Returns whether among interchangeable axes in `all`, the axes in one role, those in `moving`
+  /// come first. Always true without `exchange_alike`. Other sets are redundant: moving the first
+  /// axes leads to the same state.
   constexpr bool are_first(axis_set moving, axis_set all) const {
     for (int a = 0; a < axes_; ++a)
       if ((moving >> a & 1u) != 0 && sorted_before_[a] >= 0 &&
@@ -78,15 +82,15 @@ class role_states {
     int first = -1, second = -1;
   };
 
-  /// Two alike axes along which the digits of a state descend; -1 if there are none. Where alike axes
-  /// are not told apart there never are.
+  /// Returns two interchangeable axes along which the digits of a state descend, or -1 if there are
+  /// none. With `exchange_alike` there are never any.
   constexpr axis_pair exchange_of(int state) const {
     for (int b = 0; b < axes_; ++b)
       if (int const a = alike_[b]; a >= 0 && digit(state, a) > digit(state, b)) return {a, b};
     return {};
   }
 
-  /// The state with the roles of two axes exchanged; states are all numbers.
+  /// Returns the state with the roles of two axes exchanged. Expects that every number is a state.
   constexpr int exchanged(int state, int a, int b) const {
     return state + (digit(state, a) - digit(state, b)) * (place_[b] - place_[a]);
   }
@@ -113,14 +117,15 @@ class role_states {
   }
 
   int axes_;
-  int roles_ = 0;                  ///< B, P and the dims that count
-  int role_of_[2 + max_rank]{};    ///< per digit
-  int digit_[2 + max_rank]{};      ///< per role
-  int place_[max_axes]{};          ///< of an axis' digit in a number
-  int sorted_before_[max_axes]{};  ///< the last axis before that is not told apart; -1: none
-  int alike_[max_axes]{};          ///< the last axis before that is alike, and told apart; -1: none
-  scratch<int> state_;             ///< per number
-  std::vector<int> numbers_;       ///< per state
+  int roles_ = 0;                  ///< number of roles: B, P and the dims that count
+  int role_of_[2 + max_rank]{};    ///< the role of each digit
+  int digit_[2 + max_rank]{};      ///< the digit of each role
+  int place_[max_axes]{};          ///< value of an axis' digit position
+  int sorted_before_[max_axes]{};  ///< the previous interchangeable axis, with exchange_alike; else
+                                   ///< -1
+  int alike_[max_axes]{};  ///< the previous interchangeable axis, without exchange_alike; else -1
+  scratch<int> state_;     ///< the state of each number
+  std::vector<int> numbers_;  ///< the number of each state
 };
 
 }  // namespace ashlar::search

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// Which rows of a layer can be part of a plan of no more than a given weight, the order of shards
-// not counting: F(c) + B(c) <= that weight, with
+// Finds the choices of a layer, without shard order, that can be part of a plan of at most a given
+// weight: choices c with F(c) + B(c) <= weight, where
 //
-//   F(c)   the least weight of the elements up to the choice, B(c) of those after it
+//   F(c)   is the least weight of the elements up to and including choice c, and
+//   B(c)   is the least weight of the elements after it.
 //
-// within a residual with both ends in any choice. On the way to c and from there the choices that
-// choice_class.hpp leaves are enough; c itself is any choice: one that others replace as long as order does
-// not count may be needed where it does.
+// For an element inside a residual, the two ends of the residual may take different choices. The
+// paths to c and from c use only undominated choices (choice_class.hpp). c itself may be any
+// choice, because a choice that is dominated without shard order may be needed with it.
 //
-// Of equal residuals at different places the least of both is taken, each relative to the least F of
-// its place.
+// Equal residuals at different places share one result, the minimum over these places. F is taken
+// relative to the least F of each place.
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/role_moves.hpp>
@@ -25,7 +26,7 @@ class row_bounds {
  public:
   using model_type = chain_model<N, role_moves>;
 
-  /// `all`: a model that keeps all choices; `upper`: the weight.
+  /// Finds the choices. `all` is a model that keeps all choices; `upper` is the given weight.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
       : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),
@@ -36,18 +37,18 @@ class row_bounds {
     find();
   }
 
-  /// Per choice of a class of `all`: whether it can be part of such a plan.
+  /// Returns for each choice of a class of `all` whether it can be part of such a plan.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:
   using values = scratch<scratch<double>>;
 
-  /// A residual, or several alike between alike neighbours.
+  /// A residual, or several equal residuals with equal neighbours.
   struct place {
     int begin;
-    scratch<double> before, after;  ///< per choice of its ends
-    values around{2};            ///< per choice of the element before it, and of the one after it
-    double level = unreachable;  ///< the least `before`, taken off it and put on `after`
+    scratch<double> before, after;  ///< costs before and after, per choice of its ends
+    values around{2};  ///< costs per choice of the element before it, and of the one after it
+    double level = unreachable;  ///< the least `before`, subtracted from it and added to `after`
   };
 
   constexpr void find() {
@@ -81,7 +82,7 @@ class row_bounds {
     }
   }
 
-  /// Two places are one if their elements and neighbours are alike.
+  /// Returns whether two residuals are equal and have equal neighbours.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b) || (a == 0) != (b == 0)) return false;
     int const end_a = model_.partner(a) + 1, end_b = model_.partner(b) + 1;
@@ -152,7 +153,8 @@ class row_bounds {
       keep[k] |= to.data()[k] + at.data()[k] + from.data()[k] <= upper_;
   }
 
-  /// Per choice of element i in `all`: the least weight of what comes before, and of the way to it.
+  /// Returns per choice of element i in `all` the least weight of everything before it, including
+  /// the boundary in front of it.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
     auto const ways = boundary(i - 1, left, c);
@@ -163,7 +165,8 @@ class row_bounds {
     return value;
   }
 
-  /// Per choice of element i in `all`: the least weight of the way from it, and of what comes after it.
+  /// Returns per choice of element i in `all` the least weight of everything after it, including
+  /// the boundary behind it.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);
     auto const ways = boundary(i, c, right);
@@ -176,7 +179,8 @@ class row_bounds {
     return value;
   }
 
-  /// What the boundary behind element i costs, for choices of which one side is of `all`.
+  /// Returns the costs of the boundary behind element i. One of the two choice lists belongs to
+  /// `all`.
   constexpr scratch<double> boundary(int i, choice_class const& left, choice_class const& right) {
     auto const& net = model_.net();
     return boundary_weights(left, right, boundary_extents(net, i), net,
@@ -187,7 +191,7 @@ class row_bounds {
   model_type model_;
   bounded_choices<N, role_moves> bounds_;
   double upper_;
-  scratch<scratch<char>> keep_;  ///< per class of all_
+  scratch<scratch<char>> keep_;  ///< per class of all_: the result
 };
 
 }  // namespace ashlar::search

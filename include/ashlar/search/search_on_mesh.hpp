@@ -3,26 +3,30 @@
 
 #pragma once
 
-// The fastest plan on one mesh of many axes, in two steps, so that many meshes can be bounded first. Bounds
-// are made without the rows that they do not need (needed_rows.hpp). On up to `most_exact_axes` axes the
-// plan is the optimum; on more it is the optimum if its gap is 0, and else says how much faster one could
-// be at most.
+// The fastest plan on one mesh of many axes, in two steps: a lower bound, then a plan. Many meshes
+// can thus be bounded before any plan is made. Bounds are computed without rows that they do not
+// need (needed_rows.hpp). On up to `most_exact_axes` axes the plan is the optimum. On more axes it
+// is the optimum if its gap is 0; otherwise the gap says how much faster another plan can be at
+// most.
 //
-//   mesh                                 search
-//   no interchangeable axes              by_roles.hpp
-//   some (interchangeable_axes.hpp)      by multisets; if that leaves a gap on few axes, by_roles.hpp
+//   mesh                                          search
+//   no interchangeable axes                       by_roles.hpp
+//   interchangeable axes                          by multisets; if that leaves a gap on up to
+//   (interchangeable_axes.hpp)                    most_exact_axes axes, by_roles.hpp
 //
-// The search by multisets, for axes that are factors of two:
+// The search by multisets is meant for axes that are factors of two:
 //
-//   1. a lower bound   the optimum where interchangeable axes are not told apart: per tier a choice says
-//                      how many axes have which row, not which. 1,024 ranks as ten axes of two in two
-//                      tiers have 360 choices of a matrix product instead of 59,049
-//   2. a plan          which of the axes: assign_axes.hpp, among the choices that can be part of a plan that
-//                      costs the bound
+//   1. a lower bound   The optimum if interchangeable axes are not distinguished: per tier, a
+//                      choice says how many axes have each row, but not which ones. On 1,024 ranks
+//                      as ten axes of two in two tiers, a matrix product has 360 choices instead of
+//                      59,049.
+//   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
+//                      can be part of a plan that costs no more than the bound.
 //
-// All elements behind a boundary could exchange interchangeable axes at once, so that a chain attains the
-// bound. But an activation and its gradient move with the same axes, a residual ties the axes at both of
-// its ends, and a move may need another order of shards than the mesh's. plan.gap says what that costs.
+// A plain chain attains the bound, because all elements behind a boundary can exchange
+// interchangeable axes together. Three things can prevent that: an activation and its gradient use
+// the same axes, a residual ties the axes at both of its ends, and a move may need another shard
+// order than the mesh's own. plan.gap states the resulting difference.
 
 #include <memory>
 #include <optional>
@@ -36,9 +40,10 @@
 
 namespace ashlar::search {
 
-/// On so many axes every search finds the optimum, also with pins, a filter, recomputed segments or a memory
-/// limit. On more axes there is a plan with the gap that it states, without any of these: they list the
-/// choices of a layer, whose number is a power of the axes'.
+/// The largest number of axes on which every search finds the optimum, also with pins, a filter,
+/// recomputed segments or a memory limit. These enumerate the choices of a layer, whose number
+/// grows exponentially with the number of axes. On more axes none of them is supported, and a plan
+/// may have a gap.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
@@ -51,11 +56,12 @@ inline std::string more_than_exact_axes() {
 
 }  // namespace detail
 
-/// The search on one mesh: its bound at once, its plan when it is asked for.
+/// The search by multisets on one mesh. The constructor computes the bound; plan() computes the
+/// plan.
 template <int N>
 class search_by_multisets {
  public:
-  /// `chain` has to outlive this.
+  /// `chain` must outlive this object.
   search_by_multisets(basic_problem<N> const& chain, topology const& t, machine const& m)
       : model_(chain, t, m, any_choice{}, pruning::by_time) {
     bounded_choices<N, multiset_moves> bounds(model_);
@@ -64,10 +70,12 @@ class search_by_multisets {
     bounds.narrow(bound_);
   }
 
-  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
+  /// most one part in 1e9.
   double bound() const { return bound_; }
 
-  /// A plan of the multisets found, whatever its memory; gap 0: it is the optimum.
+  /// Returns a plan made from the multisets, whatever its memory. If its gap is 0, it is the
+  /// optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -82,9 +90,10 @@ class search_by_multisets {
 namespace detail {
 
 inline constexpr double most_choices =
-    50'000;  ///< of a layer: what its matrices of costs have room for
+    50'000;  ///< maximum number of choices per layer, so that the cost matrices fit in memory
 
-/// In how many ways n alike axes can have `rows` rows, which axes have which not counting.
+/// Returns the number of ways in which n interchangeable axes can have `rows` rows, if it does not
+/// matter which axis has which row.
 inline double multisets(int n, int rows) {
   double ways = 1;
   for (int k = 1; k <= n; ++k) ways = ways * (rows + k - 1) / k;
@@ -95,7 +104,7 @@ inline double multisets(int n, int rows) {
 template <int N>
 void demand_few_choices(basic_problem<N> const& net, topology const& t) {
   for (int l = 0; l < length(net.layers); ++l) {
-    double ways = net.layer(l).parameters.size() > 0 ? 2 : 1;  // storage
+    double ways = net.layer(l).parameters.size() > 0 ? 2 : 1;  // replicated or sharded storage
     for (int a = 0; a < t.axes(); ++a) {
       int alike = 1;
       for (int b = interchangeable_before(t, a); b >= 0; b = interchangeable_before(t, b)) ++alike;
@@ -117,7 +126,8 @@ void demand_few_choices(basic_problem<N> const& net, topology const& t) {
 template <int N>
 class search_on_mesh {
  public:
-  /// `chain` has to outlive this. Throws ashlar::error if the mesh has more axes than can be searched.
+  /// `chain` must outlive this object. Throws ashlar::error if a layer has too many choices on this
+  /// mesh.
   search_on_mesh(basic_problem<N> const& chain, topology const& t, machine const& m)
       : chain_(chain), less_(std::make_unique<basic_problem<N> const>(with_needed_rows(chain, t))),
         mesh_(t), machine_(m) {
@@ -126,10 +136,11 @@ class search_on_mesh {
     else rows_.emplace(chain, *less_, t, m);
   }
 
-  /// No plan takes less (but for a part in 1e9, which ties may weigh).
+  /// Returns a lower bound of the seconds of every plan. Tie weights may make it too large by at
+  /// most one part in 1e9.
   double bound() const { return alike_ ? alike_->bound() : rows_->bound(); }
 
-  /// The plan of least predicted seconds, whatever its memory.
+  /// Returns the fastest plan, whatever its memory. If its gap is 0, it is the optimum.
   basic_plan<N> plan() {
     if (alike_) {
       auto found = alike_->plan();
@@ -141,7 +152,7 @@ class search_on_mesh {
 
  private:
   basic_problem<N> const& chain_;
-  std::unique_ptr<basic_problem<N> const> less_;  ///< without rows that no bound needs
+  std::unique_ptr<basic_problem<N> const> less_;  ///< the chain without rows that no bound needs
   topology mesh_;
   machine machine_;
   std::optional<search_by_multisets<N>> alike_;

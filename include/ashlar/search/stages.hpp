@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Where a chain can be cut into pipeline stages: between its repeated blocks, so that every stage
-// has equally many of them. What stands before the first block goes to the first stage, what stands
-// behind the last one to the last.
+// Cuts a chain into pipeline stages. Cuts lie between repeated blocks, and every stage has equally
+// many of them. The first stage also gets everything before the first block, and the last stage
+// everything after the last one.
 //
-//   embedding | block block | block block | norm linear loss        first 1, period 2 units, 4 blocks
+//   embedding | block block | block block | norm linear loss        first 1, 4 blocks, 2 stages
 //
 // Blocks are found in the elements of the problem, where repeats are written out: the shortest
-// sequence of layers and whole residuals whose immediate repetition covers most of the chain.
+// sequence of layers and complete residuals whose immediate repetition covers most of the chain.
 //
-// Of the segments of a stage the first so many are recomputed, in each stage as many as it needs. One
-// that a stage begins in is two.
+// Each stage recomputes its first segments, as many as it needs. A segment that is cut by a stage
+// boundary counts as two.
 
 #include <vector>
 
@@ -31,7 +31,8 @@ struct repeated_blocks {
 
 namespace detail {
 
-/// The elements at which a chain can be cut, its end last: the outermost level of residuals.
+/// Returns the elements before which a chain can be cut (all that are not inside a residual), and
+/// the end of the chain.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
@@ -43,7 +44,8 @@ constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   return points;
 }
 
-/// Whether two layers are one but for what their backward passes leave out, as a net's first one does.
+/// Returns whether two layers are equal except for what their backward passes omit. The first layer
+/// of a net, for example, omits dx.
 constexpr bool same_layer(layer_spec const& a, layer_spec const& b) {
   if (!(a.name == b.name && a.x == b.x && a.y == b.y) ||
       a.parameters.size() != b.parameters.size() || !(a.rows == b.rows))
@@ -53,7 +55,7 @@ constexpr bool same_layer(layer_spec const& a, layer_spec const& b) {
   return true;
 }
 
-/// Whether elements a and b are alike, wherever they stand.
+/// Returns whether elements a and b are equal, independent of their positions.
 template <int N>
 constexpr bool alike(basic_problem<N> const& net, int a, int b) {
   bool const tied = net[a].kind != element_kind::layer;
@@ -64,7 +66,7 @@ constexpr bool alike(basic_problem<N> const& net, int a, int b) {
 
 }  // namespace detail
 
-/// The blocks of a chain; count 1 and all elements if nothing repeats.
+/// Returns the blocks of a chain, or one block of all elements if nothing repeats.
 template <int N>
 constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   auto const cut = detail::cutting_points(net);
@@ -72,7 +74,7 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   repeated_blocks best{0, net.size(), 1};
   int covered = 0;
   for (int period = 1; 2 * period <= units; ++period) {
-    // `same`: how many elements up to here equal those one period before.
+    // Each iteration measures the repetition that starts at cutting point u with this period.
     for (int u = 0; u + 2 * period <= units;) {
       int const first = cut.data()[u], size = cut.data()[u + period] - first;
       int end = first + size;
@@ -82,7 +84,7 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
         covered = count * size;
         best = {first, size, count};
       }
-      // The next run of this period can begin where this one ended, at the earliest.
+      // The next repetition of this period begins at the end of this one at the earliest.
       int const passed = count >= 2 ? first + (count - 1) * size : first;
       while (u + 2 * period <= units && cut.data()[u] <= passed) ++u;
     }
@@ -90,8 +92,8 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   return best;
 }
 
-/// Where each of `stages` equal stages begins, and the end of the chain.
-/// Expects a number of blocks that `stages` divides.
+/// Returns the first element of each of `stages` equal stages, and the end of the chain. Expects
+/// that `stages` divides the number of blocks.
 template <int N>
 constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
                                         int stages) {
@@ -102,8 +104,9 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
   return limits;
 }
 
-/// Elements first .. last of a chain as a chain of their own, with `in_flight` micro-batches alive at
-/// a time. Of its segments those are recomputed that are in the chain. Expects whole residuals.
+/// Returns the elements first .. last - 1 as a chain of their own, with `in_flight` micro-batches
+/// alive at a time. It recomputes those of the recomputed segments that it contains. Expects
+/// complete residuals.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {
@@ -127,9 +130,10 @@ constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int 
   return stage;
 }
 
-/// The chain in which the first recomputed[s] segments of every stage s are recomputed: they have the
-/// first numbers, so that whatever asks how often an element runs forward is told so. (What a stage
-/// keeps at which moment is asked of stage_of.) Expects as many segments.
+/// Returns the chain in which the first recomputed[s] segments of every stage s are recomputed.
+/// Segments are renumbered so that these come first, because runs() treats the first segments of a
+/// chain as recomputed. The memory of a single stage has to be computed with stage_of. Expects that
+/// stage s has at least recomputed[s] segments.
 template <int N>
 constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> const& limits,
                                      std::vector<int> const& recomputed) {
@@ -148,7 +152,7 @@ constexpr basic_problem<N> in_stages(basic_problem<N> net, std::vector<int> cons
   return net;
 }
 
-/// How many segments of every stage are recomputed, as the chain says.
+/// Returns how many segments of every stage are recomputed according to the chain.
 template <int N>
 constexpr std::vector<int> recomputed_in_stages(basic_problem<N> const& net,
                                                 std::vector<int> const& limits) {

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Bounds of what the elements behind each element of a chain need, whatever they choose, on top of a
-// memory_so_far (step/memory_fold.hpp). Labels that cannot fit, or cannot be better than others, go by them.
+// Bounds of the memory that the elements after each element of a chain need, whatever they choose,
+// in addition to a memory_so_far (step/memory_fold.hpp). label_search.hpp uses them to discard
+// labels that cannot fit or are dominated.
 
 #include <algorithm>
 
@@ -15,20 +16,22 @@ namespace ashlar::search {
 template <int N>
 class still_to_come {
  public:
-  /// The model has to outlive this, and keep its choices.
+  /// The model must outlive this object and keep its choices.
   constexpr explicit still_to_come(chain_model<N> const& model)
       : model_(model), behind_(static_cast<std::size_t>(model.size())) {
     for (int i = model.size() - 1; i > 0; --i)
       behind_.data()[i - 1] = in_front(i, behind_.data()[i]);
   }
 
-  /// What the elements behind element i add for the whole step, at least.
+  /// Returns a lower bound of the bytes that the elements after element i hold for the whole step.
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
-  /// What one of them needs at most while it synchronizes its gradients, with those of others among them.
+  /// Returns an upper bound of the bytes that one of the later elements needs while it synchronizes
+  /// its gradients, including the synchronized gradients of others among them.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
-  /// What the step holds at least after element i, without what later elements keep for all of it.
+  /// Returns a lower bound of the memory of the step after element i, without what later elements
+  /// hold for the whole step.
   constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
     auto const& later = behind_.data()[i];
     return std::max(
@@ -37,16 +40,18 @@ class still_to_come {
 
  private:
   struct needed {
-    std::int64_t lasting = 0;      ///< for the whole step, at least
-    std::int64_t forward = 0;      ///< at some moment above memory_so_far::forward, at least
-    std::int64_t backward = 0;     ///< above memory_so_far::backward, until an open segment ends
-    std::int64_t synchronize = 0;  ///< above memory_so_far::synchronize, at most
+    std::int64_t lasting = 0;   ///< lower bound of the bytes for the whole step
+    std::int64_t forward = 0;   ///< lower bound of the bytes above memory_so_far::forward at some
+                                ///< moment
+    std::int64_t backward = 0;  ///< lower bound of the bytes above memory_so_far::backward, until
+                                ///< an open segment ends
+    std::int64_t synchronize = 0;  ///< upper bound of the bytes above memory_so_far::synchronize
   };
 
-  /// What is needed behind the element in front of i, if `here` is needed behind i.
+  /// Returns the needs after element i - 1, given those after element i.
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
-    std::int64_t running = -1;  // while it runs: it may trade one moment for another
+    std::int64_t running = -1;  // least peak while it runs, over its choices; -1: none seen yet
     needed all{here.lasting, 0, 0, 0};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
     bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();
@@ -71,7 +76,7 @@ class still_to_come {
   }
 
   chain_model<N> const& model_;
-  scratch<needed> behind_;  ///< per element
+  scratch<needed> behind_;  ///< per element: the needs of the elements after it
 };
 
 }  // namespace ashlar::search

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The prices of redistributions, tabulated: one graph per rank of tensor, one price list per extents and
-// size of elements, one shortest-path tree per source. Each is made when it is first asked for and then
-// shared by all layers. Steps, seconds and ties are those of plan_redistribution.
+// Exact prices of redistributions from tables: one graph of placements per tensor rank, one list of
+// edge prices per extents and element size, and one shortest-path tree per source placement. Each
+// is built at its first use and shared by all layers. Steps, seconds and tie-breaking are those of
+// plan_redistribution.
 //
-// On meshes of more than three axes the price of a single move is that of plan_redistribution, which does
-// not need the whole tree.
+// On meshes of more than three axes, the price of a single move comes from plan_redistribution
+// instead, which does not need a whole tree.
 
 #include <type_traits>
 #include <vector>
@@ -19,9 +20,10 @@
 
 namespace ashlar::search {
 
-/// Which state of a placement graph a placement is, by direct look-up: each axis is a digit (B, P, or a
-/// split by dim and depth), the digits are a place in a table. The search asks this for every tensor of
-/// every choice; placement_graph::find, a hash table, takes ten times the evaluator steps.
+/// Finds the state number of a placement in a placement_graph by direct table look-up. Each axis is
+/// a digit (B, P, or a split with its dim and depth), and the digits form the index. The search
+/// does this for every tensor of every choice; placement_graph::find uses a hash table, which takes
+/// ten times as many steps of constant evaluation.
 class state_index {
  public:
   constexpr state_index() = default;
@@ -34,11 +36,11 @@ class state_index {
     for (int i = 0; i < graph.states(); ++i) state_.data()[place(graph.state(i))] = i;
   }
 
-  /// False where the table would be too large: ask the graph.
+  /// Returns false if the table would be too large. Then use placement_graph::find.
   constexpr bool usable() const { return state_.size() != 0; }
 
-  /// The number of the state; -1 if the graph does not have it. Expects a placement on the graph's
-  /// mesh whose dims and depths are those of a tensor of the graph's rank.
+  /// Returns the number of the state, or -1 if the graph does not contain it. Expects a placement
+  /// on the graph's mesh with dims and depths of a tensor of the graph's rank.
   constexpr int find(placement const& p) const { return state_.data()[place(p)]; }
 
  private:
@@ -63,7 +65,7 @@ class state_index {
 
 class tabulated_moves {
  public:
-  static constexpr shard_orders orders = shard_orders::all;  ///< what choices differ in
+  static constexpr shard_orders orders = shard_orders::all;  ///< choices may differ in shard order
 
   constexpr tabulated_moves(topology const& t, machine const& m, double tie = 0)
       : topology_(t), machine_(m), tie_(tie) {}
@@ -71,8 +73,8 @@ class tabulated_moves {
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
 
-  /// The index of the table of tensors of these extents and bytes per element whose P axes stand
-  /// for `op`.
+  /// Returns the index of the table for tensors with these extents and bytes per element. `op` is
+  /// the reduction of their P axes.
   constexpr int table(shape const& extents, int element_size, reduction op = reduction::sum) {
     int const n = static_cast<int>(tables_.size());
     for (int i = 0; i < n; ++i) {
@@ -87,14 +89,16 @@ class tabulated_moves {
     return n;
   }
 
-  /// The index of a placement among those of a table; equal for all tables of one rank.
+  /// Returns the state number of a placement in a table. It is equal in all tables of one tensor
+  /// rank.
   constexpr int state(int table, placement const& p) const {
     int const g = tables_.data()[table].graph;
     state_index const& index = index_.data()[g];
     return index.usable() ? index.find(p) : graphs_.data()[g].find(p);
   }
 
-  /// Per target state: seconds, and weight, of the move from a source state.
+  /// Returns the seconds of the moves from one source state, indexed by target state. weight_from
+  /// returns their weights.
   constexpr double const* seconds_from(int table, int source) {
     return tree(table, source).seconds.data();
   }
@@ -133,14 +137,15 @@ class tabulated_moves {
     int element_size;
     reduction op;
     int graph;
-    scratch<double> price;  ///< of each edge
-    scratch<row> rows;      ///< per source; empty until asked for
+    scratch<double> price;  ///< the price of each edge
+    scratch<row> rows;      ///< a row per source; empty until first used
   };
 
-  // Pointers to rows are handed out: growing the list of tables must not copy them.
+  // Callers hold pointers to rows, so growing the list of tables must move tables, not copy them.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Whether plan_redistribution would not search the graph of all placements of one reduction.
+  /// Returns whether the two placements have different reductions, so that no single graph contains
+  /// both.
   static constexpr bool untabulated(placement const& from, placement const& to) {
     return from.has_partial() && to.has_partial() && from.op() != to.op();
   }

@@ -3,7 +3,8 @@
 
 #pragma once
 
-// How reports of the search are set: columns by spaces, lines of at most 100 columns, "-" for nothing.
+// Text layout of the reports: columns padded with spaces, lines of at most 100 columns, "-" for
+// zero.
 
 #include <string>
 #include <vector>
@@ -29,8 +30,8 @@ inline std::string percent_text(double share, int digits = 1) {
   return text;
 }
 
-/// Pieces side by side up to column 100, the first line from column `column` on. A piece that is
-/// too long for a line of its own is broken at a space.
+/// Joins pieces with "; " into lines of at most 100 columns. The first line starts at `column`, and
+/// further lines are indented to it. A piece that is too long for one line is broken at a space.
 inline std::string wrapped(std::vector<std::string> const& pieces, std::size_t column) {
   std::string text;
   std::size_t at = column;

@@ -3,23 +3,26 @@
 
 #pragma once
 
-// The cheapest plan that fits a memory limit, exactly. The memory of a plan is that of its program in
-// serial order (step/memory_fold.hpp). For one number r of recomputed segments (memory_search.hpp):
+// The cheapest plan that fits a memory limit. The memory of a plan is the high-water mark of its
+// program in serial order (step/memory_fold.hpp). For a fixed number r of recomputed segments
+// (memory_search.hpp):
 //
-//   1. the Lagrangian dual in one price of memory (lagrangian.hpp): a lower bound of the seconds,
-//      and on the way plans that fit; if none does, any plan that fits (least_memory.hpp)
-//   2. labels (label_search.hpp) of the plans that are dearer than the bound by at most a margin, which
-//      grows until there is one: the cheapest of them is the optimum
+//   1. The Lagrangian dual with one price of memory (lagrangian.hpp) gives a lower bound of the
+//      seconds. Its iterations also find plans that fit; if none does, least_memory.hpp looks for
+//      any plan that fits.
+//   2. Label setting (label_search.hpp) examines the plans whose cost exceeds the bound by at most
+//      a margin. The margin grows until a plan is found; the cheapest one is the optimum.
 //
-// How many segments to recompute is found by branch and bound over ranges of r:
+// The number of recomputed segments is found by best-first branch and bound over ranges of r:
 //
-//   least .. most   no plan with such an r costs less than the dual of costs that are, element by element,
-//                   those of `least` in seconds and those of `most` in memory
-//   one r           its dual, and plans that fit; once it is the most promising r of all, its labels too
+//   least .. most   The bound is the dual of optimistic costs: each element has the seconds of r =
+//                   least and the memory of r = most.
+//   a single r      The bound is its own dual. Label setting follows once that bound is the
+//                   least of all open ranges.
 //
-// The range of least bound is taken first and cut in two, until no range can hold a plan better than the
-// best known. Where the labels become too many (deep nets of nearly equal blocks, tight limits) the plan
-// says by how much it may miss the optimum: basic_plan::gap.
+// The range of least bound is taken first and halved, until no range can contain a plan better than
+// the best known. If labels become too many (deep nets of nearly equal blocks, tight limits), the
+// search stops early, and basic_plan::gap bounds the distance to the optimum.
 
 #include <vector>
 
@@ -29,7 +32,7 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// The run of a search that nobody limits or watches: what detail::watch (algorithm.hpp) is at run time.
+/// The counterpart of detail::watch (algorithm.hpp) for a search without budget and reports.
 struct no_watch {
   constexpr bool go_on() { return true; }
   constexpr bool improves(double) { return true; }
@@ -44,14 +47,15 @@ class recomputation_search {
                                  Filter const& filter, Watch& watch)
       : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
 
-  /// The cheapest plan of at most so many bytes per rank. Throws ashlar::error if there is none.
+  /// Returns the cheapest plan of at most `limit` bytes per rank. Throws ashlar::error if there is
+  /// none.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
     open_.clear();
     known_ = unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
-    double labelled = unreachable;  // the least bound of what labels left open
+    double labelled = unreachable;  // the least bound among the values of r whose labels are done
     if (all.is_range()) consider(all);
     else labelled = search({all.least, all.least}, true);
     while (!open_.empty()) {
@@ -79,7 +83,8 @@ class recomputation_search {
     return best_;
   }
 
-  /// The least bytes per rank of any plan, and how many segments it recomputes.
+  /// Returns the least bytes per rank of any plan. Sets `again` to the number of segments that it
+  /// recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -101,16 +106,17 @@ class recomputation_search {
   }
 
  private:
-  static constexpr std::int64_t most_labels = label_effort;  ///< then no further r
+  static constexpr std::int64_t most_labels = label_effort;  ///< for all r together; beyond it,
+                                                             ///< label setting stops
   static constexpr std::size_t most_numbers =
-      8;  ///< of segments, of which the least memory is looked for
+      8;  ///< maximum number of values of r that are searched for the least memory
 
   struct range {
     recomputation again;
     double bound;
   };
 
-  /// What a search within another may say to the one who watches: its bound is not that of all.
+  /// Forwards to the watch of the whole search, except for lower bounds, which hold for one r only.
   struct within {
     Watch& watch;
     constexpr bool go_on() { return watch.go_on(); }
@@ -118,7 +124,8 @@ class recomputation_search {
     constexpr void raise_bound(double) {}
   };
 
-  /// Adds a range to what is open, if a plan may fit.
+  /// Computes the bound of a range and adds it to the open ranges if it may contain a better plan
+  /// that fits.
   constexpr void consider(recomputation again) {
     if (!again.is_range()) {
       double const bound = search(again, false);
@@ -137,7 +144,8 @@ class recomputation_search {
     if (dual.bound < known_) open_.push_back({again, dual.bound});
   }
 
-  /// Searches one number of segments; returns the bound of its plans.
+  /// Searches a single number of recomputed segments, with label setting if `labels`. Returns the
+  /// lower bound of its plans.
   constexpr double search(recomputation again, bool labels) {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
@@ -152,8 +160,8 @@ class recomputation_search {
     return one.bound();
   }
 
-  /// Any plan that fits: the search was stopped before it came to one, or there is none. Throws then,
-  /// saying the least memory.
+  /// Looks for any plan that fits, after a search that was stopped before it found one. If there is
+  /// none, throws an error that states the least memory.
   constexpr void take_any() {
     for (auto const& [bound, r] : numbers_by_need()) {
       if (bound > limit_) break;
@@ -173,7 +181,8 @@ class recomputation_search {
     int again;
   };
 
-  /// Numbers of recomputed segments with what every plan needs at least of which so many are, the least first.
+  /// Returns the possible numbers of recomputed segments, each with a lower bound of the memory of
+  /// its plans, in ascending order of that bound.
   constexpr std::vector<needed> numbers_by_need() {
     std::vector<needed> list;
     for (int r = net_.recomputed; r <= net_.segments || list.empty(); ++r) {
@@ -188,18 +197,19 @@ class recomputation_search {
 
   basic_problem<N> const& net_;
   Watch& watch_;
-  chain_model<N> model_;  ///< all choices
+  chain_model<N> model_;  ///< the model with all choices
   std::int64_t limit_ = 0;
   std::vector<range> open_;
-  double known_ = unreachable;  ///< weight of the best plan
+  double known_ = unreachable;  ///< weight of the best plan so far
   basic_plan<N> best_;
-  std::int64_t made_ = 0;  ///< labels
+  std::int64_t made_ = 0;  ///< labels made so far
 };
 
 }  // namespace detail
 
-/// The plan of least predicted seconds among those of at most machine.memory bytes per rank.
-/// Throws ashlar::error if there is none, saying the least possible. Arguments as of `optimal`.
+/// Returns the plan of least predicted seconds among those of at most machine.memory bytes per
+/// rank. Throws ashlar::error if there is none; the message states the least possible memory.
+/// Arguments are as for `optimal`.
 template <int N, class Filter, class Watch = detail::no_watch>
 constexpr basic_plan<N> within_memory(basic_problem<N> const& net, topology const& t,
                                       machine const& m, Filter const& filter,
