@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library that is ashlar::ashlar with
-# its large functions compiled once, of the sources in that folder (include/ashlar/compiled/README.md).
-# It is built only if a program links it, with the flags that the calling project gives all its targets.
+# ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library built from the sources
+# in that folder. It offers the same as ashlar::ashlar, but large functions are compiled once, in
+# the library (include/ashlar/compiled/README.md). The library is built only if a program links it,
+# with the flags that the calling project gives all its targets.
 
 function(ashlar_add_compiled folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")
