@@ -6,8 +6,8 @@
 # file is installed with the package.
 #
 #   ASHLAR_CUDA_ARCHITECTURES   the same syntax as CMAKE_CUDA_ARCHITECTURES, which is its default:
-#                               90-real for machine code, 90-virtual for PTX, 90 for both, native for
-#                               the devices of this machine
+#                               90-real for machine code, 90-virtual for PTX, 90 for both,
+#                               native for the devices of this machine
 #   ASHLAR_CUDA_FLAGS           further options of nvcc
 #
 # The first call in a build tree adds the rule that compiles the kernels into an archive. All

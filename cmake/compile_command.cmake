@@ -4,7 +4,8 @@
 # compile_command(<out>): returns the compiler and the options that the scripts of this folder get
 # by
 #
-#   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b     INCLUDES and DEFINITIONS may be empty or missing
+#   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b     INCLUDES and DEFINITIONS may be empty or
+#                                                     missing
 #
 # The entries are separated by | because a CMake list would lose its semicolons on a command line.
 

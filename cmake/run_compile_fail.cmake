@@ -7,10 +7,10 @@
 # Without SOURCE and CONTROLS the script precompiles the header PREFIX. The tests, which have one of
 # them, run after that and include the precompiled header:
 #
-#   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden lines
-#              are wrong. They are compiled together as one source, each in its own namespace.
-#   SOURCE     This file must not compile, and the compiler's output must contain the text of each of
-#              its lines `// expect: TEXT`.
+#   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden
+#              lines are wrong. They are compiled together as one source, each in its own namespace.
+#   SOURCE     This file must not compile, and the compiler's output must contain the text of each
+#              of its lines `// expect: TEXT`.
 #
 # A TEXT is searched for literally first, and then as a regular expression of CMake.
 

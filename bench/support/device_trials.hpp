@@ -5,9 +5,9 @@
 // How the benchmarks of a device measure: contestants take turns as in trials.hpp, but the device's
 // clock times them.
 //
-//   trial   Records an event, makes `repeats` calls, and records a second event, all on one stream. The
-//           time of a call is the time between the events divided by `repeats`. Launch overhead on the
-//           host counts only where the device has to wait for it.
+//   trial   Records an event, makes `repeats` calls, and records a second event, all on one stream.
+//           The time of a call is the time between the events divided by `repeats`. Launch overhead
+//           on the host counts only where the device has to wait for it.
 //   check   Before the call the results are overwritten with 0xff bytes, which are NaN in every
 //           floating-point type, so that a call that writes nothing is noticed.
 //

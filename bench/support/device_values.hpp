@@ -4,11 +4,11 @@
 
 // The data that the benchmarks of a device compute with.
 //
-//   repeated_normals   pseudo-random normals whose element i is table[i mod a prime], so that the host
-//                      knows any element of an array of any size without holding the array
-//   rotated            an array in several copies. Successive calls use successive copies, so that a call
-//                      reads its operands from memory and not from the cache. One copy is enough for an
-//                      array that is larger than the cache.
+//   repeated_normals   pseudo-random normals whose element i is table[i mod a prime], so that the
+//                      host knows any element of an array of any size without holding the array
+//   rotated            an array in several copies. Successive calls use successive copies, so that
+//                      a call reads its operands from memory and not from the cache. One copy is
+//                      enough for an array that is larger than the cache.
 
 #include <algorithm>
 #include <cstdint>

@@ -5,9 +5,9 @@
 // A transport that behaves like a slower network. It delays each transfer by the seconds that the α
 // and β of a machine give it (machine/link.hpp), and then lets the real transport carry it out.
 //
-//   start of the delay   The transfer has been handed to this transport, and all transfers handed to it
-//                        earlier have left the link of its tier. Transfers of one group enter the link
-//                        in the order of their tickets.
+//   start of the delay   The transfer has been handed to this transport, and all transfers handed
+//                        to it earlier have left the link of its tier. Transfers of one group enter
+//                        the link in the order of their tickets.
 //   advance()            compares the clock with the end of the delay, so that a delay uses no core
 //   join(), run()        wait for the end, and sleep meanwhile
 //

@@ -6,9 +6,10 @@
 // all of them equally. Only ratios within one run are reported.
 //
 //   check        each contestant runs once and checks its result before anything is timed
-//   trial        a barrier, then `repeats` calls. The time of a call is the time of the slowest rank
-//                divided by `repeats`.
-//   repeats      as many calls as make a trial last about effort::trial seconds (default 1 ms), at most 1000
+//   trial        a barrier, then `repeats` calls. The time of a call is the time of the slowest
+//                rank divided by `repeats`.
+//   repeats      as many calls as make a trial last about effort::trial seconds (default 1 ms), at
+//                most 1000
 //   round        one trial of each contestant. Each round begins with another contestant.
 //   rounds       as many as fit in `budget` seconds, between least_rounds and most_rounds
 //
@@ -27,9 +28,12 @@
 namespace ashlar_bench {
 
 /// The role of a contestant in the tables.
-///   ours   the library: redistribute, matmul    bare     MPI calls on the same bytes without any packing
-///   typed  the library, statically typed        packed   MPI calls with the packing that the result needs
-///   limit  a hardware limit: copies, dgemm      peer     another library
+///   ours    the library: redistribute, matmul
+///   typed   the library with static types
+///   bare    MPI calls on the same bytes without any packing
+///   packed  MPI calls with the packing that the result needs
+///   peer    another library
+///   limit   a limit of the hardware: copies, dgemm
 enum class role { ours, typed, bare, packed, peer, limit };
 
 inline char const* to_string(role r) {
