@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tags and values are two spellings of one thing: each canonical tag list is the tag list of its
-// value, each value the value of its tag list.
+// Tags and values express the same placements. Converting a canonical tag list to a value and back
+// gives the same tag list, and converting a value to tags and back gives the same value.
 
 #include <type_traits>
 
@@ -35,7 +35,8 @@ static_assert(spelled<placement{partial(), partial(reduction::max)}, sbp<P, Pmax
 static_assert(spelled<placement{partial(reduction::min)}, sbp<Pmin>>);
 static_assert(spelled<placement::all_broadcast(6), sbp<B, B, B, B, B, B>>);
 
-// One canonical spelling; depths appear on the dims whose order needs them, and on no others.
+// There is one canonical spelling. It has depths only on dimensions whose shard order is not the
+// default.
 template <class Tags, class Canonical>
 inline constexpr bool is_canonical_spelling = std::is_same_v<canonical<Tags>, Canonical> &&
                                               std::is_same_v<canonical<Canonical>, Canonical> &&
@@ -48,7 +49,7 @@ static_assert(
     is_canonical_spelling<sbp<S<1>, S<0, 1>, S<0, 0>, S<1, 1>>, sbp<S<1>, S<0, 1>, S<0, 0>, S<1>>>);
 static_assert(is_canonical_spelling<sbp<P, S<2, 0>, B>, sbp<P, S<2>, B>>);
 
-// Every one-axis and two-axis combination of these tags survives the round trip.
+// Every combination of these tags on one and on two axes is unchanged by the round trip.
 template <class Tags>
 inline constexpr bool survives = std::is_same_v<canonical<Tags>, Tags>;
 template <class... First>
