@@ -6,10 +6,11 @@
 #
 #   ASHLAR_CUDA_PACKAGES_FOUND   whether all packages were found
 #   ASHLAR_CUDA_MISSING          the names of the missing packages, for a message
-#   ASHLAR_NVCC                  CMAKE_CUDA_COMPILER, $CUDACXX, nvcc in the PATH, or
-#                                /usr/local/cuda's nvcc; the first that is found
+#   ASHLAR_NVCC                  the first of: CMAKE_CUDA_COMPILER, $CUDACXX, the nvcc of
+#                                CUDAToolkit_ROOT, $CUDA_PATH or $CUDA_HOME, the nvcc in the PATH,
+#                                and /usr/local/cuda/bin/nvcc
 #
-# The language CUDA is not enabled. It would have to be enabled in the user's top folder, and then
+# CMake's language CUDA is not enabled. It would have to be enabled in the user's top folder, and then
 # nvcc's rules would link every target that links ours. Instead a custom command calls nvcc for one
 # file (AshlarCuda.cmake).
 

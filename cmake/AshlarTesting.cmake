@@ -4,18 +4,17 @@
 # Registers the tests of each folder. tests/CMakeLists.txt calls one function for each kind. Adding
 # a file adds a test:
 #
-#   include/ashlar/**/*.hpp     compiled by itself              label headers
-#   tests/static/*.cpp          compiled and not run            label static
-#   tests/unit/*_test.cpp       doctest, one process            label unit
-#   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
-#   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped (exit
-#                                 77)
-#                               if there is no GPU
-#   tests/cuda/fake/*_test.cpp  one process with fake versions of CUDA and NCCL on the host; label
-#                               unit
-#   tests/compile_fail/*.cpp    must not compile, for the stated reason; label compile_fail
-#   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
-#   tests/programs/*.cpp        programs that the scripts run; no tests by themselves
+#   include/ashlar/**/*.hpp       compiled by itself; label headers
+#   tests/static/*.cpp            compiled and not run; label static
+#   tests/unit/*_test.cpp         doctest, one process; label unit
+#   tests/mpi/*_test.cpp          doctest, several ranks; labels mpi, npN
+#   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
+#                                 (exit 77) if there is no GPU
+#   tests/cuda/fake/*_test.cpp    one process with fake versions of CUDA and NCCL on the host;
+#                                 label unit
+#   tests/compile_fail/*.cpp      must not compile, for the stated reason; label compile_fail
+#   tests/scripts/*.sh            exit 0 passes, 77 skips; label script
+#   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
 
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")

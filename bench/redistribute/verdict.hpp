@@ -15,7 +15,7 @@
 //                 block, from 16 MiB      block / ours >= 10
 //                 copies, from 128 MiB    ours / pass <= 1.5
 //
-// The copies are the steps S to S, S to B and P to S of a matrix that report() lists.
+// The copies are the steps S to S, S to B and P to S of a matrix that report() in main.cpp lists.
 
 #include <cstdint>
 #include <string>

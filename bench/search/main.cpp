@@ -12,8 +12,8 @@
 // the description of the net and include the tables of costs. They are divided by the time of the
 // exact search, which is the median of several runs spread over the measurement. The four other
 // algorithms search the whole space, as in the paper. With --reduced they search only choices that
-// are not dominated, as the exact search does. The algorithms without an end of their own are given
-// the optimum and stop when they reach it.
+// are not dominated, as the exact search does. The random algorithms are given the optimum and
+// stop when they reach it.
 
 #include <algorithm>
 #include <cmath>

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests tests/cuda/sanitize.sh on a machine without a GPU. Scripts play nvidia-smi,
-# compute-sanitizer and the tests. Both tools must see every test. Errors that they find and missing
+# Tests tests/cuda/sanitize.sh on a machine without a GPU, with shell scripts in place of
+# nvidia-smi, compute-sanitizer and the tests. Both tools must see every test. Errors that they find and missing
 # programs must be printed and determine the exit status.
 set -euo pipefail
 

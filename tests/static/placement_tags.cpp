@@ -12,7 +12,7 @@ using namespace ashlar::placements;
 using ashlar::broadcast, ashlar::canonical, ashlar::partial, ashlar::placement, ashlar::reduction,
     ashlar::sbp, ashlar::split, ashlar::tag_of, ashlar::value_of;
 
-// Tags to values.
+// Conversion of tags to values.
 static_assert(value_of<sbp<>> == placement{});
 static_assert(value_of<sbp<B>> == placement{broadcast()});
 static_assert(value_of<sbp<S<0>, B>> == placement{split(0), broadcast()});
@@ -25,7 +25,7 @@ static_assert(!(value_of<sbp<S<0>, S<0>>> == value_of<sbp<S<0, 1>, S<0, 0>>>));
 static_assert(value_of<sbp<S<1>, B, S<1>, S<0>>> ==
               placement{split(1, 0), broadcast(), split(1, 1), split(0, 0)});
 
-// Values to tags.
+// Conversion of values to tags.
 template <placement Value, class Tags>
 inline constexpr bool spelled = std::is_same_v<tag_of<Value>, Tags>;
 static_assert(spelled<placement{}, sbp<>>);
@@ -60,13 +60,13 @@ constexpr bool all_pairs_survive(sbp<First...>) {
 }
 static_assert(all_pairs_survive(sbp<S<0>, S<1>, S<2>, B, P>{}));
 
-// The concept.
+// The concept static_placement.
 static_assert(ashlar::static_placement<sbp<S<0>, B>>);
 static_assert(!ashlar::static_placement<ashlar::dynamic>);
 static_assert(!ashlar::static_placement<placement>);
 static_assert(sbp<S<0>, B>::axes == 2);
 
-// Validity.
+// check() returns nullptr for a valid placement.
 static_assert(check(value_of<sbp<S<0>, S<0>>>, 1, 2) == nullptr);
 static_assert(check(value_of<sbp<S<0>, B>>, 1, 3) != nullptr);
 static_assert(check(value_of<sbp<S<1>>>, 1, 1) != nullptr);
