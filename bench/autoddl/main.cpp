@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Repeats the experiments of section 5 of the AutoDDL paper on the preset machines. For each it
-// reports how much less the plan that the search found communicates than the best baseline, beside
-// the saving that the paper measured.
+// Repeats the experiments of section 5 of the AutoDDL paper on the preset machines. For each one it
+// reports how much communication our plan saves against the best baseline, and how much the paper
+// measured.
 //
 //   bench/autoddl                     all experiments; ends with the table of
 //                                     bench/results/autoddl.md

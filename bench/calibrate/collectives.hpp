@@ -19,8 +19,9 @@ namespace ashlar_bench {
 struct collective_sample {
   group of;
   measured_step what;
-  ashlar::link_sample sample;  ///< in units of its tier's α and β; for groups that use both tiers
-                               ///< only the seconds count
+  /// The messages, bytes and seconds of the step (sample_of). For groups that use both tiers only the
+  /// seconds are valid.
+  ashlar::link_sample sample;
 };
 
 /// Returns the seconds that `m` predicts for the measured step.

@@ -240,8 +240,8 @@ class program {
   int count(product_shape const& s) {
     grid const best = best_grid(s, ranks());
     auto const all = contestants_of<T>(comm_, s, process_grids(ranks())[0]);
-    check(comm_, all, to_string(s));  // also makes the first calls create communicators, plans and
-                                      // buffers
+    // The check also creates communicators, plans and buffers, so that they are not counted.
+    check(comm_, all, to_string(s));
     std::vector<double> bytes;
     for (auto const& c : all) {
       received const r = count_received(comm_, c.run);

@@ -235,8 +235,8 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   auto const network = network_for(guess, m.machine(), o.alpha, ratio * work);
   auto const before = m.machine();
   m.set_machine(network);
-  guess = measured(model, first_work);  // The planned redistributions may be different on this
-                                        // network.
+  // Computed again, because the planned redistributions may be different on this network.
+  guess = measured(model, first_work);
   step::overlap_options how;
   how.bucket_bytes = {0};
   auto const passes = step::overlapped(guess, network, how);

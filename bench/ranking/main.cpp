@@ -81,7 +81,7 @@ double time_step(Net const& net, ashlar::mesh const& m, ashlar::search::plan con
   return most_of_ranks(world, {m.communication_seconds() - before})[0];
 }
 
-/// Returns the rank of the first value in ascending order, beginning with 1.
+/// Returns the position, from 1 on, of the first value among the values in ascending order.
 int place_of_first(std::vector<double> const& values) {
   return 1 + static_cast<int>(std::count_if(values.begin(), values.end(),
                                             [&](double v) { return v < values[0]; }));

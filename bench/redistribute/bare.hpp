@@ -72,8 +72,8 @@ class bare_program {
     mpi_call call;
     MPI_Comm comm = MPI_COMM_NULL;
     ashlar::box from, to;
-    std::vector<ashlar::box> sent, received;  // one per member of the group; empty if the whole
-                                              // shard is sent or received
+    // One block per member of the group; empty if the whole shard is sent or received.
+    std::vector<ashlar::box> sent, received;
     std::vector<int> send_counts, send_offsets, recv_counts, recv_offsets;
     bool packs = false, unpacks = false, equal = true;
     int partner = -1;

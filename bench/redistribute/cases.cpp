@@ -56,7 +56,7 @@ redistribution_case make_case(std::string name, std::string group, ashlar::topol
           make_subject<Rank, From, To>};
 }
 
-/// Returns the only stage of a program: a call along the axes that ends with the placement `to`.
+/// Returns a stage of a program: a call along the axes that ends with the placement `to`.
 bare_stage one(call c, std::vector<int> axes, std::string to) {
   return {c, std::move(axes), std::move(to)};
 }
