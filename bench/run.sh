@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/movement.md again: builds the benchmarks of data movement, runs them
+# Updates the page bench/results/movement.md: builds the benchmarks of data movement, runs them
 # under every setting, and writes tables and plots. Results are checked before they are timed.
 set -euo pipefail
 

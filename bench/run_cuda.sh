@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/cuda.md again, on a machine with a GPU: builds the benchmarks of
+# Updates the page bench/results/cuda.md, on a machine with a GPU: builds the benchmarks of
 # bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 has it), and writes
 # tables and page. Without a GPU it runs and writes nothing and exits with 77.
 set -euo pipefail
@@ -138,8 +138,8 @@ part() {
 
 csv() { printf '%s/figures/%s.csv' "$work" "$1"; }
 sizes=()
-brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; } # sets the sizes of the next
-                                                                        # part
+# brief <option>...: sets the sizes of the next part, with --tiny only.
+brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; }
 
 run_parts() {
   local round ranks

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/overlap.md again: builds bench/overlap, runs it, and writes the
+# Updates the page bench/results/overlap.md: builds bench/overlap, runs it, and writes the
 # tables.
 set -euo pipefail
 

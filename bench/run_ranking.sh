@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the figures of bench/results/ranking.md again: predicted and measured communication of 30
+# Updates the figures of bench/results/ranking.md: predicted and measured communication of 30
 # strategies of a GPT and of a perceptron, on real ranks and on simulated clusters.
 set -euo pipefail
 

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/search.md again: builds bench/search, runs it, and writes tables and
+# Updates the page bench/results/search.md: builds bench/search, runs it, and writes tables and
 # plots.
 set -euo pipefail
 

@@ -10,9 +10,9 @@
 #                                CUDAToolkit_ROOT, $CUDA_PATH or $CUDA_HOME, the nvcc in the PATH,
 #                                and /usr/local/cuda/bin/nvcc
 #
-# CMake's language CUDA is not enabled. It would have to be enabled in the user's top folder, and then
-# nvcc's rules would link every target that links ours. Instead a custom command calls nvcc for one
-# file (AshlarCuda.cmake).
+# CMake's language CUDA is not enabled. It would have to be enabled in the user's top folder, and
+# then nvcc's rules would link every target that links ours. Instead a custom command calls nvcc for
+# one file (AshlarCuda.cmake).
 
 if(CMAKE_CUDA_COMPILER)
   set(ASHLAR_NVCC "${CMAKE_CUDA_COMPILER}" CACHE FILEPATH "Compiles the CUDA kernels")

@@ -243,8 +243,8 @@ function(ashlar_add_cuda_tests)
   endif()
   add_custom_target(cuda_tests)
   ashlar_glob(scripts cuda *.sh)
-  list(FILTER scripts EXCLUDE REGEX "/sanitize\\.sh$") # takes minutes: only tests/run.sh --preset
-                                                       # cuda runs it
+  # sanitize.sh takes minutes, so only tests/run.sh --preset cuda runs it.
+  list(FILTER scripts EXCLUDE REGEX "/sanitize\\.sh$")
   foreach(script IN LISTS scripts)
     ashlar_add_script_test(cuda "${script}")
   endforeach()
@@ -424,8 +424,8 @@ function(ashlar_add_script_test label script)
   set(test ${label}/${name})
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
-  # Most scripts start jobs of several ranks. Scripts that do not contain the line `# processors:
-  # 1`, so that another test may run at the same time.
+  # Most scripts start jobs of several ranks, so they count as two processors. A script that does not
+  # contains the line `# processors: 1`, and another test may run at the same time.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)

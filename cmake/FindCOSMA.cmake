@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Finds COSMA with its ScaLAPACK interface, for the benchmarks, and defines COSMA::COSMA. COSMA is
-# built on COSTA, which is installed below the same prefix. For the reason for an own module see
-# FindCOSTA.cmake.
+# built on COSTA, which is installed below the same prefix. FindCOSTA.cmake says why there is a
+# module of our own.
 
 include(FindPackageHandleStandardArgs)
 

@@ -1,11 +1,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# compile_command(<out>): returns the compiler and the options that the scripts of this folder get
-# by
+# compile_command(<out>): returns the compile command for the scripts of this folder. Its parts are
+# given when a script is started, where INCLUDES and DEFINITIONS may be empty or missing:
 #
-#   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b     INCLUDES and DEFINITIONS may be empty or
-#                                                     missing
+#   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b
 #
 # The entries are separated by | because a CMake list would lose its semicolons on a command line.
 

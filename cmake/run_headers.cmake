@@ -35,8 +35,8 @@ function(all_includes out header)
       list(APPEND all "${other}" ${deeper})
     endforeach()
     list(REMOVE_DUPLICATES all)
-    set_property(GLOBAL PROPERTY "included by ${header}" "${all}") # cached, since several headers
-                                                                   # may include this one
+    # The list is cached, since several headers may include this one.
+    set_property(GLOBAL PROPERTY "included by ${header}" "${all}")
   endif()
   list(POP_FRONT all)
   set(${out} "${all}" PARENT_SCOPE)

@@ -19,8 +19,8 @@ namespace ashlar_bench {
 struct collective_sample {
   group of;
   measured_step what;
-  /// The messages, bytes and seconds of the step (sample_of). For groups that use both tiers only the
-  /// seconds are valid.
+  /// The messages, bytes and seconds of the step (sample_of). For groups that use both tiers only
+  /// the seconds are valid.
   ashlar::link_sample sample;
 };
 
