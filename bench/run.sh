@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/movement.md anew: builds the benchmarks of data movement, runs them
-# under every setting, writes tables and plots. Results are checked before they are timed.
+# Updates the page bench/results/movement.md: builds the benchmarks of data movement, runs them
+# under every setting, and writes tables and plots. Results are checked before they are timed.
 set -euo pipefail
 
 usage() {
@@ -52,7 +52,7 @@ if [ "$quick" = yes ]; then figures="$build/bench/movement"; fi
 # shellcheck source=cmake/mpi_environment.sh
 . cmake/mpi_environment.sh
 
-# measure <memory> <transport> <ranks> <program> <argument>...
+# measure <memory> <transport> <ranks> <program> <argument>...: runs a program under these settings.
 measure() {
   local memory="$1" transport="$2" ranks="$3" program="$build/bench/$4"
   shift 4
@@ -112,7 +112,7 @@ run_all() {
   describe_machine >"$work/machine.txt"
 }
 
-# table <name> <setting>...: as Markdown.
+# table <name> <setting>...: prints a table as Markdown.
 table() {
   if [ "$1" = machine ]; then cat "$figures/machine.txt"; else bench/results/table.sh "$figures" "$@"; fi
 }
@@ -138,7 +138,7 @@ fi
 
 write_page "$page" "$figures/page.md"
 if command -v gnuplot >/dev/null 2>&1; then
-  # A case that needs more ranks has no points: nothing to worry a reader with.
+  # Cases that need more ranks than a plot has cause this warning, which is harmless.
   gnuplot -e "folder='$figures'" bench/results/plots.gp 2>&1 | grep -v 'no valid points' || true
 else
   echo "gnuplot not found: no plots"

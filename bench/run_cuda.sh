@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/cuda.md anew on a machine with a GPU: builds the benchmarks of bench/cuda, runs
-# them, and PyTorch on the same shapes in turns with them where python3 has it; writes tables and page.
-# Without a GPU nothing is run and nothing is written: exit 77.
+# Updates the page bench/results/cuda.md, on a machine with a GPU: builds the benchmarks of
+# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 has it), and writes
+# tables and page. Without a GPU it runs and writes nothing and exits with 77.
 set -euo pipefail
 
 usage() {
@@ -55,7 +55,7 @@ template=bench/results/cuda.md
 page="$template" figures=bench/results/cuda
 if [ -n "$into" ]; then page="$into/cuda.md" figures="$into/cuda"; fi
 
-# table <name>: as Markdown.
+# table <name>: prints a table as Markdown.
 table() {
   if [ "$1" = machine ]; then
     if [ -f "$figures/machine.txt" ]; then cat "$figures/machine.txt"; return; fi
@@ -95,7 +95,8 @@ if [ -z "$programs" ]; then
     ashlar_install_packages program
   fi
   programs="$PWD/build/bench_cuda"
-  # The kernels for this GPU alone: the others would take the time of the measurements.
+  # Kernels are compiled only for this GPU. Compiling for others would use up the time for
+  # measuring.
   cmake --preset cuda -B "$programs" -DASHLAR_BUILD_TESTS=OFF -DASHLAR_CUDA_ARCHITECTURES=native
   cmake --build "$programs" --target bench_cuda train_gpt
 fi
@@ -107,7 +108,7 @@ parts="$work/figures/parts.csv"
 echo 'part,result,seconds' >"$parts"
 failed=0
 
-# part <name> <seconds at most> <command>...: one line in parts.csv, whatever happens.
+# part <name> <seconds at most> <command>...: runs a command and always adds a line to parts.csv.
 part() {
   local name="$1" most="$2" left result began=$SECONDS status=0
   shift 2
@@ -137,7 +138,8 @@ part() {
 
 csv() { printf '%s/figures/%s.csv' "$work" "$1"; }
 sizes=()
-brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; } # sizes of the next part
+# brief <option>...: sets the sizes of the next part, with --tiny only.
+brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; }
 
 run_parts() {
   local round ranks
@@ -148,7 +150,7 @@ run_parts() {
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --parameters 300 --trials 1 --seconds 0
   part passes 90 "$programs/bench/cuda/kernels" --csv "$(csv passes)" \
     ${sizes[@]+"${sizes[@]}"}
-  # Two rounds in turns, so that a clock that falls meanwhile falls on both.
+  # Two rounds in turns, so that a falling clock rate affects both libraries.
   brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
   for round in 1 2; do
     part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \

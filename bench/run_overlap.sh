@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/overlap.md anew: builds bench/overlap, runs it, writes the tables.
+# Updates the page bench/results/overlap.md: builds bench/overlap, runs it, and writes the
+# tables.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -16,8 +17,8 @@ About ten minutes of two cores; leave the machine alone meanwhile. Four ranks to
 build=build/default
 page=bench/results/overlap.md
 figures=bench/results/overlap
-# What the real transport does with the bytes comes on top of what is held back: many rows where gradients
-# travel, wide layers where activations do.
+# The time of the real transport is added to the delays. So sizes are chosen for which it is short:
+# many rows if gradients are moved, wide layers if activations are.
 # shellcheck disable=SC2034  # by name
 rounds=9 data=(--rows 2048 --width 256) tensor=(--rows 256 --width 1024)
 if [ "$quick" = yes ]; then

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the figures of bench/results/ranking.md anew: predicted and measured communication of 30
+# Updates the figures of bench/results/ranking.md: predicted and measured communication of 30
 # strategies of a GPT and of a perceptron, on real ranks and on simulated clusters.
 set -euo pipefail
 
@@ -40,7 +40,8 @@ if [ "$real" = yes ]; then
   cmake --build --preset default --target bench_calibrate bench_ranking
   rm -f "$figures"/real.csv
   for ranks in 4 8; do
-    # Prices of as many ranks on the same cores: a turn at a core is part of α.
+    # Calibrate with the same number of ranks on the same cores, because α includes the wait for a
+    # core.
     mpirun -n "$ranks" "$build/bench/calibrate" --out "$build/bench/ranking_$ranks.json"
     mpirun -n "$ranks" "$build/bench/ranking" --machine "$build/bench/ranking_$ranks.json" \
       --scale 8 --csv "$figures/real.csv"
@@ -51,7 +52,7 @@ if [ "$simulated" = yes ]; then
   cmake --preset default
   cmake --build --preset default --target smpi_platform build_smpi_ranking
   rm -f "$figures"/simulated.csv
-  # 64 ranks of the GPT: two minutes.
+  # The run of the GPT on 64 ranks takes two minutes.
   for run in "16 node=4,gpu=4 mlp" "16 node=2,gpu=8 gpt" "64 node=8,gpu=8 mlp" "64 node=8,gpu=8 gpt"; do
     read -r ranks mesh net <<<"$run"
     tests/smpi/simulate.sh --timeout 900 "$build/tests/smpi_platform" "$mesh" gpu_cluster \
@@ -61,12 +62,13 @@ if [ "$simulated" = yes ]; then
   done
 fi
 
-# Ranks, net, predicted, measured of whatever is there, one file a plot.
+# points <ranks> <net> <file>: prints predicted and measured times, which become the data of one
+# plot.
 points() { awk -F, -v ranks="$1" -v net="$2" -v file="$3" '
   file == "real" && $1 == ranks && $4 == net {print $7, $8}
   file == "simulated" && $1 == ranks && $2 == net {print $5, $6}' "$figures/$3.csv"; }
 
-# Spearman's correlation of two columns, and the place of the first line by the second column.
+# Prints Spearman's correlation of two columns, and the rank of the first line by the second column.
 spearman() { awk '
   {x[NR] = $1; y[NR] = $2}
   function place(v, n, i,   j, less, same) {

@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the page bench/results/search.md anew: builds bench/search, runs it, writes tables and plots.
+# Updates the page bench/results/search.md: builds bench/search, runs it, and writes tables and
+# plots.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -24,7 +25,7 @@ if [ "$report_only" = no ]; then
   cmake --preset default
   cmake --build --preset default --target bench_search
   rm -f "$figures"/{table,curves,noise}.csv
-  # Tables of three axes take long: fewer runs.
+  # The tables of costs for three axes take long, so there are fewer runs.
   for part in "rack=8,node=8 $runs" "rack=4,node=4,host=4 $((runs / 2))"; do
     "$build/bench/search" --meshes "${part% *}" --runs "${part#* }" --seconds "$seconds" \
       --csv "$figures/table.csv" --curves "$figures/curves.csv"
@@ -38,7 +39,8 @@ if [ "$report_only" = no ]; then
     "$(g++ --version | head -n 1)" "$runs" $((runs / 2)) "$seconds" >"$figures/machine.txt"
 fi
 
-# table_of <mesh>: as Markdown. Rows of one net follow each other; the first has its name.
+# table_of <mesh>: prints a table as Markdown. The rows of a net are consecutive. The first has its
+# name.
 table_of() {
   awk -F, -v mesh="$1" '
     NR == 1 {
@@ -60,7 +62,7 @@ table_of() {
     }' "$figures/table.csv"
 }
 
-# noise: what plans for disturbed machines cost more, a row for each net and mesh.
+# noise: prints the extra cost of plans for disturbed machines, with a row for each net and mesh.
 noise() {
   awk -F, '
     NR == 1 { next }
@@ -95,7 +97,7 @@ noise() {
     }' "$figures/noise.csv"
 }
 
-# table <name>...: what stands at the marker of this name; that of a mesh has a word an axis.
+# table <word>...: prints the table for a marker. The words of a mesh are its axes.
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Training steps of ashlar beside those of PyTorch's DistributedDataParallel (gloo), on the CPU, one thread a
-# rank: a GPT and a small VGG, from the same weights on the same batches, in turns in one run.
+# Compares training steps of ashlar with those of PyTorch's DistributedDataParallel (gloo) on the
+# CPU, with one thread for each rank: a GPT and a small VGG, from the same weights on the same
+# batches, in turns in one run.
 set -euo pipefail
 
 usage() {
@@ -56,22 +57,22 @@ fi
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
-# One thread a rank. Ranks that wait yield, as gloo's do.
+# One thread for each rank. Waiting ranks yield their core, as those of gloo do.
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 \
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none \
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 
-# ashlar <net> <ranks> <steps> <learning rate> [option]...
+# ashlar <net> <ranks> <steps> <learning rate> [option]...: runs our program.
 ashlar() {
   mpirun -n "$2" "$program" "$1" --steps "$3" --layout "$layout" --lr "$4" "${@:5}"
 }
-# torch <net> <ranks> <steps> <learning rate>
+# torch <net> <ranks> <steps> <learning rate>: runs the program of PyTorch.
 torch() {
   rm -f "$folder/meet"
   mpirun -n "$2" "$python" bench/torch_train_step.py "$1" "$folder/$1" --steps "$3" --lr "$4" \
     --meet "$folder/meet"
 }
-# column <word>: of the line that begins with it.
+# column <word>: prints the second field of the lines that begin with the word.
 column() { awk -v word="$1" '$1 == word { print $2 }'; }
 median() { sort -g | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 
@@ -82,8 +83,9 @@ printf 'torch %s, layout %s, %s rounds of %s steps, load %s\n' \
 printf '%-5s %5s %10s %10s %7s %12s %12s %7s %12s\n' net ranks 'ashlar ms' 'torch ms' ratio \
   'ashlar cpu' 'torch cpu' ratio 'loss apart'
 for net in $nets; do
-  # Relu and maximum pooling turn the rounding of one library into jumps of a gradient, which AdamW
-  # makes as large as any other: only small steps keep the losses of a VGG together.
+  # ReLU and max pooling turn a rounding difference of the libraries into a jump of a gradient, and
+  # AdamW scales every gradient to the same size. Only with small steps do the losses of a VGG stay
+  # together.
   rate=1e-4
   if [ "$net" = vgg ]; then rate=3e-6; fi
   mkdir -p "$folder/$net"

@@ -1,19 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The training steps that torch_train_step.py does in PyTorch, from the same weights on the same batches;
-// bench/run_torch.sh runs both in turns.
+// Runs the same training steps as torch_train_step.py in PyTorch, from the same weights on the same
+// batches. bench/run_torch.sh runs both in turns.
 //
 //   mpirun -n 2 bench/torch_train_step gpt --steps 20 --write FOLDER
 //   mpirun -n 2 bench/torch_train_step vgg --steps 4 --layout data --lr 1e-5
 //
 //   gpt   the net of bench/train_step: 4 layers, d-model 512, 8 heads, context 256, batch 8
-//   vgg   VGG13 of 32 channels at first, on 64 images of 3 x 32 x 32
+//   vgg   VGG13 with 32 channels in its first stage, on 64 images of 3 x 32 x 32
 //
-// --write leaves what PyTorch begins with: parameters.txt, a line "NAME EXTENTS" each in the order of
-// the net, their values in parameters.bin (float), and of all steps one after the other inputs.bin
-// (int32 or float) and targets.bin (int32). Prints "ms MEDIAN" of the steps but the first, "cpu_ms
-// MEDIAN" of what rank 0 computed in them, which others on the machine disturb less, and the losses.
+// --write writes the initial state for PyTorch into files. parameters.txt has a line "NAME EXTENTS"
+// for each parameter, in the order of the net, and parameters.bin their values (float). inputs.bin
+// (int32 or float) and targets.bin (int32) hold the batches of all steps. The program prints "ms
+// MEDIAN", the median time of all steps but the first, "cpu_ms MEDIAN", the same for the CPU time
+// of rank 0, which other processes disturb less, and the losses.
 
 #include <algorithm>
 #include <cstdio>
@@ -47,7 +48,7 @@ void write_values(std::ofstream& out, std::vector<T> const& values) {
             static_cast<std::streamsize>(values.size() * sizeof(T)));
 }
 
-/// Milliseconds, the median but for the first, which warms up.
+/// Returns the median in milliseconds, without the first step, which warms up.
 double median_ms(std::vector<double> seconds) {
   if (seconds.size() > 1) seconds.erase(seconds.begin());
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2),
@@ -55,7 +56,7 @@ double median_ms(std::vector<double> seconds) {
   return 1e3 * seconds[seconds.size() / 2];
 }
 
-/// What PyTorch reads. Communicates: brings all parameters to every rank.
+/// Writes the files that PyTorch reads. Collective: gathers all parameters on every rank.
 template <class Model, class Batches>
 void write_beginning(Model& model, Batches const& batches, std::string const& folder) {
   bool const writes = model.mesh().rank() == 0;
@@ -116,7 +117,7 @@ void train_gpt(ashlar::mesh const& mesh, arguments const& args) {
   for (auto& data : batches)
     for (int s = 0; s < batch; ++s) {
       auto token = static_cast<std::int32_t>(random() % vocabulary);
-      for (int i = 0; i < context; ++i) {  // a rule with some noise
+      for (int i = 0; i < context; ++i) {  // a fixed rule with some noise
         data.inputs.push_back(token);
         token = static_cast<std::int32_t>(
             random() % 8 == 0 ? random() % vocabulary : (5u * unsigned(token) + 3) % vocabulary);
@@ -136,7 +137,7 @@ void train_vgg(ashlar::mesh const& mesh, arguments const& args) {
     for (int s = 0; s < images; ++s) {
       auto const target = static_cast<std::int32_t>(random() % classes);
       data.targets.push_back(target);
-      for (int i = 0; i < 3 * side * side; ++i)  // stripes, wider for each class, and noise
+      for (int i = 0; i < 3 * side * side; ++i)  // stripes that are wider for each class, and noise
         data.inputs.push_back(normal(random) + (i % side / (target + 1) % 2 == 0 ? 0.5f : -0.5f));
     }
   train(mesh, args, net, nn::image_batch{images, 3, side, side}, batches);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The step of a GPT against the limit of the machine: what the step's GEMMs alone would take at the
-// sgemm rate that every rank reaches at the same time. Both are measured in this run, in turns.
+// Compares a training step of a GPT with a limit of the machine: the time that the step's GEMMs
+// alone would take at the sgemm rate that all ranks reach at once. Both are measured in turns in
+// this run.
 //
 //   mpirun -n 1 bench/train_step            d-model 512, 4 layers, context 256, batch 8
 //   mpirun -n 2 bench/train_step            the same batch on two ranks, layout by the search
@@ -36,7 +37,7 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// Seconds of one sgemm of order n, on every rank at once.
+/// Returns the seconds of one sgemm of order n, which runs on every rank at once.
 double sgemm_seconds(ashlar::mesh const& mesh, std::int64_t n, std::vector<float>& a,
                      std::vector<float>& b, std::vector<float>& c) {
   mesh.barrier();

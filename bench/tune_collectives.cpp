@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the algorithms of the collectives beside each other, on the ranks it is launched on, and
-// writes the table of algorithms that ASHLAR_COLLECTIVES names (comm/mpi/algorithm_file.hpp):
+// Measures the algorithms of each collective on the ranks it is launched on, and writes the table
+// of algorithms that ASHLAR_COLLECTIVES names (comm/mpi/algorithm_file.hpp):
 //
-//   mpirun -n 8 bench/tune_collectives table.txt        about a minute
+//   mpirun -n 8 bench/tune_collectives table.txt        takes about a minute
 //   mpirun -n 8 bench/tune_collectives table.txt 1.5 1KiB,64KiB,16MiB
 //                                                       seconds for each measurement, sizes
 //   ASHLAR_COLLECTIVES=table.txt mpirun -n 8 program
 //
-// Groups of 2, 4, … and all ranks, within nodes and across them, and of one rank a node; all groups
-// at once, as on a mesh. Pairs are kept where nothing is 5 % faster. Elements are double, so that the
-// library's reductions are measured for two members only (algorithm_table.hpp). Times are of messages, also
-// where ranks share memory; how fast the bare blocking call is comes for comparison.
+// Groups have 2, 4, … and all ranks, which are consecutive, and on several nodes also one rank of
+// each node. All groups run at once, as on a mesh. The pairwise algorithm stays unless another one
+// is more than 5 % faster. Elements are double, so MPI's own reductions are measured only for
+// groups of two (algorithm_table.hpp). All transfers use messages, also between ranks that share
+// memory. The time of the bare blocking MPI call is printed for comparison.
 
 #include <cstdio>
 #include <fstream>
@@ -35,14 +36,15 @@ using namespace ashlar::mpi;
 using ashlar::collective;
 using ashlar::element_type;
 
-/// A way to cut the world into groups of one size.
+/// A way to divide the world into groups of one size.
 struct grouping {
   int members;
   spread where;
-  int color, key;  // of this rank
+  int color, key;  // of this rank, for MPI_Comm_split
 };
 
-/// Collective. Groups of ranks behind each other, and on several nodes those of one rank a node.
+/// Returns the groupings to measure: consecutive ranks, and on several nodes one rank of each node.
+/// Collective.
 std::vector<grouping> groupings(MPI_Comm world) {
   int rank = 0, ranks = 0;
   MPI_Comm_rank(world, &rank);
@@ -61,7 +63,7 @@ std::vector<grouping> groupings(MPI_Comm world) {
   return all;
 }
 
-/// The transfer of `kind` on a flat array of `elements`.
+/// Returns the transfer of `kind` on a flat array of `elements`.
 ashlar::transfer flat_transfer(collective kind, std::int64_t elements, int members, int index) {
   ashlar::topology const t{{"x", members}};
   auto const whole = ashlar::placement::all_broadcast(1);
@@ -98,7 +100,8 @@ class tuned_case {
   }
   exchange_facts const& facts() const { return facts_; }
 
-  /// Medians of the algorithms that may carry it, pairs first, and of the bare call. Collective.
+  /// Returns the times of all algorithms that can carry the transfer, the pairwise one first. Sets
+  /// `bare` to the median of the bare MPI call. Collective.
   std::vector<measured> run(effort const& how, double& bare) {
     std::vector<contestant> all;
     std::vector<algorithm> taken;
@@ -153,13 +156,14 @@ class tuned_case {
   std::vector<int> counts_, got_, offsets_;
 };
 
-/// Clearly so: by the median, which says what is usual, and by the least, which others on the machine
-/// disturb least.
+/// Returns whether a is clearly faster than b, both in the median, which is the typical time, and
+/// in the least time, which other processes disturb least.
 bool is_faster(timing const& a, timing const& b) {
   return a.median < 0.95 * b.median && a.least < 0.95 * b.least;
 }
 
-/// Measures one case, prints it, and adds a row where the table does not say what is fastest.
+/// Measures one case, prints it, and adds a row if the table would not choose the fastest
+/// algorithm.
 template <class T>
 void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes, effort const& how,
           ashlar::mpi::algorithm_table& table) {
@@ -187,7 +191,8 @@ void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes,
     table.push_back({kind, g.members, bytes, g.where, best.use});
 }
 
-/// A whole table or, on failure, what was there before.
+/// Writes the text to a temporary file and renames it, so that a failure leaves the old file
+/// unchanged.
 void write_atomically(std::string const& path, std::string const& text) {
   std::string const temporary = path + ".new";
   {

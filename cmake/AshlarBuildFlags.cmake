@@ -1,12 +1,16 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# ashlar_build_flags: what our own examples, benchmarks and tests are compiled with. Linked PRIVATE
-# by them and never by the library, so that nothing of it reaches a user's targets.
+# Defines the compiler flags of our own examples, benchmarks and tests. They link these targets
+# PRIVATE. The library never links them, so that no flag reaches a user's targets.
 #
-# ashlar_program_flags: the same for examples and benchmarks, with ASHLAR_PROGRAM_OPTIONS last. They are
-# half of the time of a whole build at -O3, so tests/run.sh, which only asks them for right results, gives
-# -O1; who measures or trains gives nothing.
+#   ashlar_build_flags     warnings and -march=native
+#   ashlar_program_flags   ashlar_build_flags, followed by ASHLAR_PROGRAM_OPTIONS; for examples and
+#                          benchmarks
+#
+# At -O3 the examples and benchmarks take half of the time of a whole build. tests/run.sh only
+# checks their results, so it sets ASHLAR_PROGRAM_OPTIONS to -O1. For measuring and training, leave
+# it empty.
 
 add_library(ashlar_build_flags INTERFACE)
 target_compile_options(ashlar_build_flags INTERFACE
@@ -25,14 +29,16 @@ add_library(ashlar_program_flags INTERFACE)
 target_link_libraries(ashlar_program_flags INTERFACE ashlar_build_flags)
 target_compile_options(ashlar_program_flags INTERFACE ${ASHLAR_PROGRAM_OPTIONS})
 
-# ashlar_join_sources(<target>): its sources are compiled as one, if it has several: most of what a
-# compiler does for one of them it does for all.
+# ashlar_join_sources(<target>): compiles the target's sources together as one source, if there are
+# several. This saves time, because most of the work for one source is the work for the headers,
+# which they share.
 function(ashlar_join_sources target)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
   if(count GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU") # to it a source that is included is a header
+    # GCC treats an included source as a header.
+    if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     endif()
   endif()

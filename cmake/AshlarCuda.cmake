@@ -1,17 +1,20 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# ashlar_enable_cuda(<target>): the target is linked with ashlar::cuda and with the kernels, the one
-# file of ashlar that nvcc reads. The target's own files stay plain C++. Installed with the package.
+# ashlar_enable_cuda(<target>): links the target with ashlar::cuda and with the CUDA kernels, which
+# are the only source of ashlar that nvcc compiles. The target's own sources stay plain C++. This
+# file is installed with the package.
 #
-#   ASHLAR_CUDA_ARCHITECTURES   as CMAKE_CUDA_ARCHITECTURES, which is its default: 90-real for machine
-#                               code, 90-virtual for PTX, 90 for both, native for this machine's
+#   ASHLAR_CUDA_ARCHITECTURES   as CMAKE_CUDA_ARCHITECTURES: 90-real for machine code, 90-virtual
+#                               for PTX, 90 for both, native for the devices of this machine.
+#                               Default: CMAKE_CUDA_ARCHITECTURES, or 80-real;90 if that is not set
 #   ASHLAR_CUDA_FLAGS           further options of nvcc
 #
-# The kernels are compiled once per build tree, on the first call, into an archive: several targets
-# of one program may be enabled, static libraries among them.
+# The first call in a build tree adds the rule that compiles the kernels into an archive. All
+# enabled targets link the same archive, so several targets of one program may be enabled, also
+# static libraries.
 
-# ashlar_cuda_architecture_flags(<out>)
+# ashlar_cuda_architecture_flags(<out>): converts ASHLAR_CUDA_ARCHITECTURES to options of nvcc.
 function(ashlar_cuda_architecture_flags out)
   set(flags "")
   foreach(architecture IN LISTS ASHLAR_CUDA_ARCHITECTURES)
@@ -36,7 +39,7 @@ function(ashlar_cuda_architecture_flags out)
   set(${out} "${flags}" PARENT_SCOPE)
 endfunction()
 
-# The archive of kernels as target ashlar_cuda_kernels; once.
+# Defines the target ashlar_cuda_kernels, the archive of kernels, unless it exists already.
 function(ashlar_cuda_add_kernels)
   if(TARGET ashlar_cuda_kernels)
     return()
@@ -60,7 +63,7 @@ function(ashlar_cuda_add_kernels)
   if(NOT host_compiler)
     set(host_compiler "${CMAKE_CXX_COMPILER}")
   endif()
-  # relaxed-constexpr: constexpr functions of the host's headers may run on the device.
+  # --expt-relaxed-constexpr lets device code call constexpr functions of the host's headers.
   add_custom_command(OUTPUT "${archive}" DEPFILE "${object}.d" VERBATIM
     COMMAND "${ASHLAR_NVCC}" -std=c++20 -O3 -lineinfo --expt-relaxed-constexpr
       -Werror all-warnings -Xcompiler -fPIC -ccbin "${host_compiler}" ${architectures} ${flags}

@@ -1,15 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# What ashlar::cuda needs: nvcc, the CUDA runtime, cuBLASLt and NCCL. Included at file scope by the
-# library's own build and by the installed config file; sets
+# Finds the packages that ashlar::cuda needs: nvcc, the CUDA runtime, cuBLASLt and NCCL. The
+# library's own build and the installed config file include it at file scope. It sets
 #
-#   ASHLAR_CUDA_PACKAGES_FOUND
-#   ASHLAR_CUDA_MISSING          what is not there, as a sentence names it
-#   ASHLAR_NVCC                  CMAKE_CUDA_COMPILER, $CUDACXX, the PATH's nvcc, or /usr/local/cuda's
+#   ASHLAR_CUDA_PACKAGES_FOUND   whether all packages were found
+#   ASHLAR_CUDA_MISSING          the names of the missing packages, for a message
+#   ASHLAR_NVCC                  the first of: CMAKE_CUDA_COMPILER, $CUDACXX, the nvcc of
+#                                CUDAToolkit_ROOT, $CUDA_PATH or $CUDA_HOME, the nvcc in the PATH,
+#                                and /usr/local/cuda/bin/nvcc
 #
-# The language CUDA is not enabled: it would have to be in the user's top folder, and every target that
-# links ours would have to be linked by nvcc's rules. nvcc compiles one file, by a command (AshlarCuda.cmake).
+# CMake's language CUDA is not enabled. It would have to be enabled in the user's top folder, and
+# then nvcc's rules would link every target that links ours. Instead a custom command calls nvcc for
+# one file (AshlarCuda.cmake).
 
 if(CMAKE_CUDA_COMPILER)
   set(ASHLAR_NVCC "${CMAKE_CUDA_COMPILER}" CACHE FILEPATH "Compiles the CUDA kernels")
@@ -22,7 +25,8 @@ mark_as_advanced(ASHLAR_NVCC)
 
 set(ASHLAR_CUDA_MISSING "")
 if(ASHLAR_NVCC)
-  if(NOT CUDAToolkit_ROOT) # the toolkit that this nvcc belongs to, not another one beside it
+  # Use the toolkit that this nvcc belongs to, and not another installed one.
+  if(NOT CUDAToolkit_ROOT)
     cmake_path(GET ASHLAR_NVCC PARENT_PATH CUDAToolkit_ROOT)
     cmake_path(GET CUDAToolkit_ROOT PARENT_PATH CUDAToolkit_ROOT)
   endif()

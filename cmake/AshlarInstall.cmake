@@ -1,13 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Install tree: headers, exported targets, config and version files, our find modules.
+# Installs headers, exported targets, config and version files, and our find modules.
 
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(ashlar_package_dir "${CMAKE_INSTALL_DATADIR}/cmake/ashlar")
 
-# One export file per target: the config file loads only those whose packages the user has.
+# Each target has its own export file, so that the config file can load only the targets whose
+# packages the user has.
 get_property(ashlar_libraries GLOBAL PROPERTY ASHLAR_LIBRARIES)
 foreach(library IN LISTS ashlar_libraries)
   set(kernels "")
@@ -23,7 +24,7 @@ endforeach()
 configure_package_config_file(cmake/ashlarConfig.cmake.in
   "${PROJECT_BINARY_DIR}/package/ashlarConfig.cmake" INSTALL_DESTINATION "${ashlar_package_dir}"
   PATH_VARS CMAKE_INSTALL_INCLUDEDIR)
-# ARCH_INDEPENDENT: headers only, so a package built for one word size serves all.
+# The package contains only headers, so it does not depend on the word size (ARCH_INDEPENDENT).
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/package/ashlarConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
 

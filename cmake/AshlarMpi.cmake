@@ -1,18 +1,20 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# find_package(MPI), such that headers and launcher belong to one MPI. Where two are installed side by
-# side, a system's defaults may mix them, and each rank then runs alone, as rank 0 of 1.
+# Calls find_package(MPI) and makes sure that the headers and the launcher belong to the same MPI.
+# Where two MPIs are installed, the system's defaults may mix them. Then each rank runs alone, as
+# rank 0 of 1.
 #
-#   ASHLAR_MPI           openmpi or mpich: that one; empty: the system's default compiler wrapper
-#   ASHLAR_MPI_FAMILY    openmpi, mpich or empty (another, or not known)
+#   ASHLAR_MPI           input: openmpi or mpich selects one; empty means the system's default
+#   ASHLAR_MPI_FAMILY    output: openmpi, mpich, or empty for another or an unknown MPI
 #
-# Change ASHLAR_MPI in a fresh build folder only: CMake keeps what it found.
+# Change ASHLAR_MPI only in a fresh build folder, because CMake caches what it found.
 
 set(ASHLAR_MPI "" CACHE STRING "openmpi or mpich, where both are installed; empty: the default")
 set_property(CACHE ASHLAR_MPI PROPERTY STRINGS "" openmpi mpich)
 
-# ashlar_find_mpi_program(<variable> <name> <family> [folder...]): Debian's suffix, else a folder.
+# ashlar_find_mpi_program(<variable> <name> <family> [folder...]): finds the program
+# <name>.<family>, as Debian names it, or <name> in one of the folders.
 function(ashlar_find_mpi_program variable name family)
   string(REPLACE openmpi open-mpi brew "${family}")
   find_program(${variable} NAMES "${name}.${family}" HINTS ${ARGN})

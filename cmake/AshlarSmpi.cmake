@@ -1,22 +1,32 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Tests on clusters simulated by SimGrid SMPI (tests/smpi/README.md): the unmodified library on up
-# to 256 ranks. A program is a file tests/smpi/*.cpp with lines
+# Tests on clusters that SimGrid SMPI simulates (tests/smpi/README.md). They run the unmodified
+# library on up to 256 ranks. A program is a file tests/smpi/*.cpp with lines
 #
-#   // run: MESH MACHINE [ARGUMENT]...      one test each: smpi/NAME/MESH/MACHINE
-#   // expect: deadlock                     the test passes if the simulator finds one
+#   // run: MESH MACHINE [ARGUMENT]...      one test for each such line: smpi/NAME/MESH/MACHINE
+#   // expect: deadlock                     The test passes if the simulator reports a deadlock.
 #
-# Where smpicxx or smpirun is missing there is one test, smpi, which is skipped.
+# If smpicxx or smpirun is missing, the only test is `smpi`, which is skipped.
 
 option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid SMPI is found" ON)
 
+<<<<<<< HEAD
 # ashlar_smpi_compile(<output> <source> <option>...): smpicxx is no compiler that CMake can check, hence a
 # command. Each rank loads its own copy of the program, so programs are stripped, and the statics of
 # header-only code must be each rank's own (-fno-gnu-unique).
 function(ashlar_smpi_compile output source)
   set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPICXX=1 -DASHLAR_COMPILED=1
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+=======
+# ashlar_smpi_program(<name> <source>): builds a program with a custom command, because smpicxx is
+# not a compiler that CMake can check.
+function(ashlar_smpi_program name source)
+  set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
+  # Each rank loads its own copy of the program, so the program should be small. -fno-gnu-unique
+  # gives each rank its own static variables of inline functions and templates.
+  set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPIC    -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
+>>>>>>> plain_G
   if(ASHLAR_WERROR)
     list(APPEND flags -Werror)
   endif()
@@ -55,7 +65,7 @@ function(ashlar_smpi_program name source)
 endfunction()
 
 function(ashlar_add_smpi_tests)
-  # Also where there is nothing to build: the preset smpi builds this target.
+  # The target exists even if it builds nothing, because the preset smpi builds it.
   add_custom_target(smpi_programs ALL)
   find_program(ASHLAR_SMPICXX smpicxx)
   find_program(ASHLAR_SMPIRUN smpirun)
@@ -71,7 +81,8 @@ function(ashlar_add_smpi_tests)
   target_link_libraries(smpi_platform PRIVATE ashlar::core ashlar_test_flags)
   add_dependencies(smpi_programs smpi_platform)
 
-  # Thousands of pairs in one run take a minute on an idle core. simulate.sh ends first, and says why.
+  # A run of thousands of redistributions takes a minute on an idle core. The limit of simulate.sh
+  # is the shorter one, so that it can report the reason before CTest kills it.
   math(EXPR seconds "2 * ${ASHLAR_TEST_TIMEOUT}")
   math(EXPR limit "3 * ${ASHLAR_TEST_TIMEOUT}")
   ashlar_smpi_library(objects)

@@ -1,26 +1,29 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The public targets. Headers are found by room, so that adding one needs no edit here.
+# Defines the public targets. Headers are found by folder (room), so adding one needs no change
+# here.
 #
-#   ashlar::core    placement … search   needs nothing but a C++20 compiler
-#   ashlar::ashlar  core + device … train  needs MPI and a BLAS with cblas.h
-#   ashlar::compiled  the same, with its large functions in a library
-#   ashlar::json    core + io/json       needs nlohmann_json
-#   ashlar::cuda    ashlar + the folders cuda and nccl of the rooms   needs nvcc, CUDA, cuBLASLt, NCCL
+#   ashlar::core      the rooms of ashlar_core_rooms      needs only a C++20 compiler
+#   ashlar::ashlar    core and ashlar_full_rooms          needs MPI and a BLAS with cblas.h
+#   ashlar::compiled  ashlar::ashlar with its large functions compiled in a library
+#   ashlar::json      core and io/json                    needs nlohmann_json
+#   ashlar::cuda      ashlar::ashlar and the folders cuda and nccl of the rooms
+#                                                         needs nvcc, CUDA, cuBLASLt and NCCL
 
 set(ashlar_include_dir "${PROJECT_SOURCE_DIR}/include")
 set(ashlar_core_rooms support placement mesh layout signature machine plan step search)
 set(ashlar_full_rooms device comm tensor io nn train)
 
-# ashlar_headers(<out> <glob>...): the headers below include/ashlar that match.
+# ashlar_headers(<out> <glob>...): lists the headers below include/ashlar that match a pattern.
 function(ashlar_headers out)
   list(TRANSFORM ARGN PREPEND "${ashlar_include_dir}/ashlar/")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${ARGN})
   set(${out} "${headers}" PARENT_SCOPE)
 endfunction()
 
-# ashlar_add_library(<name> <header>...): INTERFACE target ashlar_<name>, known as ashlar::<name>.
+# ashlar_add_library(<name> <header>...): adds the INTERFACE target ashlar_<name> with the alias
+# ashlar::<name>.
 function(ashlar_add_library name)
   add_library(ashlar_${name} INTERFACE)
   add_library(ashlar::${name} ALIAS ashlar_${name})
@@ -50,7 +53,8 @@ if(MPI_CXX_FOUND AND CBLAS_FOUND)
   endif()
   ashlar_add_library(ashlar ${ashlar_full_headers})
   target_link_libraries(ashlar_ashlar INTERFACE ashlar_core MPI::MPI_CXX CBLAS::CBLAS)
-  # The C++ bindings were removed from MPI in 2012; including them only costs time and link errors.
+  # MPI's C++ bindings were removed from the standard in 2012. Including them only costs compile
+  # time and causes link errors.
   target_compile_definitions(ashlar_ashlar INTERFACE OMPI_SKIP_MPICXX=1 MPICH_SKIP_MPICXX=1)
   include("${CMAKE_CURRENT_LIST_DIR}/AshlarCompiled.cmake")
   ashlar_add_compiled("${ashlar_include_dir}/ashlar/compiled")
@@ -76,7 +80,8 @@ else()
   message(STATUS "ashlar: nlohmann_json not found: no plan files (ashlar::json)")
 endif()
 
-# AUTO: where its packages are. No language is enabled, and nothing of the targets above changes.
+# AUTO defines ashlar::cuda if its packages are found. This enables no language and does not change
+# the targets above.
 set(ASHLAR_ENABLE_CUDA AUTO CACHE STRING "Define ashlar::cuda: AUTO, ON or OFF")
 set_property(CACHE ASHLAR_ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
 include("${CMAKE_CURRENT_LIST_DIR}/AshlarCuda.cmake")
@@ -94,7 +99,7 @@ if(ASHLAR_ENABLE_CUDA)
     target_link_libraries(ashlar_cuda INTERFACE
       ashlar_ashlar CUDA::cudart CUDA::cublasLt NCCL::NCCL)
     target_compile_definitions(ashlar_cuda INTERFACE ASHLAR_CUDA=1)
-    # Read by nvcc alone, so not among the headers.
+    # The kernels are a separate file set, because only nvcc may read them.
     target_sources(ashlar_cuda INTERFACE FILE_SET kernels TYPE HEADERS
       BASE_DIRS "${ashlar_include_dir}" FILES ${ashlar_cuda_kernel_files})
     message(STATUS "ashlar: CUDA ${CUDAToolkit_VERSION}, NCCL ${NCCL_VERSION}, ${ASHLAR_NVCC}")

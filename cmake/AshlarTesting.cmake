@@ -1,33 +1,37 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Registers tests by folder; tests/CMakeLists.txt calls one function per kind. A test is a file:
+# Registers the tests of each folder. tests/CMakeLists.txt calls one function for each kind. Adding
+# a file adds a test:
 #
-#   include/ashlar/**/*.hpp     each compiled alone             label headers
-#   tests/static/*.cpp          compiled, nothing else          label static
-#   tests/unit/*_test.cpp       doctest, one process            label unit
-#   tests/mpi/*_test.cpp        doctest, several ranks          labels mpi, npN
-#   tests/cuda/*_test.cpp       doctest on a device, one process or several ranks; label cuda;
-#                               skipped (exit 77) where there is no device; also *.sh
-#   tests/cuda/fake/*_test.cpp   one process with a CUDA and an NCCL that are fake on the host
-#   tests/compile_fail/*.cpp    must not compile, with reason   label compile_fail
-#   tests/scripts/*.sh          exit 0 passes, 77 skips         label script
-#   tests/programs/*.cpp        what those scripts run; no test of its own
+#   include/ashlar/**/*.hpp       compiled by itself; label headers
+#   tests/static/*.cpp            compiled and not run; label static
+#   tests/unit/*_test.cpp         doctest, one process; label unit
+#   tests/mpi/*_test.cpp          doctest, several ranks; labels mpi, npN
+#   tests/cuda/*_test.cpp, *.sh   on a GPU, one process or several ranks; label cuda; skipped
+#                                 (exit 77) if there is no GPU
+#   tests/cuda/fake/*_test.cpp    one process with fake versions of CUDA and NCCL on the host;
+#                                 label unit
+#   tests/compile_fail/*.cpp      must not compile, for the stated reason; label compile_fail
+#   tests/scripts/*.sh            exit 0 passes, 77 skips; label script
+#   tests/programs/*.cpp          programs that the scripts run; no tests by themselves
 
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
 
-# Root in a container, more ranks than cores, and ranks that would otherwise spin while they wait.
-# Not bound to cores: two jobs at a time would both be bound to the first. One thread per rank.
+# Open MPI may run as root (in a container) and with more ranks than cores, and waiting ranks yield
+# their core instead of spinning. Ranks are not bound to cores, because two jobs at a time would
+# both be bound to the first cores. Each rank uses one thread.
 set(ASHLAR_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
   OMPI_MCA_hwloc_base_binding_policy=none
   OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1)
 
-# MPICH spins while it waits and never yields: with more ranks than cores each wait takes whole time
-# slices, and the tests hours. On UCX it can be made to yield (tests/support/yield_when_idle.cpp), but
-# not beside a sanitizer, which wants to be preloaded first.
+# MPICH spins while it waits and never yields. With more ranks than cores each wait then takes whole
+# time slices, and the tests take hours. If MPICH uses UCX, a preloaded library makes it yield
+# (tests/support/yield_when_idle.cpp). That does not work with a sanitizer, which must be preloaded
+# first.
 set(ASHLAR_TEST_MAX_RANKS "" CACHE STRING
   "Most ranks of a test; empty: 8, for an MPICH that cannot be made to yield cores + 1")
 set(ashlar_most_ranks 8)
@@ -59,20 +63,22 @@ if(ashlar_most_ranks LESS 8)
   message(STATUS "ashlar: MPI tests with at most ${ashlar_most_ranks} ranks (ASHLAR_TEST_MAX_RANKS)")
 endif()
 
-# ashlar_glob(<out> <folder> <pattern>): sorted; an empty or missing folder gives an empty list.
+# ashlar_glob(<out> <folder> <pattern>): returns a sorted list, which is empty if the folder is
+# empty or missing.
 function(ashlar_glob out folder pattern)
   file(GLOB files CONFIGURE_DEPENDS "${ASHLAR_TEST_DIR}/${folder}/${pattern}")
   set(${out} "${files}" PARENT_SCOPE)
 endfunction()
 
-# ashlar_test_properties(<test> <label>...)
+# ashlar_test_properties(<test> <label>...): sets labels, timeout and environment of a test.
 function(ashlar_test_properties test)
   set_tests_properties(${test} PROPERTIES
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
 endfunction()
 
-# ashlar_test_program(<target> <source>...): with every library of ours that this build has. Sources are
-# compiled six at a time as one: most of what a compiler does for one of them it does for all.
+# ashlar_test_program(<target> <source>...): adds a program that links every library of ours that
+# this build has. Six sources at a time are compiled as one, which saves reading the headers that
+# they share.
 function(ashlar_test_program target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
@@ -88,9 +94,10 @@ function(ashlar_test_program target)
   endforeach()
 endfunction()
 
-# ashlar_test_programs(<out> <kind> <main> <source>...): for each source the target that holds its cases,
-# in the order of the sources, and one program per target. Sources with the same first word share a
-# program, and so do those whose first word no other has: KIND_plan, KIND_search, …, KIND_others.
+# ashlar_test_programs(<out> <kind> <main> <source>...): adds the test programs of one kind and
+# returns, in the order of the sources, the target that contains each source. Sources whose names
+# begin with the same word share a program. Sources whose first word is unique share the program
+# KIND_others. So the programs are KIND_plan, KIND_search, …, KIND_others.
 function(ashlar_test_programs out kind main)
   set(words "")
   foreach(source IN LISTS ARGN)
@@ -123,7 +130,7 @@ function(ashlar_add_static_tests)
   endif()
   add_library(static_tests OBJECT ${sources})
   target_link_libraries(static_tests PRIVATE ashlar::core ashlar_test_flags)
-  # They ran when they were compiled; this entry is what CTest shows of them.
+  # They pass by compiling. This entry makes CTest show them.
   add_test(NAME static COMMAND "${CMAKE_COMMAND}" -E true)
   ashlar_test_properties(static static)
 endfunction()
@@ -144,11 +151,13 @@ function(ashlar_add_unit_tests)
   endforeach()
 endfunction()
 
-# ashlar_rank_counts(<out> <source>): the numbers of its line `// ranks: 1 2 4`, else the default.
+# ashlar_rank_counts(<out> <source>): returns the numbers of the line `// ranks: 1 2 4` among the
+# first 15 lines of the source, or the default.
 function(ashlar_rank_counts out source)
   set(counts 1 2 3 4 6 8)
   file(STRINGS "${source}" head LIMIT_COUNT 15)
-  # Not a REGEX of file(STRINGS), which would count the matches and so read beyond line 15.
+  # Not a REGEX of file(STRINGS), because LIMIT_COUNT would then count matches and read beyond line
+  # 15.
   list(FILTER head INCLUDE REGEX "^// ranks:( [0-9]+)+ *$")
   if(head)
     list(GET head 0 line)
@@ -160,7 +169,8 @@ endfunction()
 
 function(ashlar_add_mpi_tests)
   ashlar_glob(sources mpi *_test.cpp)
-  # Open MPI refuses more ranks than cores without this; other launchers do not know the flag.
+  # Open MPI refuses to start more ranks than cores without this option. Other launchers do not know
+  # it.
   set(oversubscribe "")
   if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
     set(oversubscribe --oversubscribe)
@@ -169,10 +179,11 @@ function(ashlar_add_mpi_tests)
   add_library(mpi_main OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/mpi_main.cpp")
   target_include_directories(mpi_main PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(mpi_main PRIVATE doctest::doctest ashlar::compiled ashlar_test_flags)
-  # Not a test: tests/scripts/mpi_harness.sh demands that each of its cases fails.
+  # This is not a test. tests/scripts/mpi_harness.sh demands that each of its cases fails.
   ashlar_test_program(mpi_failing_cases "${ASHLAR_TEST_DIR}/support/failing_cases.cpp")
   target_link_libraries(mpi_failing_cases PRIVATE mpi_main)
-  # Not in one program with others: support/traffic_check.hpp has all of a program's meshes use messages.
+  # These sources do not share a program with others, because support/traffic_check.hpp makes all
+  # meshes of its program use messages.
   set(counted "")
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" includes REGEX "support/traffic_check.hpp" LIMIT_COUNT 1)
@@ -196,7 +207,7 @@ function(ashlar_add_mpi_tests)
         "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:${target}> "--source-file=*/mpi/${name}.cpp" ${MPIEXEC_POSTFLAGS})
       ashlar_test_properties(mpi/${name}/np${count} mpi np${count})
-      # Two at most: a test that asked for eight would wait for ever on a two-core machine's CTest.
+      # At most two: CTest would never start a test of eight processors on a machine of two cores.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)
@@ -207,7 +218,8 @@ function(ashlar_add_mpi_tests)
   endforeach()
 endfunction()
 
-# To a program of operators_test.cpp, what it runs on a device as on a fake one: compiled once.
+# Adds to a program of operators_test.cpp the cases that run on real and on fake devices. They are
+# compiled once.
 function(ashlar_link_device_operators target)
   if(NOT target MATCHES "_operators_test$")
     return()
@@ -221,17 +233,18 @@ function(ashlar_link_device_operators target)
   target_link_libraries(${target} PRIVATE device_operators)
 endfunction()
 
-# Without a line `// ranks:` one process, else those ranks; both end with 77 before anything else where
-# there is no device (tests/support/cuda_device.cpp).
+# A source without a line `// ranks:` runs in one process, the others on those ranks. Without a GPU
+# both exit with 77 first (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
-  # As of the MPI tests.
+  # For the reason see ashlar_add_mpi_tests.
   set(oversubscribe "")
   if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
     set(oversubscribe --oversubscribe)
   endif()
   add_custom_target(cuda_tests)
   ashlar_glob(scripts cuda *.sh)
-  list(FILTER scripts EXCLUDE REGEX "/sanitize\\.sh$") # minutes: only tests/run.sh --preset cuda
+  # sanitize.sh takes minutes, so only tests/run.sh --preset cuda runs it.
+  list(FILTER scripts EXCLUDE REGEX "/sanitize\\.sh$")
   foreach(script IN LISTS scripts)
     ashlar_add_script_test(cuda "${script}")
   endforeach()
@@ -269,8 +282,8 @@ function(ashlar_add_cuda_tests)
   endforeach()
 endfunction()
 
-# Of what issues to a device, on every machine that has the headers: the functions of CUDA and NCCL that
-# it calls are the program's own.
+# Tests of the code that launches kernels and calls CUDA and NCCL. They need no GPU, only the
+# headers: the program defines the functions of CUDA and NCCL that this code calls.
 function(ashlar_add_fake_cuda_tests)
   ashlar_glob(sources cuda/fake *_test.cpp)
   list(APPEND sources "${ASHLAR_TEST_DIR}/cuda/gemm_test.cpp" "${ASHLAR_TEST_DIR}/cuda/operations_test.cpp")
@@ -278,7 +291,7 @@ function(ashlar_add_fake_cuda_tests)
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_cuda.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_nccl.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_kernels.cpp" "${ASHLAR_TEST_DIR}/cuda/fake/fake_blas.cpp"
     "${ASHLAR_TEST_DIR}/cuda/fake/fake_nvtx.cpp")
-  # The launcher of fake/device stands where nvcc's is.
+  # This folder comes first, so that its kernel launcher is included instead of the one for nvcc.
   target_include_directories(fake_cuda BEFORE PRIVATE "${ASHLAR_TEST_DIR}/cuda/fake/device" "${ASHLAR_TEST_DIR}")
   target_link_libraries(fake_cuda PRIVATE ashlar::cuda ashlar_test_flags)
   foreach(source IN LISTS sources)
@@ -289,7 +302,7 @@ function(ashlar_add_fake_cuda_tests)
     add_test(NAME fake/${name} COMMAND fake_${name})
     ashlar_test_properties(fake/${name} unit)
   endforeach()
-  # The benchmarks of one device, for tests/scripts/bench_cuda.sh.
+  # The benchmarks of one GPU on the fake device, for tests/scripts/bench_cuda.sh.
   foreach(name gemm kernels attention launch)
     if(TARGET bench_cuda_${name}_object)
       add_executable(fake_bench_${name} $<TARGET_OBJECTS:bench_cuda_${name}_object>)
@@ -300,8 +313,9 @@ function(ashlar_add_fake_cuda_tests)
   endforeach()
 endfunction()
 
-# One test per library: each of its public headers compiles alone. With Clang where it is: it instantiates
-# templates when it precompiles headers, GCC again after each.
+# Adds one test for each library: each of its public headers compiles by itself. Clang is preferred
+# because it instantiates templates when it precompiles a header. GCC does so again in each source
+# that includes it.
 function(ashlar_add_header_tests)
   set(compiler "${CMAKE_CXX_COMPILER}")
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -340,7 +354,8 @@ function(ashlar_add_compile_fail_tests)
     list(FILTER sources EXCLUDE REGEX "/cuda_[a-z_]*\\.cpp$")
   endif()
 
-  # Each sentence is promised on GCC and on Clang: whichever of the two is not configured joins in.
+  # The error messages are promised for GCC and Clang, so the compiler that the build does not use
+  # is tested too, if it is installed.
   set(names gcc clang)
   set(other clang++)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -360,7 +375,8 @@ function(ashlar_add_compile_fail_tests)
     "-DDEFINITIONS=$<JOIN:$<TARGET_PROPERTY:${library},INTERFACE_COMPILE_DEFINITIONS>,|>")
   set(script "${PROJECT_SOURCE_DIR}/cmake/run_compile_fail.cmake")
   foreach(compiler label IN ZIP_LISTS compilers names)
-    # Half of the time of these tests is reading headers, so each compiler does that once.
+    # Half of the time of these tests would be spent reading headers, so each compiler precompiles
+    # them once.
     set(prefix "${PROJECT_BINARY_DIR}/tests/compile_fail/${label}/all.hpp")
     if(TARGET ashlar::cuda)
       file(WRITE "${prefix}"
@@ -392,7 +408,8 @@ function(ashlar_add_compile_fail_tests)
   endforeach()
 endfunction()
 
-# What scripts run: tests/programs/x.cpp becomes tests/program_x in the build tree.
+# Builds the programs that scripts run: tests/programs/x.cpp becomes tests/program_x in the build
+# tree.
 function(ashlar_add_test_programs)
   ashlar_glob(sources programs *.cpp)
   foreach(source IN LISTS sources)
@@ -401,13 +418,14 @@ function(ashlar_add_test_programs)
   endforeach()
 endfunction()
 
-# ashlar_add_script_test(<label> <script>)
+# ashlar_add_script_test(<label> <script>): adds one script as a test.
 function(ashlar_add_script_test label script)
   cmake_path(GET script STEM name)
   set(test ${label}/${name})
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
-  # Scripts start many jobs, each of several ranks; others say so, and run beside another test.
+  # Most scripts start jobs of several ranks, so they count as two processors. A script that does not
+  # contains the line `# processors: 1`, and another test may run at the same time.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)

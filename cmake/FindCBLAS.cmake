@@ -1,17 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# A BLAS together with its C interface: target CBLAS::CBLAS. CMake's own FindBLAS finds the library
-# but not cblas.h, which each distribution keeps elsewhere. The first of these is taken:
+# Finds a BLAS together with its C interface and defines CBLAS::CBLAS. CMake's own FindBLAS finds
+# the library but not cblas.h, which each distribution puts into another folder. The first that is
+# found is used:
 #
-#   CBLAS_LIBRARIES, with CBLAS_INCLUDE_DIR     what the user gives
-#   BLA_VENDOR                                  the BLAS of that name, by FindBLAS
-#   OpenBLAS, BLIS, MKL, Arm, Apple             the optimized ones, in this order
-#   any other that FindBLAS knows
+#   CBLAS_LIBRARIES with CBLAS_INCLUDE_DIR      the user's choice
+#   BLA_VENDOR                                  the BLAS of that name, found by FindBLAS
+#   OpenBLAS, BLIS, MKL, Arm, Apple             the optimized libraries, in this order
+#   any other BLAS that FindBLAS knows
 #
-# CBLAS_IS_REFERENCE says whether it is the reference BLAS, which is some thirty times slower than the
-# others: a message in capitals says so too. Installed next to the config file, so that a user's project
-# searches just as ours does.
+# CBLAS_IS_REFERENCE tells whether the result is the reference BLAS, which is about thirty times
+# slower than the others. In that case a warning in capitals is printed. This file is installed next
+# to the config file, so that users' projects search in the same way.
 
 find_package(PkgConfig QUIET)
 if(PkgConfig_FOUND)
@@ -49,8 +50,8 @@ find_path(CBLAS_INCLUDE_DIR cblas.h
   PATH_SUFFIXES include openblas openblas-pthread openblas-serial blis cblas)
 mark_as_advanced(CBLAS_INCLUDE_DIR)
 
-# The file of an optimized library contains its name; that of the reference BLAS contains none of these, and is
-# called libblas, librefblas or libcblas.
+# The file of an optimized library contains its name. The file of the reference BLAS contains none
+# of these names and is called libblas, librefblas or libcblas.
 set(CBLAS_IS_REFERENCE FALSE)
 if(CBLAS_LIBRARIES AND NOT APPLE)
   list(GET CBLAS_LIBRARIES 0 cblas_first)
@@ -69,7 +70,8 @@ if(CBLAS_IS_REFERENCE)
     "CBLAS_INCLUDE_DIR of another, and configure in a new build folder.")
 endif()
 
-# A library without the C interface (the reference libblas of some systems) would fail at link time.
+# Tests that the library contains the C interface, which the reference libblas of some systems
+# lacks. It would fail only at link time.
 if(CBLAS_LIBRARIES AND CBLAS_INCLUDE_DIR)
   include(CheckCXXSourceCompiles)
   include(CMakePushCheckState)

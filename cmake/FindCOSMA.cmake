@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# COSMA with its ScaLAPACK interface, for the benchmarks: COSMA::COSMA. Built on COSTA, so below the
-# same prefix. A module of our own for the reason of FindCOSTA.cmake.
+# Finds COSMA with its ScaLAPACK interface, for the benchmarks, and defines COSMA::COSMA. COSMA is
+# built on COSTA, which is installed below the same prefix. FindCOSTA.cmake says why there is a
+# module of our own.
 
 include(FindPackageHandleStandardArgs)
 

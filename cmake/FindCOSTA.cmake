@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# COSTA, for the benchmarks: COSTA::COSTA. A module of our own, because the configuration that COSTA
-# 2.3 installs does not load in CMake 3.25.
+# Finds COSTA, for the benchmarks, and defines COSTA::COSTA. This module is needed because the
+# config file that COSTA 2.3 installs does not load in CMake 3.25.
 
 include(FindPackageHandleStandardArgs)
 

@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# NCCL: target NCCL::NCCL and NCCL_VERSION, read from nccl.h. Searched below NCCL_ROOT, then where the
-# CUDA toolkit is (find_package(CUDAToolkit) first), then where the system keeps its libraries. Neither
-# NVIDIA nor CMake ships a module; this one is installed next to our config file.
+# Finds NCCL: defines NCCL::NCCL and sets NCCL_VERSION, which is read from nccl.h. It searches below
+# NCCL_ROOT, then in the CUDA toolkit (call find_package(CUDAToolkit) first), then in the system's
+# folders. Neither NVIDIA nor CMake ships such a module. It is installed next to our config file.
 
 find_path(NCCL_INCLUDE_DIR nccl.h
   HINTS ${NCCL_ROOT} ENV NCCL_ROOT ${CUDAToolkit_INCLUDE_DIRS} PATH_SUFFIXES include)

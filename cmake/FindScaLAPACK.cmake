@@ -1,12 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# ScaLAPACK with BLACS in one library, for the benchmarks: ScaLAPACK::ScaLAPACK. Debian has one for
-# each MPI (libscalapack-openmpi-dev, libscalapack-mpich-dev); ours is that of the MPI in use.
+# Finds ScaLAPACK with BLACS in one library, for the benchmarks, and defines ScaLAPACK::ScaLAPACK.
+# Debian has one package for each MPI (libscalapack-openmpi-dev, libscalapack-mpich-dev). The one
+# for the MPI in use is searched for.
 
 include(FindPackageHandleStandardArgs)
 
-# Never that of the other one: two MPIs in one program do not know of each other's communicators.
+# Never use the library of the other MPI: the two MPIs' communicators are not compatible.
 set(name scalapack-openmpi)
 if(MPI_CXX_LIBRARIES MATCHES "mpich")
   set(name scalapack-mpich)

@@ -1,11 +1,12 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# compile_command(<out>): the compiler and the options that the scripts of this folder were given,
+# compile_command(<out>): returns the compile command for the scripts of this folder. Its parts are
+# given when a script is started, where INCLUDES and DEFINITIONS may be empty or missing:
 #
-#   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b     either list may be empty or left out
+#   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b
 #
-# CMake's own lists cannot be given on a command line without losing their semicolons.
+# The entries are separated by | because a CMake list would lose its semicolons on a command line.
 
 function(compile_command out)
   set(command "${COMPILER}" -std=c++20)

@@ -2,16 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced. `ashlar_install_packages KIND` makes sure that the packages of that kind are there: it does
-# nothing when they are, installs what is missing on Debian and Ubuntu as root or with password-less
-# sudo, else prints the package line and returns 1. The kinds: `program` is what the programs need,
-# `tests` that and what the tests need; `format` is the formatter that tests/scripts/house.sh checks with,
-# `mpich` MPICH, `smpi` the simulated clusters, `peers` the comparisons of bench/run.sh.
+# To be sourced. `ashlar_install_packages KIND` makes sure that the packages of a kind are
+# installed. If none is missing, it does nothing. On Debian and Ubuntu, as root or with
+# password-less sudo, it installs the missing ones. Otherwise it prints the command that installs
+# them and returns 1. The kinds:
+#
+#   program   packages that the programs need
+#   tests     packages that programs and tests need
+#   format    the formatter that tests/scripts/house.sh uses
+#   mpich     MPICH
+#   smpi      the simulator of clusters
+#   peers     packages for the comparisons and plots of bench/run.sh
 
-# Rows: for whom | what to look for | apt | dnf | brew. Looked for is a command, a header (<…>), a
-# package of pkg-config (in parentheses), or a library that links (in braces, the first of several).
-# The BLAS is looked for by the names of the optimized ones: a cblas.h alone may belong to the
-# reference BLAS, which is some thirty times slower.
+# Columns: kind | what to look for | apt | dnf | brew. The second column is a command, a header
+# (<…>), a package of pkg-config (in parentheses), or a list of libraries in braces, of which one
+# has to link. The BLAS is looked for by the names of the optimized libraries, because a cblas.h
+# alone may belong to the reference BLAS, which is about thirty times slower.
 ashlar_package_table='
 program|g++|g++|gcc-c++|gcc
 program|cmake|cmake|cmake|cmake
@@ -36,7 +42,7 @@ peers|(scalapack-openmpi)|libscalapack-openmpi-dev|scalapack-openmpi-devel|scala
 peers|gnuplot|gnuplot-nox|gnuplot-minimal|gnuplot
 '
 
-# ashlar_has <command|<header>|(package)|{library ...}>
+# ashlar_has <command|<header>|(package)|{library ...}>: succeeds if it is installed.
 ashlar_has() {
   local flags=() prefix
   case "$1" in
@@ -45,7 +51,7 @@ ashlar_has() {
       for prefix in /opt/homebrew /usr/local /opt/homebrew/opt/openblas /usr/local/opt/openblas; do
         flags+=("-I$prefix/include")
       done
-      flags+=(-I/usr/include/openblas) # where Fedora keeps cblas.h
+      flags+=(-I/usr/include/openblas) # Fedora installs cblas.h here.
       printf '#include %s\n' "$1" | g++ -std=c++20 "${flags[@]}" -E -x c++ - >/dev/null 2>&1
       ;;
     "("*)
@@ -67,12 +73,12 @@ ashlar_has() {
   esac
 }
 
-# ashlar_concerns <kind> <audience>: whether a row for that audience is needed for that kind.
+# ashlar_concerns <kind> <row kind>: succeeds if a row of the second kind is needed for the first.
 ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }
 
-# ashlar_column <kind> <column>: the packages of one system, each once.
+# ashlar_column <kind> <column>: prints the packages of one column, each once.
 ashlar_column() {
   printf '%s' "$ashlar_package_table" |
     awk -F'|' -v kind="$1" -v column="$2" \
@@ -116,7 +122,7 @@ ashlar_install_packages() {
   ${sudo[@]+"${sudo[@]}"} env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${packages[@]}"
 
-  # A header that was missing with its compiler was not really looked for: look again, and say so.
+  # If the compiler was missing too, the search for a header always failed. So search again.
   for wanted in "${missing[@]}"; do
     if ! ashlar_has "$wanted"; then
       printf 'Still not found after installing: %s\n' "$wanted" >&2

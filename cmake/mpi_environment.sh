@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced: what programs of many ranks need on one machine. Open MPI as root in a container, more
-# ranks than cores, waiting ranks that yield; one thread a rank. Other MPIs ignore it.
+# To be sourced. Exports the settings for running many ranks on one machine: Open MPI may run as
+# root (in a container) and with more ranks than cores, waiting ranks yield their core, ranks are
+# not bound to cores, and each rank uses one thread. Other MPIs ignore the settings of Open MPI.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
 export OMPI_MCA_hwloc_base_binding_policy=none

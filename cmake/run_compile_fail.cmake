@@ -4,11 +4,15 @@
 # cmake -DCOMPILER=… -DPREFIX=… [-DSOURCE=… | -DCONTROLS=a|b] [-DINCLUDES=a|b] [-DDEFINITIONS=a|b]
 #   -P run_compile_fail.cmake
 #
-# With neither: the header PREFIX is precompiled, for the tests with one, which compile after it:
-#   CONTROLS   with -DASHLAR_CONTROL, must compile: shows that only what we forbid is wrong with these
-#              files. All of them as one source, each in a namespace of its own
-#   SOURCE     must fail, and its output must hold every `// expect: TEXT` of the file
-# A TEXT matches literally or, if it does not occur literally, as a regular expression of CMake.
+# Without SOURCE and CONTROLS the script precompiles the header PREFIX. The tests, which have one of
+# them, run after that and include the precompiled header:
+#
+#   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden
+#              lines are wrong. They are compiled together as one source, each in its own namespace.
+#   SOURCE     This file must not compile, and the compiler's output must contain the text of each
+#              of its lines `// expect: TEXT`.
+#
+# A TEXT is searched for literally first, and then as a regular expression of CMake.
 
 cmake_minimum_required(VERSION 3.25)
 
@@ -16,11 +20,11 @@ include("${CMAKE_CURRENT_LIST_DIR}/compile_command.cmake")
 compile_command(command)
 list(APPEND command -fdiagnostics-color=never)
 
-set(ENV{LC_ALL} C) # plain quotes, English
+set(ENV{LC_ALL} C) # plain quotes and English messages
 
-if(NOT SOURCE AND NOT CONTROLS) # both compilers look for PREFIX.gch
+if(NOT SOURCE AND NOT CONTROLS) # GCC and Clang both look for PREFIX.gch.
   if(COMPILER MATCHES "clang")
-    list(APPEND command -fpch-instantiate-templates) # once, not again in each test
+    list(APPEND command -fpch-instantiate-templates) # once here instead of in each test
   endif()
   execute_process(COMMAND ${command} -x c++-header "${PREFIX}" -o "${PREFIX}.gch"
     COMMAND_ERROR_IS_FATAL ANY)
@@ -39,7 +43,8 @@ if(CONTROLS)
     cmake_path(GET source STEM name)
     string(APPEND text "namespace ${name} {\n#include \"${source}\"\n}\n")
   endforeach()
-  list(REMOVE_DUPLICATES includes) # first, since within a namespace they are there already
+  # Includes come first, so that their include guards make them empty inside the namespaces.
+  list(REMOVE_DUPLICATES includes)
   list(JOIN includes "\n" includes)
   cmake_path(REPLACE_FILENAME PREFIX controls.cpp OUTPUT_VARIABLE all)
   file(WRITE "${all}" "${includes}\n${text}")
@@ -48,7 +53,7 @@ if(CONTROLS)
 endif()
 
 message(NOTICE "${COMPILER} ${SOURCE}")
-# Brackets and semicolons would confuse CMake's lists, so the file is read as one string.
+# The file is read as one string, because brackets and semicolons would be split into CMake lists.
 file(READ "${SOURCE}" text)
 if(NOT text MATCHES "ASHLAR_CONTROL")
   message(FATAL_ERROR "no `#ifdef ASHLAR_CONTROL` branch with the right spelling")
@@ -63,9 +68,10 @@ if(count EQUAL 0)
   message(FATAL_ERROR "no line `// expect: TEXT`: say which sentence this file is for")
 endif()
 
-# Printed as it is, and before any judgement: message(FATAL_ERROR) would wrap the lines.
+# Both streams go to one variable. The output is printed before the checks, and not by
+# message(FATAL_ERROR), which would wrap its lines.
 execute_process(COMMAND ${command} "${SOURCE}"
-  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output) # both streams
+  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 message(NOTICE "${output}")
 if(status EQUAL 0)
   message(FATAL_ERROR "compiles, but it must not")

@@ -3,14 +3,15 @@
 #
 # cmake -DCOMPILER=… -DHEADERS=FILE -DROOT=… -DFOLDER=… -DINCLUDES=a|b [-DDEFINITIONS=a|b] -P run_headers.cmake
 #
-# Compiles each header that FILE lists alone: it may lean on nothing that its users included before it.
-# Most of the time of that is reading the same headers again, so a header that includes one of `bases`,
-# in whatever depth, is read after that base, precompiled. It cannot lean on the base unduly: it
-# includes it, and what else it includes is compiled alone too.
+# Compiles each header that FILE lists by itself, to show that it includes everything it uses.
+# Reading the same included headers again and again would take most of the time. So a header that
+# includes one of `bases`, directly or indirectly, is compiled after a precompiled copy of that
+# base. This cannot hide a missing include of the base, because the header includes it.
 
 cmake_minimum_required(VERSION 3.25)
 
-# Dearest first: each includes those below it or much that they do not.
+# The most expensive base comes first: each base includes the following ones or much that they do
+# not.
 set(bases nn/layer.hpp comm/mesh.hpp search/chain_solver.hpp search/cost.hpp comm/strided_block.hpp
   plan/path_search.hpp)
 
@@ -19,10 +20,10 @@ compile_command(command)
 set(precompile "")
 if(COMPILER MATCHES "clang")
   list(APPEND command -Wno-pragma-once-outside-header)
-  set(precompile -fpch-instantiate-templates) # once, and not again after each header
+  set(precompile -fpch-instantiate-templates) # once here instead of after each header
 endif()
 
-# all_includes(<out> <header>): what the header includes of ours, in whatever depth.
+# all_includes(<out> <header>): lists our headers that the header includes, directly or indirectly.
 function(all_includes out header)
   get_property(all GLOBAL PROPERTY "included by ${header}")
   if(NOT all)
@@ -34,13 +35,15 @@ function(all_includes out header)
       list(APPEND all "${other}" ${deeper})
     endforeach()
     list(REMOVE_DUPLICATES all)
-    set_property(GLOBAL PROPERTY "included by ${header}" "${all}") # of several that include it
+    # The list is cached, since several headers may include this one.
+    set_property(GLOBAL PROPERTY "included by ${header}" "${all}")
   endif()
   list(POP_FRONT all)
   set(${out} "${all}" PARENT_SCOPE)
 endfunction()
 
-# options_for(<out> <header>): those that put its base before it, which is precompiled first if need be.
+# options_for(<out> <header>): returns the options that include the header's base first. Precompiles
+# the base if that has not been done.
 function(options_for out header)
   set(${out} "" PARENT_SCOPE)
   all_includes(included "${header}")
@@ -58,7 +61,7 @@ function(options_for out header)
   endforeach()
 endfunction()
 
-file(REMOVE_RECURSE "${FOLDER}") # of an earlier state of the headers
+file(REMOVE_RECURSE "${FOLDER}") # It may be left from an earlier state of the headers.
 foreach(base IN LISTS bases)
   if(NOT EXISTS "${ROOT}/ashlar/${base}")
     message(FATAL_ERROR "there is no ashlar/${base} to precompile: correct the list `bases`")

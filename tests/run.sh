@@ -60,22 +60,23 @@ if [ "$install" = yes ]; then
   ashlar_install_packages tests
   ashlar_install_packages format || printf 'No clang-format 16: the format is not checked.\n'
   if [ "$mpi" = mpich ]; then ashlar_install_packages mpich; fi
-  # Only for the tests on simulated clusters, which are skipped without it.
+  # SimGrid is needed only for the tests on simulated clusters, which are skipped without it.
   case "$preset" in
     default | smpi) ashlar_install_packages smpi || printf 'No SimGrid: those tests are skipped.\n' ;;
   esac
 fi
 
 start=$SECONDS
-# Warnings are errors, but not beside sanitizers, whose code gives GCC false alarms.
+# Warnings are errors. Sanitizers are an exception, because their code gives GCC false alarms.
 werror=ON
 case "$preset" in asan | tsan) werror=OFF ;; esac
 build="build/$preset${mpi:+-$mpi}"
 options=(-DASHLAR_WERROR="$werror")
-# Examples and benchmarks are half of the build at -O3, and are only asked for right results here.
+# At -O3 examples and benchmarks take half of the build time. Here only their results are checked.
 case "$preset" in default | clang) options+=(-DASHLAR_PROGRAM_OPTIONS=-O1) ;; esac
 if [ -n "$mpi" ]; then options+=(-B "$build" "-DASHLAR_MPI=$mpi"); fi
-if [ "$mpi" = mpich ]; then # slow where ranks share cores and it cannot be made to yield
+# MPICH is slow if ranks share cores and it cannot be made to yield.
+if [ "$mpi" = mpich ]; then
   options+=(-DASHLAR_TEST_TIMEOUT=900)
   export ASHLAR_TEST_DEADLINE=800
 fi
@@ -97,7 +98,7 @@ printf 'build %d s, tests %d s\n' $((built - start)) $((SECONDS - built))
 grep -E '^[0-9]+% tests passed' "$log" || true
 grep -E '\((Failed|Timeout|Skipped|Not Run|Subprocess aborted|SEGFAULT|ILLEGAL)\)' "$log" || true
 if [ "$preset" = cuda ] && [ "$status" -eq 0 ]; then
-  # Skipped tests do not fail, so a run that showed nothing has to be told apart.
+  # Skipped tests do not fail, so check that at least one test ran.
   if ! grep -qE '^ *[0-9]+/[0-9]+ Test .* Passed ' "$log"; then
     printf 'RESULT: nothing was run: every test was skipped, there is no GPU here\n'
     exit 77

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The experiments of AutoDDL's section 5 on the preset machines: how much less the plan found
-// communicates than the best baseline, beside what the paper measured.
+// Repeats the experiments of section 5 of the AutoDDL paper on the preset machines. For each one it
+// reports how much communication our plan saves against the best baseline, and how much the paper
+// measured.
 //
-//   bench/autoddl                     all experiments; the table of bench/results/autoddl.md at the end
-//   bench/autoddl --only vgg          those whose name holds this text
+//   bench/autoddl                     all experiments; ends with the table of
+//                                     bench/results/autoddl.md
+//   bench/autoddl --only vgg          the experiments whose name contains this text
 //
-// Each plan is the best over the numbers of micro-batches, for ours also over the ways to factor the
-// ranks of each tier into axes, for Megatron and Summa over all meshes of two axes. Seconds are
-// predicted ones: what is compared are ratios.
+// Each plan is the best over all numbers of micro-batches. Ours is also the best over all ways to
+// factor the ranks of each tier into axes, Megatron's and Summa's over all meshes of two axes. All
+// seconds are predicted, and only ratios are compared.
 
 #include <chrono>
 #include <cstdio>
@@ -33,19 +35,19 @@ namespace {
 namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 
-/// A chain with a step in so many micro-batches.
+/// A function from the number of micro-batches to the chain of layers to be planned.
 using chain_source = std::function<search::problem(int)>;
 
 struct experiment {
   std::string name;
   chain_source net;
-  ashlar::topology ranks;  ///< one axis a tier
+  ashlar::topology ranks;  ///< one axis for each tier
   ashlar::machine machine;
   std::vector<int> micro_batches, stages;
-  std::string paper;  ///< communication saved, as the paper measured it
+  std::string paper;  ///< the saving of communication that the paper measured
 };
 
-/// Ours: the exact search over all ways to factor the ranks of each tier.
+/// Our layout: the exact search over all ways to factor the ranks of each tier into axes.
 struct factored_layout {
   int most_axes = 3;
   template <int N>
@@ -160,14 +162,14 @@ outcome best_of(experiment const& e, Layout const& layout) {
   }
 }
 
-/// "41.5 %": how much less a is than b.
+/// Formats by how much a is less than b, for example "41.5 %".
 std::string saved(double a, double b) {
   char text[16];
   std::snprintf(text, sizeof text, "%.1f %%", 100 * (1 - a / b));
   return b > 0 ? text : "-";
 }
 
-/// Prints one experiment; returns its line of the table.
+/// Prints one experiment and returns its row of the table.
 std::string run(experiment const& e, int most_axes) {
   auto const start = std::chrono::steady_clock::now();
   auto const ours = best_of(e, factored_layout{most_axes});
@@ -194,8 +196,8 @@ std::string run(experiment const& e, int most_axes) {
          ours.text + " |";
 }
 
-/// Bytes that rank 0 receives in a step for activations and their gradients, and for weights and
-/// theirs, by the block in the middle of a chain.
+/// The bytes that rank 0 receives in a step on behalf of the block in the middle of a chain: for
+/// activations and their gradients, and for weights and their gradients.
 struct volume {
   double activations = 0, weights = 0;
 };
@@ -214,8 +216,9 @@ volume block_volume(search::problem const& net, search::plan const& chosen,
   return v;
 }
 
-/// Figure 3: attention of 8,192 features on 64 nodes, 2^20 tokens, where matrices are too large to
-/// lie on fewer than 16 nodes and are used as they lie. `block`: what a chain of four repeats.
+/// Reproduces figure 3: attention with 8,192 features on 64 nodes and 2^20 tokens. Every matrix has
+/// to be split over at least 16 nodes, because it is too large for fewer, and is used as it is
+/// stored. `block` is repeated four times to make the chain.
 template <class Block>
 void figure_3(char const* what, Block const& block) {
   using enum ashlar::link_tier;

@@ -10,9 +10,10 @@
 namespace ashlar_bench {
 namespace {
 
-/// Buffers in the mesh's memory, as tensors are, so that neighbours of a node can read them; `slots`
-/// of them in turn, so that no cache holds the next one: a training step comes back to a tensor only
-/// after all the others.
+/// Source and target buffers in the mesh's memory, where tensors are too, so that other ranks of
+/// the node can read them. There are `slots` of them, used in turn, so that no cache contains the
+/// next one. This resembles a training step, which returns to a tensor only after it has used all
+/// the others.
 struct rotation {
   std::int64_t stride, slots;
   ashlar::buffer<float> source, target;
@@ -28,7 +29,8 @@ struct rotation {
   float* last() const { return target.data() + (turn + slots - 1) % slots * stride; }
 };
 
-/// One step as a contestant: the transfer that a plan would run, out of ones.
+/// One step as a contestant: the transfer that a plan would run. All elements of its input are
+/// ones.
 class step_run {
  public:
   step_run(ashlar::mesh const& m, measured_step const& s, rotation const& buffers)

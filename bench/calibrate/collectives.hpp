@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Steps of plans, measured: medians of the time of the slowest rank, all groups of a mesh at once, out
-// of buffers that no cache holds. What the fits are made from (groups.hpp: sample_of).
+// Measures single steps of plans: the median time of the slowest rank, with all groups of a mesh
+// active at once, on buffers that no cache contains. The cost model is fitted to these samples
+// (groups.hpp: sample_of).
 
 #include <cstdint>
 #include <vector>
@@ -18,14 +19,17 @@ namespace ashlar_bench {
 struct collective_sample {
   group of;
   measured_step what;
-  ashlar::link_sample sample;  ///< of its tier; of groups that reach both, the seconds alone
+  /// The messages, bytes and seconds of the step (sample_of). For groups that use both tiers only
+  /// the seconds are valid.
+  ashlar::link_sample sample;
 };
 
-/// Seconds that `m` predicts.
+/// Returns the seconds that `m` predicts for the measured step.
 double predicted_seconds(collective_sample const& s, ashlar::machine const& m);
 
-/// Medians of the slowest rank, for every step of every group at every size, out of buffers of `cold`
-/// bytes in all. Results are checked before they are timed; throws if one is wrong. Collective.
+/// Measures every step of every group at every size: the median time of the slowest rank. The
+/// buffers have `cold` bytes in all. Results are checked before anything is timed. Throws if one is
+/// wrong. Collective.
 std::vector<collective_sample> measure_collectives(MPI_Comm world, std::vector<group> const& groups,
                                                    std::vector<std::int64_t> const& sizes,
                                                    std::int64_t cold, effort const& how);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What one rank computes while all the others do too: products of float, square and thin, and one
-// pass over arrays that no cache holds. Medians of the slowest rank.
+// Measures the speed of one rank while all ranks compute: products of float matrices, square and
+// thin, and a pass over arrays that no cache contains. Results are medians of the slowest rank.
 
 #include <cstdint>
 #include <vector>
@@ -16,11 +16,13 @@
 
 namespace ashlar_bench {
 
-/// Products of extents up to `largest`: cubes, and thin along each dim. Collective.
+/// Measures products with extents up to `largest`: cubes, and products that are thin along one
+/// dimension. Collective.
 std::vector<ashlar::gemm_sample> measure_gemms(MPI_Comm world, std::int64_t largest,
                                                effort const& how);
 
-/// Bytes read and written per second by y = 2 x, x and y of `bytes` each. Collective.
+/// Returns the bytes per second that y = 2 x reads and writes, for x and y of `bytes` each.
+/// Collective.
 double measure_memory(MPI_Comm world, std::int64_t bytes, effort const& how);
 
 }  // namespace ashlar_bench

@@ -2,15 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The groups of ranks whose collectives are measured, and the steps measured on each; all groups of a
-// mesh at once, as plans run them. N nodes of R ranks:
+// The groups of ranks whose collectives are measured, and the steps that are measured on each
+// group. All groups of a mesh run at once, as in a plan. On N nodes of R ranks the groups are:
 //
-//   groups of             mesh                      axes        what they tell
-//   m of a node's ranks   N (nodes) x R/m x m       the last    intra
-//   m nodes, one of each  N/m x m (nodes) x R       the nodes'  inter, shared by a node's R ranks
-//   all ranks             N (nodes) x R             both        nothing: how well both predict it
+//   group of                       mesh                   its axes     determines
+//   m ranks of a node              N (nodes) x R/m x m    the last     α and β of the tier intra
+//   m nodes, one rank of each      N/m x m (nodes) x R    the second   α and β of the tier inter
+//   all ranks                      N (nodes) x R          both         nothing: shows how well both
+//                                                                      tiers predict
 //
-// with every m from 2 on that divides. A permute needs two axes of one extent e: groups of m = e².
+// The R ranks of a node share its link to other nodes, so R groups of the second kind share it.
+// Every divisor m >= 2 is measured. A permute needs two axes of the same extent e, so m = e².
 
 #include <algorithm>
 #include <vector>
@@ -27,7 +29,7 @@ inline char const* to_string(reach r) {
   return names[static_cast<int>(r)];
 }
 
-/// A step of a tensor of float.
+/// A step of a tensor of float, with the tensor's extents.
 struct measured_step {
   ashlar::redistribution_step step;
   ashlar::shape extents;
@@ -42,7 +44,9 @@ struct group {
 
 namespace detail {
 
-/// A group along one axis or, `square`, along two of equal extents, behind the axes of `before`.
+/// Makes a group of `members` ranks along one new axis or, if `square` > 0, along two new axes of
+/// that extent. The new axes follow the axes of `mesh`. If `inner` > 1, an axis of that extent
+/// within nodes comes last.
 inline group make_group(reach where, ashlar::topology mesh, ashlar::link_tier tier, int members,
                         int square, int inner) {
   int const axis = mesh.axes();
@@ -63,7 +67,7 @@ inline int root_of(int n) {
 
 }  // namespace detail
 
-/// Every group on `nodes` nodes of `per_node` ranks, in the order of the table.
+/// Returns every group on `nodes` nodes of `per_node` ranks, in the order of the table.
 inline std::vector<group> groups_on(int nodes, int per_node) {
   auto const within = ashlar::link_tier::intra_node, between = ashlar::link_tier::inter_node;
   std::vector<group> all;
@@ -86,8 +90,9 @@ inline std::vector<group> groups_on(int nodes, int per_node) {
   return all;
 }
 
-/// What is measured on a group, of tensors of about `bytes`: on two axes that are a square of one tier
-/// the permute, else the others. Gathers and scatters of both dims, as plans have them.
+/// Returns the steps to measure on a group, with tensors of about `bytes` bytes. A group on two
+/// axes of one tier gets the permute, all other groups get the other collectives. Gathers,
+/// reduce-scatters and all-to-alls are measured along both dimensions, since plans contain both.
 inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   using ashlar::collective;
   auto const whole = ashlar::placement::all_broadcast(g.mesh.axes());
@@ -98,7 +103,7 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   };
   auto sums = whole;
   for (auto const a : g.axes) sums = sums.with(a, ashlar::partial());
-  // Near a square, dims that the members divide.
+  // The extents are nearly square, and the number of members divides both.
   std::int64_t const m = g.members, elements = bytes / std::int64_t(sizeof(float));
   std::int64_t rows = m;
   while (4 * rows * rows <= elements) rows *= 2;
@@ -121,9 +126,10 @@ inline std::vector<measured_step> steps_on(group const& g, std::int64_t bytes) {
   return all;
 }
 
-/// What the cost model charges for a step in units of the α and the β of the tier that the group is
-/// of, with the seconds it took: the model itself is asked, on machines where one message, or one
-/// byte, takes a second and all else nothing.
+/// Returns the number of messages and of bytes that the cost model charges for a step to the tier
+/// of the group, together with the seconds that the step took. Both numbers come from the model
+/// itself: it is evaluated on a machine where a message takes one second and a byte nothing, and
+/// vice versa.
 inline ashlar::link_sample sample_of(group const& g, measured_step const& s, double seconds) {
   auto const counted = [&](ashlar::link const& unit) {
     ashlar::machine m;

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the machine it is launched on and writes the file that plans are priced with:
+// Measures the machine it is launched on and writes the machine file from which plans are priced:
 //
-//   mpirun -n 8 bench/calibrate --out machine.json          a minute or two
+//   mpirun -n 8 bench/calibrate --out machine.json          one or two minutes
 //   mpirun -n 8 build/default/examples/train_gpt --machine machine.json ...
 //
-// Every collective, within nodes and across them, over sizes and group sizes, as a step of a plan;
-// products of float; a pass over memory. α and β by tier and by collective are fitted to them
-// (machine/fit_link.hpp), likewise the rate of products (machine/fit_gemm.hpp). The tables tell how far
-// the fits are off: a worst error of 50 % means that the cost model is that wrong somewhere.
+// It measures every collective, within nodes and across them, for several sizes and group sizes,
+// each as a step of a plan. It also measures products of float matrices and a pass over memory. α
+// and β of each tier and collective are fitted to the times (machine/fit_link.hpp), and so is the
+// speed of products (machine/fit_gemm.hpp). The tables show the errors of the fits: a worst error
+// of 50 % means that some step takes 50 % more or less than the cost model predicts.
 
 #include <ctime>
 #include <filesystem>
@@ -46,7 +47,7 @@ struct options {
   measuring_options measuring{{0.5, 3, 31}};
 };
 
-/// The samples of one tier, of one collective or of all.
+/// Returns the samples of one tier. Only those of one collective, if `kind` is not negative.
 std::vector<ashlar::link_sample> samples_of(std::vector<collective_sample> const& all, reach where,
                                             int kind = -1) {
   std::vector<ashlar::link_sample> some;
@@ -75,7 +76,8 @@ void print_row(char const* tier, char const* name, std::size_t samples, ashlar::
   std::printf("\n");
 }
 
-/// Fits a tier and its collectives, prints what was found, and fills in `link` and `links`.
+/// Fits α and β of a tier, for all collectives together and for each one. Stores them in `m` and
+/// prints them.
 void fit_tier(std::vector<collective_sample> const& all, reach where, ashlar::machine& m,
               bool prints) {
   auto const general = fit_link(samples_of(all, where));
@@ -109,7 +111,7 @@ ashlar::machine fit_links(std::vector<collective_sample> const& all, bool prints
                 "worst", "", "", "", "", "(1/beta)", "error", "error", "by tier's", "alone");
   if (inside) fit_tier(all, reach::intra, m, prints);
   if (across) fit_tier(all, reach::inter, m, prints);
-  // Where there is one tier only the other is taken to be like it.
+  // If only one tier was measured, the other one is assumed to be equal.
   if (!across) m.inter = m.intra, m.inter_of = m.intra_of;
   if (!inside) m.intra = m.inter, m.intra_of = m.inter_of;
   if (prints && inside != across)
@@ -185,7 +187,7 @@ int run(MPI_Comm world, options const& o) {
   std::sort(distinct.begin(), distinct.end());
   if (std::unique(distinct.begin(), distinct.end()) - distinct.begin() < 2)
     throw std::runtime_error("--sizes: one size does not tell alpha from beta. Give two or more.");
-  parse_size(o.memory), parse_size(o.cold);  // mistakes are told before anything is measured
+  parse_size(o.memory), parse_size(o.cold);  // Report a wrong text before anything is measured.
   auto const folder = std::filesystem::path(o.out).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
     throw std::runtime_error("--out: there is no folder " + folder.string() + ".");

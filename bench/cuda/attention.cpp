@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Causal attention forward and backward on one device, over sequence lengths, at as many tokens each.
-// bench/cuda/torch_attention.py measures PyTorch's on the same shapes into the same table, in the same run of
-// bench/run_cuda.sh: the two take turns as processes, which --round counts.
+// Measures causal attention forward and backward on one GPU, for several sequence lengths with the
+// same number of tokens. bench/cuda/torch_attention.py measures PyTorch on the same shapes into the
+// same table. bench/run_cuda.sh runs the two programs in turns; --round is the number of the turn.
 //
 //   bench/cuda/attention                                  16384 tokens, 12 heads of 64
 //   bench/cuda/attention --tokens 64 --heads 2 --sequences 16,64 --types float --trials 1
 //
-// One head of one sequence is compared with the host's before anything is timed. Operations counted are
-// those that a causal mask leaves: half of 4 s^2 d a head forward, 2.5 times as many backward.
+// Before anything is timed, one head of one sequence is compared with the result of the host.
+// Floating-point operations count only the part that a causal mask leaves: half of 4 s^2 d for a
+// head forward, and 2.5 times as many backward.
 
 #include <cstdio>
 #include <iostream>
@@ -63,7 +64,7 @@ class attention_case {
     overwrite(dqkv_);
   }
 
-  /// The last head of the last sequence, against the host's.
+  /// Compares the last head of the last sequence with the host's result. Runs the host first.
   bool forward_is_right(double enough) {
     run_on_host();
     return matches(out_, 1, host_out_, enough);
@@ -82,7 +83,8 @@ class attention_case {
                                 memory_.stream),
                 "cudaMemsetAsync");
   }
-  /// Where `parts` head_dim's of that head's token t begin.
+  /// Returns the offset of the last head of token t of the last sequence, in an array that holds
+  /// `parts` vectors of head_dim elements for each head.
   std::int64_t first_of(std::int64_t t, std::int64_t parts) const {
     return ((((e_.batch - 1) * e_.sequence + t) * e_.heads + e_.heads - 1) * parts) * e_.head_dim;
   }

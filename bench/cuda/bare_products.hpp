@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Matrix products by bare calls of cuBLASLt, as a program would make them that has no library between: what
-// ours is measured against. Nothing of ashlar's descriptors or choices is used.
+// Matrix products by bare calls of cuBLASLt, without any library above it. The library's products
+// are compared with them. They use none of ashlar's descriptors or heuristics.
 //
 //   first   cuBLASLt's first proposal for the shape
-//   best    the fastest of all its proposals (64 asked for), each measured here
+//   best    the fastest of all its proposals (64 are requested), each measured here
 //
-// Row-major C[m, n] = op(A) op(B) is asked for as the column-major C^T = op(B)^T op(A)^T.
+// The row-major C[m, n] = op(A) op(B) is computed as the column-major C^T = op(B)^T op(A)^T.
 
 #include <limits>
 #include <stdexcept>
@@ -37,7 +37,7 @@ class bare_product {
  public:
   static constexpr std::size_t workspace_bytes = std::size_t{64} << 20;
 
-  /// alpha is 1 and beta 0, of `scale`.
+  /// Computes with alpha = 1 and beta = 0. `scale` is the type of both.
   bare_product(cublasLtHandle_t handle, cudaStream_t stream, void* workspace,
                product_shape const& s, cudaDataType_t type, cublasComputeType_t compute,
                cudaDataType_t scale, void const* a, void const* b, void* c)
@@ -64,7 +64,7 @@ class bare_product {
   void run_first() { require(run(proposals_.front().algo)); }
   void run_best() { require(run(proposals_[best_].algo)); }
 
-  /// Times every proposal, in two rounds.
+  /// Times every proposal in two rounds and remembers the fastest.
   void find_best() {
     ashlar::cuda::event begin(true), end(true);
     std::vector<float> least(proposals_.size(), std::numeric_limits<float>::max());

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Redistributions of GPU ranks, each in turns with the bare NCCL call on the same bytes, with a communicator
-// and a stream of its own:
+// Measures redistributions of GPU ranks in turns with the bare NCCL call on the same bytes, which
+// has its own communicator:
 //
 //   [P] to [B]         ncclAllReduce             [S(0)] to [B]      ncclAllGather
-//   [P] to [S(0)]      ncclReduceScatter         [S(0)] to [S(1)]   ncclAlltoAll, nothing packed
+//   [P] to [S(0)]      ncclReduceScatter         [S(0)] to [S(1)]   ncclAlltoAll without packing
 //
 //   mpirun -n 8 bench/cuda/collectives --sizes 1MiB,256MiB
 //
-// Sizes are of the whole tensor. A time is that of the slowest rank. Results are compared before anything is
-// timed. On ranks that share a device (NCCL_HOSTID) times say nothing.
+// Sizes are those of the whole tensor. Times are those of the slowest rank. Results are checked
+// before anything is timed. If ranks share a GPU (NCCL_HOSTID), the times mean nothing.
 
 #include <cstdio>
 #include <cstring>
@@ -56,15 +56,15 @@ std::vector<move> moves() {
           {"all-to-all", "ncclAlltoAll", rows, columns}};
 }
 
-/// A communicator of the same ranks as a program without ashlar makes it: its calls block the host until the
-/// device has them.
+/// A communicator of the same ranks, made as a program without ashlar makes it. Its calls block the
+/// host until they are enqueued on the device.
 class bare_ranks {
  public:
   explicit bare_ranks(nccl::mesh const& mesh) : members_(mesh.ranks()) {
     ncclUniqueId id{};
     if (mesh.rank() == 0) nccl::check(ncclGetUniqueId(&id), {0, "", "ncclGetUniqueId"});
     std::int64_t words[sizeof id / 8];
-    std::memcpy(words, &id, sizeof id);  // of rank 0; zeros elsewhere
+    std::memcpy(words, &id, sizeof id);  // on rank 0; the other ranks add zeros
     mesh.all_reduce(std::span<std::int64_t>(words));
     std::memcpy(&id, words, sizeof id);
     nccl::check(ncclCommInitRank(&comm_, members_, id, mesh.rank()),
@@ -74,7 +74,7 @@ class bare_ranks {
   bare_ranks& operator=(bare_ranks const&) = delete;
   ~bare_ranks() { ncclCommDestroy(comm_); }
 
-  /// `elements`: of the whole tensor.
+  /// `elements` is the number of elements of the whole tensor.
   void run(move const& m, float const* from, float* to, std::int64_t elements,
            cudaStream_t stream) const {
     auto const all = static_cast<std::size_t>(elements);
@@ -100,7 +100,7 @@ class bare_ranks {
   int members_ = 1;
 };
 
-/// What the tensor stands for at a global index: small integers, exact in sums.
+/// The value of the tensor at a global index: a small integer, so that sums are exact.
 float total_at(std::int64_t index) { return static_cast<float>(index % 31 - 9); }
 
 bool holds_totals(matrix const& x, float addends) {
@@ -116,7 +116,7 @@ bool holds_totals(matrix const& x, float addends) {
   return true;
 }
 
-/// Each rank of a [P] brings the whole.
+/// Makes the tensor to redistribute. With [P] each rank's addend is the whole tensor.
 matrix make_source(nccl::mesh const& mesh, ashlar::shape const& extents, placement const& p) {
   matrix x(mesh, extents, p);
   std::vector<float> mine;
@@ -182,7 +182,7 @@ int main(int argc, char** argv) {
   add_to(app, o, "case");
   bool const speaks = ashlar_bench::environment_or("OMPI_COMM_WORLD_RANK", "0") == "0";
   if (auto const code = parse(app, o, argc, argv, speaks ? 0 : 1)) return *code;
-  nccl::environment env(argc, argv);  // what nobody catches ends all ranks
+  nccl::environment env(argc, argv);  // From here on an uncaught exception ends all ranks.
   if (env.size() < 2) {
     std::cerr << "bench/cuda/collectives: start it on two ranks or more, each with a device.\n";
     return 77;

@@ -1,17 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Matrix products on one device, each in turns with bare cuBLASLt on the same operands (bare_products.hpp):
+// Measures matrix products on one GPU in turns with bare cuBLASLt on the same operands
+// (bare_products.hpp):
 //
-//   matmul   ashlar::matmul of tensors on a mesh of one rank, with the algorithm that cuBLASLt proposes
-//            first; its transposed operands are transposed(x)
-//   tuned    the product alone with the fastest of eight proposals (what ASHLAR_CUDA_TUNE=on chooses)
+//   matmul   ashlar::matmul of tensors on a mesh of one rank, with the algorithm that cuBLASLt
+//            proposes first. Transposed operands are transposed(x).
+//   tuned    the product alone with the fastest of eight proposals, which ASHLAR_CUDA_TUNE=on
+//            selects
 //
 //   bench/cuda/gemm                             the products of a step of GPT-2, and squares
 //   bench/cuda/gemm --shapes 64x48x32,33x17x5 --trials 1
 //
-// In bfloat16, float on tensor cores (tf32), float and double. Elements of each result are compared with
-// sums in double of the host before anything is timed. Target: the best bare time over matmul's at least 0.97.
+// The types are bfloat16, float on tensor cores (tf32), float and double. Before anything is timed,
+// some elements of each result are compared with sums in double on the host. Target: the best bare
+// time is at least 0.97 of matmul's time.
 
 #include <cmath>
 #include <cstdio>
@@ -44,8 +47,9 @@ struct options : measuring_options {
   bool lists = false;
 };
 
-/// The products of a step of GPT-2 on 8 sequences of 1024 tokens: of one layer forward, of what follows
-/// from them backward, and of the logits; the vocabulary as it is and padded to a multiple of 128.
+/// Returns the products of a step of GPT-2 on 8 sequences of 1024 tokens: the matrices of one layer
+/// and of the logits, forward and backward. The vocabulary is padded to a multiple of 128, and once
+/// unpadded.
 std::vector<product_shape> gpt2_shapes() {
   std::vector<product_shape> all;
   struct extents {
@@ -60,7 +64,7 @@ std::vector<product_shape> gpt2_shapes() {
   return all;
 }
 
-/// "64x48x32": m, n and k; "TN:64x48x32" of x^T w, "NT:..." of x w^T.
+/// Parses a shape: "64x48x32" for m, n and k, "TN:64x48x32" for x^T w, "NT:..." for x w^T.
 product_shape parse_shape(std::string const& text) {
   product_shape s{};
   std::string const form = text.substr(0, 3);
@@ -101,14 +105,15 @@ class bench {
   bench& operator=(bench const&) = delete;
   ~bench() { cublasLtDestroy(handle_); }
 
-  /// `enough`: of an element, over the root of the sum of its squared terms.
+  /// `enough` is the permitted error of an element, relative to the root of the sum of its squared
+  /// terms.
   template <class T>
   void run(std::string const& type, cudaDataType_t data, cublasComputeType_t compute,
            double enough) {
     using A = accumulation_t<T>;
     using matrix = ashlar::tensor<T, 2, ashlar::sbp<ashlar::placements::B>, cuda::processor>;
     bool const is_tf32 = type == "tf32";
-    ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);  // read when a mesh is made
+    ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);  // must be set before the mesh is made
     ashlar::nccl::mesh const mesh(world_, {{"gpu", 1}});
     cudaStream_t const stream = mesh.processor();
     cuda::pool pool;
@@ -175,7 +180,7 @@ class bench {
                 cudaStream_t stream, T const* c, double enough) {
     std::mt19937_64 random(1);
     for (int sample = 0; sample < 64; ++sample) {
-      // The last element first: tails go wrong.
+      // Sample 0 is the last element, because errors at the edges of tiles are likely.
       auto const pick = [&](std::int64_t n) {
         return sample == 0 ? n - 1
                            : static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
@@ -245,7 +250,7 @@ int main(int argc, char** argv) try {
         std::printf("%s %s\n", type.c_str(), bench::text_of(s).c_str());
     return 0;
   }
-  for (auto const& type : o.types) shapes_of(o, type);  // a wrong shape before any work
+  for (auto const& type : o.types) shapes_of(o, type);  // Reports a wrong shape before any work.
   ashlar::nccl::environment env(argc, argv);
   if (env.size() != 1) throw std::runtime_error("start it as one process.");
   bench b(o, env.world());

@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Kernels that memory bounds, on one device, each in turns with a copy on the device that reads and writes as
-// many bytes: packing, transpositions, layer norm, softmax, cross-entropy, AdamW, element-wise maps. Results
-// are compared with the host's before anything is timed.
+// Measures memory-bound kernels on one GPU, each in turns with a device copy that reads and writes
+// the same number of bytes: packing, transpositions, layer norm, softmax, cross-entropy, AdamW and
+// element-wise maps. Results are compared with the host's before anything is timed.
 //
 //   bench/cuda/kernels                        the sizes of a step of GPT-2
 //   bench/cuda/kernels --tokens 64 --width 32 --vocabulary 96 --parameters 5000 --trials 1
 //
-// Bytes are those that have to be read and written: a kernel that reads an array twice is not given them
-// twice. Target: copy / ours at least 0.85, where the table says so.
+// The bytes are those that must be read and written at least: an array that a kernel reads twice
+// counts once. Target: the copy takes at least 0.85 of the kernel's time, for the cases that have
+// this target.
 
 #include <cstdio>
 #include <iostream>
@@ -45,7 +46,7 @@ class bench {
     csv_.emplace(o.csv, "case,type,shape,bytes,ours_us,copy_us,copy/ours,ours_gbs,wanted,missed");
   }
 
-  /// `wanted`: whether the target is of this case.
+  /// Measures one case. `wanted` says whether the target applies to it.
   template <class T, class Body>
   void add(std::string const& name, std::string const& shape, bool wanted,
            std::vector<operand> const& operands, pass_extents const& e, Body const& body) {
@@ -107,7 +108,7 @@ void moves(bench& b, options const& o) {
   std::int64_t const s = sizeof(T), n = rows * cols;
   auto const copy_block = [](auto const& on, auto& p, int rank, std::int64_t const* extents,
                              std::int64_t const* from, std::int64_t const* to) {
-    // What is read is const for both processors.
+    // The source is const for the host and for the device.
     auto const* source = p.value(0);
     copy_strided(on, rank, extents, source, from, p.value(1), to);
   };
@@ -195,7 +196,8 @@ void losses(bench& b, options const& o) {
   operand const labels{.holds = operand::ids, .limit = static_cast<std::int32_t>(cols)};
   using enum operand::kind;
   using enum operand::use;
-  // The statistics of rows, as a split vocabulary has them, and the gradient from them.
+  // The statistics of rows, which a rank computes if the vocabulary is split, and the gradient from
+  // them.
   b.add<T>("cross-entropy statistics", by(rows, cols), true,
            {{.per_row = cols}, {.holds = sum, .is = out}, {.holds = sum, .is = out}},
            {rows, 16, n * s}, [=](auto const& on, auto&, std::int64_t r, auto p) {
@@ -222,7 +224,8 @@ void updates(bench& b, options const& o) {
   std::int64_t const n = o.parameters;
   using enum operand::kind;
   using enum operand::use;
-  // Gradient, moments and weight are read, moments, weight and its copy written.
+  // The gradient, both moments and the weight are read. The moments, the weight and its bfloat16
+  // copy are written.
   b.add<bfloat16>("AdamW", std::to_string(n), true,
                   {{.holds = sum, .deviation = 1e-2},
                    {.holds = sum, .is = both, .deviation = 1e-2},

@@ -1,15 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What it costs to give a device work, where the work itself is next to nothing: each of our calls in turns
-// with the bare call of CUDA or cuBLASLt that does the same, or as little.
+// Measures the overhead of giving work to a GPU, with work that takes almost no time. Each of the
+// library's calls takes turns with the bare call of CUDA or cuBLASLt that does the same or
+// similarly little.
 //
-//   issue    microseconds of the host for a call, while the device is behind
-//   device   from the end of one call's work to the end of the next one's
+//   issue    microseconds that a call takes on the host
+//   device   microseconds of the device from the end of one call's work to the end of the next
+//            one's
 //
 //   bench/cuda/launch [--trials 1]
 //
-// A training step is as fast as its kernels only where `issue` stays below what a kernel takes.
+// The host does not slow down a training step as long as `issue` is shorter than the kernels.
 
 #include <cstdio>
 #include <iostream>
@@ -36,7 +38,7 @@ struct path {
   std::function<void()> ours, bare;
 };
 
-/// A graph of what `record` gives the stream.
+/// A CUDA graph of the work that `record` puts on the stream.
 class recorded_graph {
  public:
   recorded_graph(cudaStream_t stream, std::function<void()> const& record) : stream_(stream) {
@@ -59,7 +61,8 @@ class recorded_graph {
   cudaGraphExec_t made_ = nullptr;
 };
 
-/// Microseconds of the host for a call; few enough that no queue is full.
+/// Returns the host's microseconds for a call. The calls of a trial are few enough not to fill a
+/// queue.
 double issue_microseconds(cuda::stream const& stream, std::function<void()> const& run) {
   std::vector<double> all;
   for (int trial = 0; trial < 7; ++trial) {
@@ -163,7 +166,7 @@ void run_all(measuring_options const& o) {
     csv.row({p.name, p.beside, number(issue, "%.2f"), number(t[0].median * 1e6, "%.2f"),
              number(bare_issue, "%.2f"), number(t[1].median * 1e6, "%.2f")});
   }
-  // The last sums are right: the paths did what they say.
+  // The result of the element-wise kernel shows that the calls really computed something.
   std::vector<float> sums(static_cast<std::size_t>(n));
   map_once();
   cuda::download(stream, static_cast<float const*>(y.data()), n, sums.data());

@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A kernel that memory bounds, beside a copy on the device that reads and writes as many bytes. Its body is
-// written once against the operations that every processor has (device/cuda/operations.hpp): the device runs
-// it on arrays of T, and the host, which is the reference, on some of the rows in accumulation_t<T>.
+// A memory-bound kernel, which is measured against a device copy of the same number of bytes. Its
+// body is written once, in terms of the operations that every processor has
+// (device/cuda/operations.hpp). The device runs it on arrays of T. The host runs it on some of the
+// rows in accumulation_t<T>, as the reference.
 //
-//   operand   holds                        elements
-//   value     T                            rows * per_row, or per_row if `fixed`
-//   sum       accumulation_t<T>            the same
-//   ids       std::int32_t in [0, limit) the same
+//   operand   element type                   number of elements
+//   value     T                              rows * per_row, or per_row if `fixed`
+//   sum       accumulation_t<T>              the same
+//   ids       std::int32_t in [0, limit)     the same
 //
-//   body(processor, memory, rows, p)     p.value(k), p.sum(k), p.ids(k): operand k's address
+//   body(processor, memory, rows, p)     p.value(k), p.sum(k), p.ids(k) are pointers to operand k
 
 #include <cmath>
 #include <memory>
@@ -31,24 +32,26 @@ struct operand {
   std::int64_t per_row = 1;
   bool fixed = false;
   enum use { in, out, both } is = in;  ///< read, written, or both
-  double deviation = 1;                ///< of the normals that it begins with; 0: of zeros
-  bool is_positive = false;            ///< their absolute values
+  double deviation = 1;                ///< the standard deviation of its initial normals; 0 means
+                                       ///< zeros
+  bool is_positive = false;            ///< The initial values are the absolute values of the
+                                       ///< normals.
   std::int32_t limit = 1;
 };
 
 struct pass_extents {
   std::int64_t rows;
-  std::int64_t sampled;  ///< rows that are compared, from the first on and up to the last
-  std::int64_t bytes;    ///< that one call has to read and write at least
+  std::int64_t sampled;  ///< the number of rows compared at the beginning, and again at the end
+  std::int64_t bytes;    ///< the least number of bytes that one call reads and writes
 };
 
-/// Memory of the host, as operations ask for it.
+/// Workspace memory of the host, with the interface that operations expect.
 struct heap {
   void* allocate(std::size_t bytes) { return ::operator new(std::max<std::size_t>(bytes, 1)); }
   void release(void* block, std::size_t) { ::operator delete(block); }
 };
 
-/// The largest difference, each relative to 1 + |expected|; infinite for a NaN.
+/// Returns the difference relative to 1 + |expected|; infinite for a NaN.
 inline double distance(double actual, double expected) {
   double const gap = std::abs(actual - expected) / (1 + std::abs(expected));
   return gap == gap ? gap : INFINITY;
@@ -72,7 +75,7 @@ class pass {
     }
   }
 
-  /// One call, on the next copy of the operands.
+  /// Makes one call on the next copy of the operands.
   void run() {
     copy_ = (copy_ + 1) % copies_;
     body_(ashlar::cuda::processor{memory_.stream}, memory_, extents_.rows, on_copy{this, copy_});
@@ -82,7 +85,7 @@ class pass {
       if (operands_[k].is == operand::out)
         std::visit([&](auto& array) { overwrite(array); }, on_device_[k]);
   }
-  /// Whether run() on the copy it took gave the host's results.
+  /// Returns whether the last run() produced the host's results.
   bool is_right(double enough) {
     std::int64_t const rows = extents_.rows;
     std::int64_t const part = 2 * extents_.sampled < rows ? extents_.sampled : rows;
@@ -116,7 +119,7 @@ class pass {
   static std::int64_t elements(operand const& o, std::int64_t rows) {
     return o.fixed ? o.per_row : rows * o.per_row;
   }
-  /// What operand k begins with, on both sides.
+  /// Returns the initial values of operand k, which are the same on host and device.
   template <class E>
   static std::vector<E> beginning(operand const& o, std::size_t k, std::int64_t first,
                                   std::int64_t n) {
@@ -139,7 +142,8 @@ class pass {
   template <class E>
   held<E> make(operand const& o, std::size_t k, std::int64_t n) {
     auto const made = std::make_shared<rotated<E>>(memory_, n, copies_);
-    // As many elements as repeat, by the host; the rest, and the other copies, by the device.
+    // The host uploads the elements of one period. The device copies them to the rest and to the
+    // other copies.
     std::int64_t const once = std::is_same_v<E, id> ? n : std::min(n, repeated_normals<A>::period);
     auto const values = beginning<E>(o, k, 0, once);
     ashlar::cuda::upload(memory_.stream, values.data(), once, made->of(0));
@@ -162,7 +166,7 @@ class pass {
                           "cudaMemsetAsync");
   }
 
-  /// The host's results of rows [first, first + rows) against the device's.
+  /// Compares the device's results for rows [first, first + rows) with the host's.
   bool matches(std::int64_t first, std::int64_t rows, double enough) {
     std::vector<std::vector<A>> numbers(operands_.size());
     std::vector<std::vector<id>> indices(operands_.size());
@@ -203,7 +207,7 @@ class pass {
   pass_extents extents_;
   Body body_;
   int copies_, copy_ = -1;
-  // T, A and id are two types or three.
+  // A is T itself or another type, and a variant must not contain a type twice.
   using any_held = std::conditional_t<std::is_same_v<T, A>, std::variant<held<T>, held<id>>,
                                       std::variant<held<T>, held<A>, held<id>>>;
   std::vector<any_held> on_device_;

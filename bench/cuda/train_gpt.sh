@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# train_gpt.sh PROGRAM ROUND TABLE OPTION...: train_gpt as GPT-2 in bfloat16 on one GPU, and its progress lines
-# as a row of the table: the median of those after the first, which holds the warm-up. Ends with 77 if the
-# program is not there or was built without CUDA. Products are tuned where ASHLAR_CUDA_TUNE says so.
+# train_gpt.sh PROGRAM ROUND TABLE OPTION...: runs train_gpt as GPT-2 in bfloat16 on one GPU and
+# appends a row to the table. The row has the median speed of its progress lines without the first,
+# which includes the warm-up. Exits with 77 if the program is missing or was built without CUDA.
+# ASHLAR_CUDA_TUNE=on tunes the products.
 set -euo pipefail
 
 program="$1" round="$2" table="$3" status=0

@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The least that a rank can receive in C = A B on p ranks that hold A, B and C once, evenly: over
-// all grids pm x pn x pk = p, the elements
+// The least number of elements that a rank can receive in C = A B on p ranks that hold A, B and C
+// once, evenly. It is the minimum, over all grids pm x pn x pk = p, of
 //
 //   m k / (pm pk) (1 - 1/pn)  +  k n / (pk pn) (1 - 1/pm)  +  m n / (pm pn) (1 - 1/pk)
 //
-// (A along pn, B along pm, addends of C along pk; Al Daas et al., SPAA 2022). Worked out here and
-// not by the library, whose bytes are compared with it.
+// The terms are A along pn, B along pm, and the addends of C along pk (Al Daas et al., SPAA 2022).
+// The library's bytes are compared with this number, so it is computed here, without the library.
 
 #include "problem.hpp"
 
@@ -22,7 +22,7 @@ inline std::string to_string(grid const& g) {
   return std::to_string(g.pm) + "x" + std::to_string(g.pn) + "x" + std::to_string(g.pk);
 }
 
-/// Elements that a rank receives.
+/// Returns the number of elements that a rank receives.
 inline double received_elements(product_shape const& s, grid const& g) {
   double const m = static_cast<double>(s.m), n = static_cast<double>(s.n);
   double const k = static_cast<double>(s.k);
@@ -31,8 +31,8 @@ inline double received_elements(product_shape const& s, grid const& g) {
          m * n / (pm * pn) * (1 - 1 / pk);
 }
 
-/// The best grid; of equal ones that with least pk, then the one that splits m most, since rows of
-/// B then arrive in place.
+/// Returns the grid with the fewest received elements. Among equal ones it prefers the smallest pk,
+/// and then the largest pm, because rows of B then arrive in place.
 inline grid best_grid(product_shape const& s, int ranks) {
   grid best;
   double least = 1e300;

@@ -1,16 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Matrix products beside ScaLAPACK and COSMA, and beside what dgemm reaches on all ranks at once; in
-// turns, in one run. Every result is checked before anything is timed.
+// Measures matrix products in turns with ScaLAPACK and COSMA, and with the speed that dgemm reaches
+// on all ranks at once, in one run. Every result is checked before anything is timed.
 //
 //   mpirun -n 4 bench/matmul --shapes 2048x2048x2048 --csv table.csv
 //   mpirun -n 4 bench/matmul --float                  the square shapes in float
-//   mpirun -n 4 bench/matmul --bytes                  received bytes instead of times
+//   mpirun -n 4 bench/matmul --bytes                  counts received bytes and measures no times
 //
-//   target       free  >= the best of COSMA and ScaLAPACK, each in a layout of its choice
-//                given >= the best of ScaLAPACK and COSMA's pdgemm
-//   --bytes      the most that a rank receives in one product = the best grid's, messages only
+// Targets:
+//
+//   free         as fast as the faster of COSMA and ScaLAPACK, each with a layout of its choice
+//   given        as fast as the faster of ScaLAPACK and COSMA's pdgemm
+//   --bytes      The maximum over the ranks of the bytes received in one product equals the bytes
+//                of the best grid (grid.hpp). Only messages are used.
 
 #include <cmath>
 #include <cstdlib>
@@ -60,7 +63,7 @@ std::vector<product_shape> shapes_of(options const& o) {
   return list;
 }
 
-/// Near-square process grids of `ranks`, both ways round.
+/// Returns the process grids of `ranks` that are closest to a square, with both orientations.
 std::vector<cyclic_layout> process_grids(int ranks) {
   int rows = static_cast<int>(std::sqrt(double(ranks)) + 0.5);
   while (ranks % rows != 0) --rows;
@@ -69,7 +72,8 @@ std::vector<cyclic_layout> process_grids(int ranks) {
   return list;
 }
 
-/// The process grid and block size with which ScaLAPACK is fastest, by two runs of each.
+/// Returns the process grid and block size with which ScaLAPACK is fastest. Each is run twice, and
+/// the second run is timed.
 template <class T>
 cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
                                  std::shared_ptr<reference const> const& expected) {
@@ -95,7 +99,7 @@ cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
   return best;
 }
 
-/// GEMM of order n on every rank.
+/// A square GEMM of order n on every rank, without communication.
 template <class T>
 contestant roof(std::int64_t n) {
   auto const a = std::make_shared<std::vector<T>>(static_cast<std::size_t>(n * n), T(0.5));
@@ -124,7 +128,7 @@ std::vector<contestant> contestants_of(MPI_Comm comm, product_shape const& s,
   return all;
 }
 
-/// The value of the contestant of this name; 0 where it did not take part.
+/// Returns the value of the contestant of this name, or 0 if it did not take part.
 double of(std::vector<contestant> const& all, std::vector<double> const& values,
           std::string const& name) {
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -236,7 +240,8 @@ class program {
   int count(product_shape const& s) {
     grid const best = best_grid(s, ranks());
     auto const all = contestants_of<T>(comm_, s, process_grids(ranks())[0]);
-    check(comm_, all, to_string(s));  // also makes communicators, plans and buffers
+    // The check also creates communicators, plans and buffers, so that they are not counted.
+    check(comm_, all, to_string(s));
     std::vector<double> bytes;
     for (auto const& c : all) {
       received const r = count_received(comm_, c.run);
@@ -268,7 +273,8 @@ class program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  for (int i = 1; i < argc; ++i)  // before any mesh: what is counted are messages
+  // Set before any mesh exists: only messages can be counted, not reads of shared memory.
+  for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) == "--bytes") setenv("ASHLAR_SHARED_MEMORY", "off", 1);
   ashlar::mpi::environment env(argc, argv);
   options o;

@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Our products as contestants.
+// The library's products as contestants.
 //
-//   free    the layouts of plan_matmul_layouts on a mesh with an axis for each prime factor of the
-//           number of ranks, so that every grid is open to it
-//   given   blocks of a 2-D grid, in and out, as ScaLAPACK would have them
+//   free    with the layouts that plan_matmul_layouts chooses, on a mesh with one axis for each
+//           prime factor of the number of ranks, so that it can choose any grid
+//   given   with inputs and output in blocks of a 2-D grid, as a ScaLAPACK program has them
 
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@
 
 namespace ashlar_bench {
 
-/// A mesh and where A, B and C lie on it.
+/// A mesh and the placements of A, B and C on it.
 struct product_layout {
   ashlar::topology mesh;
   ashlar::placement a, b, c;

@@ -18,7 +18,7 @@ namespace ashlar_bench {
 namespace {
 
 #ifdef ASHLAR_BENCH_SCALAPACK
-/// A block-cyclic matrix and its elements on this process.
+/// A block-cyclic matrix: its layout and the elements that this process holds.
 template <class T>
 struct cyclic_matrix {
   blacs_matrix layout;
@@ -34,7 +34,7 @@ struct cyclic_matrix {
   static std::int64_t global(int local, int nb, int process, int processes) {
     return (std::int64_t(local / nb) * processes + process) * nb + local % nb;
   }
-  /// Calls visit(i, j, element) for each local element.
+  /// Calls visit(i, j, element) for each local element, with its global indices.
   template <class Visit>
   void for_each(Visit visit) {
     T* value = values.data();

@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Other libraries' products, where CMake found them.
+// Products of the other libraries that CMake found. Each function returns no contestant if its
+// library is missing.
 //
-//   ScaLAPACK     pdgemm, psgemm on block-cyclic matrices of a process grid and a block size
-//   COSMA         in the layout that it chooses for itself: its best case
-//   COSMA pdgemm  the same behind ScaLAPACK's interface, so with the relayout of a given placement
+//   ScaLAPACK     pdgemm or psgemm on block-cyclic matrices, for a given process grid and block
+//                 size
+//   COSMA         with the layout that it chooses, which is its best case
+//   COSMA pdgemm  COSMA behind ScaLAPACK's interface, which includes converting from the given
+//                 layout
 
 #include <memory>
 #include <vector>
@@ -16,7 +19,7 @@
 
 namespace ashlar_bench {
 
-/// Rows and columns of the process grid, and the order of the square blocks.
+/// The process grid, and the order of the square blocks.
 struct cyclic_layout {
   int rows = 1, columns = 1, block = 128;
 };

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One product C = A B and how its result is checked. A and B hold integers from -4 to 4, functions
-// of the global index, so that every correct C is the same to the last bit in double and in float.
+// One product C = A B and the check of its result. The elements of A and B are integers from -4 to
+// 4, computed from the global index, so the correct C has the same bits in double and in float
+// whatever the order of the sums.
 //
-//   C x  =  A (B x)      for one vector x of positive integers, exactly, in double: a single wrong
-//                        element always shows. The right side comes from the formula alone.
+//   C x  =  A (B x)      for one vector x of positive integers, exactly, in double. Changing one
+//                        element of C changes the left side. The right side is computed from the
+//                        formulas of A and B.
 //
-// A contestant hands in its local elements of C with their global indices, whatever its layout.
+// A contestant passes its local elements of C with their global indices, so any layout can be
+// checked.
 
 #include <cstdint>
 #include <cstdio>
@@ -32,7 +35,8 @@ inline std::string to_string(product_shape const& s) {
   return std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
 }
 
-/// "4096x4096x256". Throws if it is none, or an extent is below 1 or above 2^20.
+/// Parses a shape such as "4096x4096x256". Throws if it is not a shape, or if an extent is below 1
+/// or above 2^20.
 inline product_shape parse_product_shape(std::string const& text) {
   long long m = 0, n = 0, k = 0;
   char rest = 0;
@@ -52,10 +56,10 @@ inline int value_of_a(std::int64_t i, std::int64_t j) { return small_integer(i, 
 inline int value_of_b(std::int64_t i, std::int64_t j) { return small_integer(i, j, 77); }
 inline double value_of_x(std::int64_t j) { return static_cast<double>(1 + j * 7 % 97); }
 
-/// The vector that C x must be.
+/// The vector A (B x), with which C x is compared.
 class reference {
  public:
-  /// Collective: each rank works out its part.
+  /// Computes the vector. Collective: each rank computes a part.
   reference(MPI_Comm comm, product_shape const& s) : comm_(comm), shape_(s) {
     int ranks = 1, rank = 0;
     MPI_Comm_size(comm, &ranks);
@@ -73,10 +77,11 @@ class reference {
     sum(expected_);
   }
 
-  /// Calls visit(i, j, value) for every element of C that this rank holds.
+  /// A function that calls visit(i, j, value) for every element of C that this rank holds.
   using elements = std::function<void(std::function<void(std::int64_t, std::int64_t, double)>)>;
 
-  /// Whether the elements of all ranks together are C, each once. Collective.
+  /// Returns whether the ranks together hold every element of C once, with the right value.
+  /// Collective.
   bool is_product(elements const& local) const {
     std::vector<double> cx(static_cast<std::size_t>(shape_.m), 0.0);
     local([&](std::int64_t i, std::int64_t j, double value) {

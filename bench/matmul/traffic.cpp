@@ -13,7 +13,7 @@ received count_received(MPI_Comm comm, std::function<void()> const& run) {
   mpi_traffic::listen();
   run();
   mpi_traffic::stop();
-  std::int64_t mine[2] = {0, 0};  // bytes, uncounted calls
+  std::int64_t mine[2] = {0, 0};  // bytes, calls that cannot be counted
   for (auto const& call : mpi_traffic::calls)
     if (call.received_bytes == mpi_traffic::uncounted) ++mine[1];
     else mine[0] += call.received_bytes;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Bytes that a call makes the ranks receive, counted below the library from the arguments of the
-// MPI calls alone (the tests' support/mpi_traffic.hpp).
+// Counts the bytes that ranks receive during a call. The count is taken below the library, from the
+// arguments of the MPI calls alone (tests/support/mpi_traffic.hpp).
 
 #include <cstdint>
 #include <functional>
@@ -13,11 +13,11 @@
 namespace ashlar_bench {
 
 struct received {
-  std::int64_t most = 0;    ///< bytes of the rank that received most
-  bool is_complete = true;  ///< no call that the count does not know
+  std::int64_t most = 0;    ///< the maximum over the ranks of the bytes received
+  bool is_complete = true;  ///< whether the bytes of all MPI calls could be counted
 };
 
-/// Collective over `comm`.
+/// Runs `run` and counts. Collective over `comm`.
 received count_received(MPI_Comm comm, std::function<void()> const& run);
 
 }  // namespace ashlar_bench

@@ -1,26 +1,32 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How much of a step's communication its work hides, beside what the timeline of its program says.
+// Measures how much of a step's communication is hidden behind its computation, and compares that
+// with what the timeline of the step's program predicts (step/timeline.hpp).
 //
 //   mpirun -n 2 bench/overlap
 //
-// held back   every transfer is held back by α and β without using the core (support/held_back.hpp), chosen
-//             so that communication is 0.5, 1 and 2 times the work. In turns: the program in serial order, whose
-//             computations are timed, and the program with overlap. The seconds of each computation go into
-//             both programs; the timelines are theirs on that machine
-// plain       tokens per second of a trainer that overlaps over those of one that does not, without anything
-//             held back: with the passes that pay on a workstation, and with those of a slow network
+// It measures in three ways:
 //
-// asleep      the first of them with computations that only sleep for as long as they took: what others do on
-//             the same cores then disturbs little, and what is lost is lost by the library
+//   held back   Every transfer is delayed by α and β without using a core (support/held_back.hpp).
+//               α and β are chosen so that communication takes 0.5, 1 and 2 times as long as
+//               computation. The program in serial order and the program with overlap take turns.
+//               The serial one times the computations. These times go into both programs, whose
+//               timelines are then computed for that network.
+//   asleep      The same with computations that only sleep for the measured times. Other processes
+//               on the same cores then disturb little, so lost time is lost by the library.
+//   plain       The tokens per second of a trainer with overlap over the tokens per second of one
+//               without, with nothing delayed. Measured twice: with the passes that pay on a
+//               workstation, and with the passes that pay on a slow network.
 //
-//   step      the walk of the program from its first action to its last move, of the slowest rank; norm
-//             and updates are not in it
-//   exposed   the waits at the ends of moves, of the rank that computed longest
+// The columns of the table:
 //
-// Figures are medians. Gradients travel without buckets here, so that every transfer that is held back is one
-// move of the program.
+//   step      the time of the slowest rank from the first action of the program to its last move.
+//             The norm of the gradients and the updates are not included.
+//   exposed   the time spent waiting at the ends of moves, on the rank that computed longest
+//
+// Figures are medians. Gradients are not collected in buckets here, so that every delayed transfer
+// belongs to exactly one move of the program.
 
 #include <cstdio>
 #include <numeric>
@@ -63,18 +69,19 @@ char const* const heading = "ranks,net,plan,ratio,serial_s,serial_timeline_s,ste
 
 char const* const plain_heading = "ranks,net,plan,as_planned,is_same,forced,others";
 
-/// What a walk of a program took.
+/// The times of one run of a program.
 struct walk_times {
   double seconds = 0;  ///< of the slowest rank
-  double work = 0;     ///< in computations, of the rank that computed longest
-  double exposed = 0;  ///< in waits at the ends of moves, of the same rank
+  double work = 0;     ///< the time in computations, on the rank that computed longest
+  double exposed = 0;  ///< the time in waits at the ends of moves, on the same rank
   std::vector<double> actions;
 };
 
 template <class Model, class Data>
 class walked_program {
  public:
-  /// `asleep`: computations only sleep for the program's seconds, a millisecond a block.
+  /// If `asleep`, computations only sleep for the seconds in the program, in blocks of a
+  /// millisecond.
   walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),
         sleepers_(asleep ? make_sleepers() : elements()),
@@ -139,7 +146,7 @@ class walked_program {
 
   Model* model_;
   std::unique_ptr<step::program> program_;
-  elements sleepers_;  // none if the model computes
+  elements sleepers_;  // empty if the model computes
   walker walker_;
   Data const* data_;
   MPI_Comm world_;
@@ -151,9 +158,10 @@ double median_of_walks(std::vector<walk_times> const& walks, double walk_times::
   return median_of(all);
 }
 
-/// The median seconds of each action over some walks, of the rank on which they are longest, scaled so that
-/// their sum is the median of the walks' work: what else the machine does falls on few actions of each
-/// walk, and the medians of the actions would not see it.
+/// Returns the seconds of each action: the median over several runs, and the maximum of that over
+/// the ranks. They are scaled so that their sum equals the median of the runs' total work. Without
+/// scaling they would be too small, because a disturbance lengthens few actions of a run, which the
+/// median ignores.
 std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world) {
   std::vector<double> work;
   for (std::size_t i = 0; i < walks.front().actions.size(); ++i) {
@@ -167,7 +175,7 @@ std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world
   return work;
 }
 
-/// The program of a model whose computations take `work`.
+/// Returns the model's program with `work` as the seconds of its actions.
 template <class Model>
 step::program measured(Model const& model, std::vector<double> const& work) {
   auto p = model.program();
@@ -175,7 +183,7 @@ step::program measured(Model const& model, std::vector<double> const& work) {
   return p;
 }
 
-/// A program whose computations take what those of `serial` do now.
+/// Returns `p` with the seconds of the corresponding computations of `serial`.
 step::program with_work_of(step::program const& serial, step::program p) {
   for (auto& a : p.actions)
     for (auto const& s : serial.actions)
@@ -185,7 +193,8 @@ step::program with_work_of(step::program const& serial, step::program p) {
   return p;
 }
 
-/// α as given and the β with which the communication of a program takes `seconds`.
+/// Returns a machine with the given α and with the β for which the communication of the program
+/// takes `seconds`. α is reduced if it alone would take more than a tenth of that.
 ashlar::machine network_for(step::program const& p, ashlar::machine m, double alpha,
                             double seconds) {
   auto const communication = [&](double a, double b) {
@@ -198,7 +207,8 @@ ashlar::machine network_for(step::program const& p, ashlar::machine m, double al
   return m;
 }
 
-/// Actions beside what the timeline says: for finding out where a step loses time.
+/// Prints the actions with their measured and (in parentheses) predicted times, to find where a
+/// step loses time.
 void print_details(step::program const& p, step::timeline const& when,
                    std::vector<step::time_span> const& times, walk_times const& last) {
   for (std::size_t i = 0; i < p.actions.size(); ++i) {
@@ -212,8 +222,9 @@ void print_details(step::program const& p, step::timeline const& when,
   std::printf("  step %.2f (%.2f) ms\n", 1e3 * last.seconds, 1e3 * when.seconds);
 }
 
-/// One net, plan and ratio: a line of the table. `first_work`: of the model's computations, by which the
-/// network and the passes are chosen; becomes what was measured here.
+/// Measures one net, plan and ratio, and writes a row of the table. `first_work` holds the seconds
+/// of the model's computations. The network and the passes are chosen from it. On return it holds
+/// the seconds that were measured here.
 template <class Model, class Data>
 void measure_held_back(std::string const& net, std::string const& plan, double ratio, Model& model,
                        Data const& data, std::vector<double>& first_work, MPI_Comm world,
@@ -224,7 +235,8 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
   auto const network = network_for(guess, m.machine(), o.alpha, ratio * work);
   auto const before = m.machine();
   m.set_machine(network);
-  guess = measured(model, first_work);  // paths may be others on this network
+  // Computed again, because the planned redistributions may be different on this network.
+  guess = measured(model, first_work);
   step::overlap_options how;
   how.bucket_bytes = {0};
   auto const passes = step::overlapped(guess, network, how);
@@ -263,13 +275,13 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
            number(when.exposed, "%.6f"), number(when.communication, "%.6f"), number(busy, "%.0f")});
 }
 
-/// Tokens per second with overlap over those without, nothing held back.
+/// Measures the tokens per second with overlap over those without, with nothing delayed.
 template <class Net, class Data>
 void measure_plain(std::string const& net, Net const& layers, search::plan const& plan,
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,
                    MPI_Comm world, options const& o, csv_file& csv) {
   auto const usual = m.machine();
-  // On a network where communication takes as long as the work all passes pay.
+  // On a network where communication takes as long as computation, all passes pay.
   auto first = nn::place<float>(layers, m, plan, 7);
   auto const p = first.program();
   auto const slow = network_for(p, usual, 1e-9, step::timeline_of(p, usual).work);

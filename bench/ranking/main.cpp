@@ -1,22 +1,27 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// How well predictions rank strategies on real ranks (AutoDDL figure 4): strategies of a Transformer
-// and of a perceptron, spread over the space, each trained for some steps.
+// Measures how well predictions rank strategies on real ranks (AutoDDL, figure 4). The strategies
+// of a Transformer and of a perceptron are drawn so that they spread over the space of strategies.
+// Each is trained for some steps.
 //
 //   mpirun -n 4 bench/calibrate --out machine.json
 //   mpirun -n 4 bench/ranking --machine machine.json
 //
-// predicted   seconds in collectives of a step, of the plan
-// measured    the same collectives in their order (step_communication.hpp), from a barrier to the
-//             slowest rank's end; median
-// in step     seconds in collectives of a step that trains, of its slowest rank; median. Waiting for
-//             other ranks counts, so with more ranks than cores most of it is others' computing.
+// The columns:
 //
-// Strategies take turns. Prices and times are of the same number of ranks on the same cores: a machine
-// file that was measured with fewer ranks does not know what a turn at a core costs.
+//   predicted   the seconds that the plan predicts for the collectives of a step
+//   measured    the time of the same collectives in the same order without computation
+//               (step_communication.hpp), from a barrier to the end of the slowest rank; median
+//   in step     the time in collectives of a training step, on its slowest rank; median. It
+//               includes waiting for other ranks. With more ranks than cores most of it is the
+//               computation of other ranks.
 //
-// tests/smpi/ranking.cpp holds the same strategies against simulated clusters.
+// Strategies take turns. Calibrate with the same number of ranks on the same cores: with more ranks
+// than cores, α includes the time that a rank waits for a core, which is missing if fewer ranks
+// were measured.
+//
+// tests/smpi/ranking.cpp compares the same strategies with simulated clusters.
 
 #include <cstdio>
 
@@ -49,7 +54,8 @@ struct options : measuring_options {
 char const* const heading =
     "ranks,memory,transport,net,mesh,strategy,predicted_us,measured_us,in_step_us,others";
 
-/// A mesh of one axis, or of two as even as possible.
+/// Returns a mesh of two axes that are as even as possible, or of one axis if the number of ranks
+/// is prime.
 ashlar::topology default_mesh(int ranks) {
   int inner = 1;
   for (int i = 2; i * i <= ranks; ++i)
@@ -58,7 +64,7 @@ ashlar::topology default_mesh(int ranks) {
   return {{"a", ranks / inner}, {"b", inner}};
 }
 
-/// Seconds in collectives of a step that trains, of the slowest rank.
+/// Returns the seconds that the slowest rank spends in collectives during a training step.
 template <class Net, class Data>
 double time_step(Net const& net, ashlar::mesh const& m, ashlar::search::plan const& plan,
                  Data const& data, MPI_Comm world) {
@@ -68,14 +74,14 @@ double time_step(Net const& net, ashlar::mesh const& m, ashlar::search::plan con
     model.accumulate(std::span(data.inputs), std::span(data.targets), 0);
     model.synchronize();
   };
-  step();  // memory, groups of ranks, caches
+  step();  // The first step allocates memory, makes communicators and warms caches.
   MPI_Barrier(world);
   double const before = m.communication_seconds();
   step();
   return most_of_ranks(world, {m.communication_seconds() - before})[0];
 }
 
-/// 1 if none is less than the first.
+/// Returns the position, from 1 on, of the first value among the values in ascending order.
 int place_of_first(std::vector<double> const& values) {
   return 1 + static_cast<int>(std::count_if(values.begin(), values.end(),
                                             [&](double v) { return v < values[0]; }));
@@ -91,12 +97,12 @@ void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::m
   auto const data = ashlar_test::random_batch<input>(batch, 64, 64, 1);
   std::vector<std::vector<double>> alone(plans.size()), in_step(plans.size());
   others_share const others(world);
-  // Strategies take turns, so that what else the machine does falls on all of them alike.
+  // Strategies take turns, so that disturbances of the machine affect all of them equally.
   for (int round = 0; round < o.how.least_rounds; ++round)
     for (std::size_t i = 0; i < plans.size(); ++i) {
       if (round < o.steps) in_step[i].push_back(time_step(net, m, plans[i], data, world));
       step_communication const all(m, problem, plans[i]);
-      all.run();  // memory, groups of ranks, caches
+      all.run();  // The first run allocates memory, makes communicators and warms caches.
       for (int k = 0; k < o.repeats; ++k) {
         MPI_Barrier(world);
         double const start = now();

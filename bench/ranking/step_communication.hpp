@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The communication of a training step alone: every redistribution of a plan's schedule, in its order
-// and as the step runs it, each out of a tensor of its own, without the computing in between. More
-// ranks than cores then wait for what others send, not for what they compute.
+// The communication of a training step without its computation: every redistribution of a plan's
+// schedule, in the order of the step, each from its own tensor. With more ranks than cores, ranks
+// then wait only for communication and not for the computation of other ranks.
 
 #include <functional>
 #include <vector>
@@ -23,7 +23,7 @@ class step_communication {
       if (!move.plan.is_local()) add(m, move.plan);
   }
 
-  /// Of one micro-batch and the synchronization of gradients.
+  /// Runs the communication of one micro-batch and of the synchronization of gradients. Collective.
   void run() const {
     for (auto const& move : moves_) move();
   }

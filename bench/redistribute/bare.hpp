@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What a good MPI programmer would write for one redistribution: a sequence of MPI calls, each on
-// the ranks of a list of mesh axes, with buffers and communicators made beforehand.
+// The program that a good MPI programmer would write for one redistribution: a sequence of MPI
+// calls, each within groups of ranks along some mesh axes. Buffers and communicators are made in
+// advance.
 //
-//   bare     the calls alone, on buffers of the right size: the limit of the message path. Its
-//            result is in place only where no stage needs packing.
-//   packed   the same with blocks packed before and unpacked after each call that needs it
+//   bare     only the calls, on buffers of the right size: the fastest that messages can be. The
+//            result is correct only if no stage needs packing.
+//   packed   the same, with blocks packed before and unpacked after each call that needs it
 //
-// Where the ranks' counts differ, MPI_Allgather and MPI_Alltoall become their v forms.
+// If the counts of the ranks differ, MPI_Allgatherv and MPI_Alltoallv are used.
 
 #include <list>
 #include <stdexcept>
@@ -32,7 +33,7 @@ enum class mpi_call {
   sendrecv
 };
 
-/// One call: along which axes, and where the tensor lies after it.
+/// One MPI call: the axes of its group, and the placement of the tensor after it.
 struct bare_stage {
   mpi_call call = mpi_call::allgather;
   std::vector<int> axes;
@@ -41,7 +42,8 @@ struct bare_stage {
 
 class bare_program {
  public:
-  /// Collective: makes the communicators. Expects stages that connect `from` with the case's end.
+  /// Makes the communicators. The stages must lead from `from` to the placement at the end of the
+  /// case. Collective.
   bare_program(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement from,
                std::vector<bare_stage> const& stages) {
     for (auto const& s : stages) {
@@ -51,14 +53,15 @@ class bare_program {
     }
   }
 
-  /// Whether a stage packs or unpacks.
+  /// Returns whether any stage packs or unpacks.
   bool needs_packing() const {
     for (auto const& s : stages_)
       if (s.packs || s.unpacks) return true;
     return false;
   }
 
-  /// The calls on `input`, a shard of `from`. Returns the shard of the last placement.
+  /// Runs the calls on `input`, a shard of `from`. Returns the shard of the last placement, which
+  /// stays valid until the next run. Collective.
   double const* run(double const* input, bool with_packing) {
     for (auto& s : stages_) input = s.run(input, with_packing);
     return input;
@@ -69,7 +72,8 @@ class bare_program {
     mpi_call call;
     MPI_Comm comm = MPI_COMM_NULL;
     ashlar::box from, to;
-    std::vector<ashlar::box> sent, received;  // one per member; empty lists: the whole shard
+    // One block per member of the group; empty if the whole shard is sent or received.
+    std::vector<ashlar::box> sent, received;
     std::vector<int> send_counts, send_offsets, recv_counts, recv_offsets;
     bool packs = false, unpacks = false, equal = true;
     int partner = -1;

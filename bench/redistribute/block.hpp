@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Blocks of a shard as the bare MPI programs pack them: a good hand's version, rows by memcpy, and
-// runs of rows at once where they are one run of memory on both sides. Written apart from the
-// library, whose results are compared with these.
+// Packs blocks of a shard for the bare MPI programs, as a good programmer would: memcpy for each
+// row, or for several rows at once if they are contiguous in both shards. It shares no code with
+// the library, whose results are compared with it.
 
 #include <cstring>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace ashlar_bench {
 
-/// Where the first element of `block` is in a row-major shard of `whole`.
+/// Returns the offset of the first element of `block` in a row-major shard of box `whole`.
 inline std::int64_t offset_in(ashlar::box const& whole, ashlar::box const& block) {
   std::int64_t offset = 0;
   for (int d = 0; d < whole.rank(); ++d)
@@ -21,12 +21,12 @@ inline std::int64_t offset_in(ashlar::box const& whole, ashlar::box const& block
   return offset;
 }
 
-/// Copies `block` from a shard of box `from` to a shard of box `to`.
+/// Copies `block` from a row-major shard of box `from` to a row-major shard of box `to`.
 inline void copy_block(ashlar::box const& from, double const* source, ashlar::box const& to,
                        double* target, ashlar::box const& block) {
   if (block.elements() == 0) return;
   int d = block.rank();
-  std::int64_t run = 1;  // elements that follow each other on both sides
+  std::int64_t run = 1;  // the number of elements that are contiguous in both shards
   while (d > 0) {
     --d;
     run *= block[d].size;
@@ -50,12 +50,14 @@ inline void copy_block(ashlar::box const& from, double const* source, ashlar::bo
   }
 }
 
-/// Whether the nonempty blocks lie one behind the other in a shard of `whole`, from its start.
+/// Returns whether the nonempty blocks are contiguous in a shard of `whole`, in their order and
+/// from its start.
 inline bool lie_in_order(ashlar::box const& whole, std::vector<ashlar::box> const& blocks) {
   std::int64_t expected = 0;
   for (auto const& b : blocks) {
     if (b.elements() == 0) continue;
-    // One run: dims behind the first that has several indices are whole.
+    // A block is contiguous if all dimensions after the first one with more than one index have
+    // full extent.
     int d = 0;
     while (d < b.rank() && b[d].size == 1) ++d;
     for (int i = d + 1; i < b.rank(); ++i)

@@ -56,7 +56,7 @@ redistribution_case make_case(std::string name, std::string group, ashlar::topol
           make_subject<Rank, From, To>};
 }
 
-/// One stage along the axes to the end of the case.
+/// Returns a stage of a program: a call along the axes that ends with the placement `to`.
 bare_stage one(call c, std::vector<int> axes, std::string to) {
   return {c, std::move(axes), std::move(to)};
 }
@@ -116,7 +116,8 @@ void add_steps(std::vector<redistribution_case>& list, int ranks) {
   }
 }
 
-/// Plans on the grid x by y; along both axes the ranks are in the order of the world.
+/// Adds the plans on the grid x by y. Along both axes together, ranks are in the order of the
+/// world.
 void add_plans(std::vector<redistribution_case>& list, int ranks) {
   ashlar::topology const grid{{"x", 2}, {"y", ranks / 2}};
   auto const plan = "plan";

@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Which redistributions are measured, on which meshes, and the MPI programs beside each.
+// Lists the redistributions that are measured, their meshes, and the MPI programs to compare with.
 //
 //   mesh of a case     2 ranks   4 ranks   8 ranks
 //   line               2         4         8
 //   grid               -         2x2       2x4
-//   square             -         2x2       2x2x2, the third axis B on both sides
+//   square             -         2x2       2x2x2, with B on the third axis before and after
 //
-// Where several programs are listed, the fastest of them is what the case is compared with.
+// If a case lists several programs, it is compared with the fastest of them.
 
 #include <functional>
 #include <memory>
@@ -28,7 +28,8 @@ struct named_program {
   std::vector<bare_stage> stages;
 };
 
-/// Our own contestants: `x` is filled, `result` is looked at.
+/// The library's own contestants on one tensor: the caller fills `input`, calls run() or
+/// run_typed(), and checks result() or typed_result(). `keep` owns the tensors.
 struct subject {
   double* input = nullptr;
   std::function<void()> run, run_typed;
@@ -46,11 +47,11 @@ struct redistribution_case {
   std::function<subject(ashlar::mesh const&, ashlar::shape const&)> make;
 };
 
-/// The cases of a run on `ranks` ranks: 2, 4 or 8.
+/// Returns the cases for 2, 4 or 8 ranks.
 std::vector<redistribution_case> all_cases(int ranks);
 
-/// Extents of a tensor of `rank` dims and `bytes` bytes of double: powers of two, near a cube.
-/// Throws if `bytes` is not a power of two of at least 8^rank elements of 8 ranks.
+/// Returns the extents of a tensor of double with `rank` dimensions and `bytes` bytes: powers of
+/// two, as equal as possible. Throws if `bytes` is not a power of two of at least 4096.
 ashlar::shape extents_of(int rank, std::int64_t bytes);
 
 }  // namespace ashlar_bench

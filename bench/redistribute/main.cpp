@@ -1,15 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Redistributions beside the bare MPI calls on the same bytes, beside ScaLAPACK and COSTA where
-// they apply, and beside copy passes over the memory; in turns, in one run. Results are checked
-// before anything is timed.
+// Measures redistributions in turns with bare MPI calls on the same bytes, with ScaLAPACK and COSTA
+// where they apply, and with copy passes over memory, in one run. Results are checked before
+// anything is timed.
 //
 //   mpirun -n 4 bench/redistribute --sizes 256KiB,16MiB --cases all-to-all --csv table.csv
 //   ASHLAR_SHARED_MEMORY=off mpirun -n 4 bench/redistribute         messages only
 //
-// A line of output is one case at one size (of the whole tensor of double): first ratios to ours,
-// then microseconds, then the targets of verdict.hpp.
+// A line of output is one case at one size, the bytes of the whole tensor of double. It contains
+// times of the others divided by ours, times in microseconds, and the missed targets of
+// verdict.hpp.
 
 #include <cstring>
 #include <iostream>
@@ -40,7 +41,7 @@ char const* const heading =
     "ours,"
     "block/ours,ours/pass,wanted,missed";
 
-/// A memcpy of `elements`, as a contestant.
+/// Returns a memcpy of `elements` doubles as a contestant.
 contestant copy_of(std::string name, std::int64_t elements) {
   auto const n = static_cast<std::size_t>(elements);
   auto from = std::make_shared<std::vector<double>>(n, 1.0);
@@ -51,7 +52,7 @@ contestant copy_of(std::string name, std::int64_t elements) {
           {}};
 }
 
-/// Everyone who takes part in `c` at these extents. Collective.
+/// Returns all contestants for the case `c` at these extents. Collective.
 std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mesh const& m,
                                        ashlar::shape const& extents) {
   int const addends = m.topology().group_size(partial_axes(c.from));
@@ -111,7 +112,7 @@ case_times columns_of(std::vector<contestant> const& all, std::vector<timing> co
     if (name == "copy pass") c.pass = t;
     if (name == "copy of the larger shard") c.shard = t;
   }
-  if (c.packed.trials == 0) c.packed = c.bare;  // nothing to pack
+  if (c.packed.trials == 0) c.packed = c.bare;  // no program packs
   return c;
 }
 
@@ -121,7 +122,7 @@ struct options : measuring_options {
   std::string cases, only;
 };
 
-/// Prints and records one case at one size. Returns the targets it missed.
+/// Prints and records one case at one size. Returns the number of targets that it missed.
 int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t bytes,
            case_times const& t, double others, csv_file& csv) {
   bool const messages = memory_setting() == "off";
@@ -137,7 +138,7 @@ int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t byt
   }
   double const ours = t.ours.median;
   auto const us = [](timing const& x) { return number(x.median * 1e6, "%.2f"); };
-  // Meaningless where a pass takes no longer than a message.
+  // For small sizes the ratio means nothing, because a pass takes no longer than a message.
   bool const tells = bytes >= 1024 * 1024 && t.pass.trials > 0;
   std::string const passes = tells ? number(ours / t.pass.median, "%.2f") : "-";
   auto const ratio = [&](timing const& x) { return number(x.median / ours, "%.2f"); };

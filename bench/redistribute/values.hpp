@@ -2,13 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The data that is redistributed: integers in double, so that sums are exact in every order and
-// results are compared with ==. With element i of the whole array and q of Q addends
+// The data that is redistributed: integers stored as double, so that sums are exact in every order
+// and results are compared with ==. For element i of the whole array and addend q of Q:
 //
-//   addend(i, q)  =  base(i) + q * (i mod 8 + 1)          what member q of the partial axes holds
-//   total(i, Q)   =  the sum of the Q addends             what every other placement holds
+//   addend(i, q)  =  base(i) + q * (i mod 8 + 1)          the value on member q of the partial axes
+//   total(i, Q)   =  the sum of the Q addends             the value in every other placement
 //
-// so each rank's addend differs, and a missing or doubled one shows.
+// The addends of the ranks differ, so that a missing or doubled addend is noticed.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +29,8 @@ inline double total(std::int64_t i, int addends) {
   return base_value(i) * addends + static_cast<double>(addends * (addends - 1) / 2 * ((i & 7) + 1));
 }
 
-/// Calls visit(global index of the first element, count, position in the shard) for each row of
-/// the box, row-major; a row runs along the last dim.
+/// Calls visit(global index of the first element, count, offset in the shard) for each row of the
+/// box in row-major order. A row runs along the last dimension.
 template <class Visit>
 void for_each_row(ashlar::shape const& extents, ashlar::box const& b, Visit visit) {
   int const last = b.rank() - 1;
@@ -48,7 +48,7 @@ void for_each_row(ashlar::shape const& extents, ashlar::box const& b, Visit visi
   }
 }
 
-/// The partial axes of a placement.
+/// Returns the partial axes of a placement.
 inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
   ashlar::axis_list list;
   for (int a = 0; a < p.axes(); ++a)
@@ -56,7 +56,8 @@ inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
   return list;
 }
 
-/// Fills a shard of `p`: this rank's addends where it is partial, totals of `addends` elsewhere.
+/// Fills a shard of `p`: with this rank's addends if `p` is partial, otherwise with totals of
+/// `addends` addends.
 inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& p,
                  int addends, double* shard) {
   auto const axes = partial_axes(p);
@@ -69,7 +70,7 @@ inline void fill(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::pl
                });
 }
 
-/// Whether a shard of `p`, which is not partial, holds the totals of `addends`.
+/// Returns whether a shard of `p`, which is not partial, holds the totals of `addends` addends.
 inline bool holds_totals(ashlar::mesh const& m, ashlar::shape const& extents,
                          ashlar::placement const& p, int addends, double const* shard) {
   bool right = true;

@@ -2,18 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The times of one case at one size, and whether they reach their targets. `bare` is the fastest
-// of the MPI programs, `block` the one that is MPI_Reduce_scatter_block alone, `pass` a memcpy of
-// the matrix shared between all ranks.
+// The times of one case at one size, and the targets that they should reach. `bare` is the fastest
+// of the MPI programs, `block` the program that consists of MPI_Reduce_scatter_block alone, `pass`
+// a memcpy of the matrix whose bytes are divided among all ranks. Targets depend on
+// ASHLAR_SHARED_MEMORY:
 //
-//   memory off    from 256 KiB up         bare / ours >= 0.95
-//                 below                   ours - bare <= 2 us
-//                 block, from 16 MiB up   block / ours >= 3
-//   default       steps from 256 KiB up   bare / ours >= 2         plans: >= 0.95
-//                 block, from 16 MiB up   block / ours >= 10
-//                 S to S, S to B, P to S  ours / pass <= 1.5, from 128 MiB up
+//   off, default  below 256 KiB           ours - bare <= 2 us
+//   off           from 256 KiB            bare / ours >= 0.95
+//                 block, from 16 MiB      block / ours >= 3
+//   default       steps, from 256 KiB     bare / ours >= 2
+//                 plans, from 256 KiB     bare / ours >= 0.95
+//                 block, from 16 MiB      block / ours >= 10
+//                 copies, from 128 MiB    ours / pass <= 1.5
 //
-// Nothing is demanded of sizes below 256 KiB in the default but the 2 us.
+// The copies are the steps S to S, S to B and P to S of a matrix that report() in main.cpp lists.
 
 #include <cstdint>
 #include <string>
@@ -29,7 +31,7 @@ struct case_times {
 };
 
 struct target {
-  std::string wanted;  ///< "bare/ours >= 0.95"; empty: nothing
+  std::string wanted;  ///< for example "bare/ours >= 0.95"
   double reached = 0;
   bool met = true;
 };
@@ -38,7 +40,7 @@ inline std::vector<target> targets_of(case_times const& t, bool messages, bool i
                                       bool is_copy, std::int64_t bytes) {
   std::vector<target> list;
   double const ours = t.ours.median;
-  if (t.ours.trials == 0 || t.bare.trials == 0) return list;  // not all took part
+  if (t.ours.trials == 0 || t.bare.trials == 0) return list;  // not measured, because of --only
   auto const at_least = [&](std::string name, double reached, double limit, char const* text) {
     list.push_back({name + " >= " + text, reached, reached >= limit});
   };

@@ -1,15 +1,17 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tables of cuda.md, from what bench/run_cuda.sh left; read after table.awk, whose functions it uses.
+# Prints the tables of cuda.md from the figures of bench/run_cuda.sh. Read after table.awk, whose
+# functions it uses.
 #
-#   gemm          cuBLASLt's best time over ours, by type and product
-#   passes        a copy's time over the kernel's on as many bytes, by case and type; GB/s
-#   attention     microseconds of ours, PyTorch's over ours
-#   steps         milliseconds of a step
-#   launches      microseconds to give the device next to nothing
-#   collectives   bare NCCL's time over ours
-#   parts         what ran
+#   gemm          the best time of cuBLASLt over ours, by type and product
+#   passes        the time of a copy over the time of the kernel on the same bytes, by case and
+#                 type; GB/s
+#   attention     our microseconds, and the time of PyTorch over ours
+#   steps         milliseconds of a training step
+#   launches      microseconds for launching almost no work
+#   collectives   the time of bare NCCL over ours
+#   parts         the parts of the script that ran
 
 function least_of(key, value) { if (!(key in least_us) || value + 0 < least_us[key]) least_us[key] = value + 0 }
 
@@ -27,7 +29,7 @@ table == "passes" {
   cell[key, where] = emphasized(field("copy/ours"), field("missed") != "") " | " field("ours_gbs")
 }
 
-# The faster of the rounds, of either library.
+# Of several rounds the fastest counts, for each library.
 table == "attention" {
   key = row("rows", field("type") SUBSEP field("sequence"), field("type") " | " field("batch") " x " field("sequence"))
   row("columns", field("pass"), field("pass"))
@@ -62,7 +64,7 @@ table == "collectives" {
 table == "parts" && NR == 2 { print_heading("| part | what became of it | seconds |") }
 table == "parts" { print "| " field("part") " | " field("result") " | " field("seconds") " |" }
 
-# Columns of two cells have dashes for both where nothing was measured.
+# Columns have two cells, so a missing entry prints two dashes.
 function print_double_grid(corner, rows, columns, line, r, c) {
   line = "| " corner " |"
   for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"

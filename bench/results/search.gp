@@ -1,7 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# gnuplot -e "folder='bench/results/search'" search.gp: the plots of search.md, beside its figures.
+# gnuplot -e "folder='bench/results/search'" search.gp: draws the plots of search.md into the folder
+# of its figures.
 
 curves = folder.'/curves.csv'
 set datafile separator ','
@@ -23,7 +24,7 @@ set logscale y
 set format x '10^{%T}'
 set xlabel 'time / time of the exact search' offset 0,0.5
 set ylabel 'above the optimum' offset 1.5,0
-bottom = 0.01 # per cent: the optimum itself, on a logarithmic axis
+bottom = 0.01 # per cent; stands for the optimum itself on the logarithmic axis
 above(cost) = cost - 1 > bottom / 100 ? 100 * (cost - 1) : bottom
 set yrange [bottom * 0.7:20000]
 set ytics ('0' 0.01, '0.1 %%' 0.1, '1 %%' 1, '3 %%' 3, '10 %%' 10, '100 %%' 100, '1000 %%' 1000, '10000 %%' 10000)
@@ -41,7 +42,7 @@ do for [k = 1:2] {
            for [i = 2:5] rows(net, mesh, word(names, i)) using 4:(above($5)) with lines ls i title word(titles, i), \
            rows(net, mesh, 'exact') using 4:(above($5)) with linespoints ls 1 pt 7 ps 0.7 title 'exact'
     }
-    # The key, where a sixth net would be.
+    # The key takes the place of a sixth net.
     unset title; unset border; unset tics; unset xlabel; unset ylabel; unset grid
     set key center center Left reverse spacing 1.6 font ',12'
     set xrange [1:10]

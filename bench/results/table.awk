@@ -1,27 +1,29 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The tables of movement.md, from the lines that the benchmarks write. Variables: table, memory,
-# transport. Only the chosen setting's lines count, except where a table sets settings side by side.
+# Prints the tables of movement.md from the lines that the benchmarks write. Variables: table,
+# memory, transport. Only lines with the chosen settings count, except in tables that compare
+# settings.
 #
-#   targets     how many of which target are met, by setting and ranks
-#   ratios      per case and size: bare MPI's time over ours, in parentheses with packing; below
-#               256 KiB: microseconds added
-#   reductions  MPI_Reduce_scatter_block's time over ours
+#   targets     how many results meet each target, by setting and ranks
+#   ratios      the time of bare MPI over ours by case and size, with packing in parentheses; below
+#               256 KiB the microseconds that ours adds
+#   reductions  the time of MPI_Reduce_scatter_block over ours
 #   copies      our time over a copy pass, at the largest size
-#   peers       ScaLAPACK's and COSTA's time over ours
-#   typed       microseconds added at the smallest size, dynamic and typed
-#   products    GF/s of matrix products        bytes   received bytes of matrix products
+#   peers       the times of ScaLAPACK and COSTA over ours
+#   typed       the microseconds that ours adds at the smallest size, with dynamic and static types
+#   products    GF/s of matrix products as shares of the dgemm rate
+#   bytes       received bytes of matrix products
 
 function field(name) { return $(column[name]) }
-function remember(list, value) {  # list: order of first appearance
+function remember(list, value) {  # keeps the order of first appearance
   if (!((list, value) in seen)) { seen[list, value] = 1; items[list, ++count[list]] = value }
 }
 function size_text(bytes) {
   if (bytes >= 1048576) return bytes / 1048576 " MiB"
   return bytes / 1024 " KiB"
 }
-# A heading and the rule below it.
+# Prints a heading and the rule below it.
 function print_heading(line, bars) {
   print line
   bars = gsub(/\|/, "", line)
@@ -29,8 +31,8 @@ function print_heading(line, bars) {
   while (--bars > 0) line = line " --- |"
   print line
 }
-# The rows of one list against the columns of another, by the texts of both. `corner` may stand over
-# several columns of row texts.
+# Prints a table: the rows of one list against the columns of another, both by their texts. `corner`
+# and the texts of rows may contain several columns.
 function print_grid(corner, rows, columns, line, r, c) {
   line = "| " corner " |"
   for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"

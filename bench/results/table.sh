@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# table.sh FOLDER TABLE [MEMORY [TRANSPORT]]: one table of bench/results/movement.md, as Markdown, from
-# the figures that bench/run.sh left in FOLDER. Tables and what they need: table.awk.
+# table.sh FOLDER TABLE [MEMORY [TRANSPORT]]: prints one table of bench/results/movement.md as
+# Markdown, from the figures of bench/run.sh in FOLDER. table.awk lists the tables.
 set -euo pipefail
 
 folder="$1" table="$2" memory="${3:-default}" transport="${4:-default}"

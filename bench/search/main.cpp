@@ -1,18 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search algorithms of AutoDDL's figure 7 beside the exact one, on the same costs: how close to the
-// optimum each is after what time. One process, one core.
+// Compares the search algorithms of AutoDDL's figure 7 with the exact search, on the same costs:
+// how close to the optimum is each one after how much time? One process on one core.
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
-//   bench/search --noise 200                  # another table: plans for machines measured wrongly
+//   bench/search --noise 200                  # another table: plans for wrongly measured machines
 //
-// Time is counted from the description of the net, tables of costs included, in units of what the
-// exact search takes from description to plan (median of several, spread over the run), by the clock
-// of what this process computed, so that others on the machine disturb little. The four
-// algorithms search the whole space, as the paper's do; --reduced leaves them only the choices that
-// none makes needless. They are told the optimum, and stop there.
+// Times are CPU times of this process, so that other processes disturb them little. They begin with
+// the description of the net and include the tables of costs. They are divided by the time of the
+// exact search, which is the median of several runs spread over the measurement. The four other
+// algorithms search the whole space, as in the paper. With --reduced they search only choices that
+// are not dominated, as the exact search does. The random algorithms are given the optimum and
+// stop when they reach it.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +36,7 @@ namespace {
 using namespace ashlar_bench;
 namespace search = ashlar::search;
 
-constexpr double near = 1.03;  // of the optimum: the gap that the paper reports
+constexpr double near = 1.03;  // relative to the optimum: the gap that the paper reports
 
 struct arguments {
   std::vector<std::string> nets{"alexnet", "vgg13", "gpt", "dlrm", "dense"};
@@ -53,12 +54,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-/// A better plan, and when it was found.
+/// A new best plan: when it was found, and its cost.
 struct point {
   double seconds, best;
 };
 
-/// Seconds that this process computed: others on the machine do not count.
+/// Returns the CPU time of this process in seconds. Other processes do not count.
 double cpu_seconds() { return double(std::clock()) / CLOCKS_PER_SEC; }
 
 struct trial {
@@ -66,14 +67,14 @@ struct trial {
   double seconds = 0, tables = 0;
   search::search_result result;
 
-  /// When the plan cost at most that; infinite if never.
+  /// Returns when the best plan cost at most `cost`; infinite if it never did.
   double time_to(double cost) const {
     for (auto const& p : points)
       if (p.best > 0 && p.best <= cost * (1 + 1e-9)) return p.seconds;
     return HUGE_VAL;
   }
 
-  /// Of the best plan at that time.
+  /// Returns the cost of the best plan at that time.
   double cost_at(double time) const {
     double cost = HUGE_VAL;
     for (auto const& p : points)
@@ -92,12 +93,13 @@ trial run(search::algorithm const& a, search::problem const& net, ashlar::topolo
   o.seconds += tables;
   it.result = a.run(net, t, m, o);
   it.seconds = cpu_seconds() - start;
-  it.tables = it.points.front().seconds;  // the first plan's time
+  it.tables = it.points.front().seconds;  // the time until the first plan
   return it;
 }
 
-/// Over time, for a plot: the cost at that time, median of the runs, and what nine in ten lie within.
-/// Times from which every run has a plan, 24 a decade.
+/// Writes the cost of the best plan over time, for a plot: the median of the runs, and the 5th and
+/// 95th percentile. It begins when every run has a plan. There are 24 points for each factor of ten
+/// in time.
 void write_curve(csv_file& curves, std::vector<std::string> const& key,
                  std::vector<trial> const& trials, double unit, double optimum, double last) {
   double from = 0;
@@ -117,7 +119,8 @@ void write_curve(csv_file& curves, std::vector<std::string> const& key,
   }
 }
 
-/// Variables, and the decimal logarithm of the number of plans.
+/// Returns the number of layers that have choices, and the decimal logarithm of the number of
+/// plans.
 std::pair<int, double> space(search::problem const& net, ashlar::topology const& t) {
   std::pair<int, double> size{};
   for (int i = 0; i < net.size(); ++i) {

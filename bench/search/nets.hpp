@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The nets of AutoDDL's figure 7 (its section 4.4 names them and no sizes: here those of its section 5
-// on 64 nodes, and MLPerf's of DLRM), and one that enumeration can finish:
+// The nets of AutoDDL's figure 7, and one for which the exhaustive search can finish. Section 4.4
+// of the paper names the nets without sizes. The sizes here are those of its section 5 on 64 nodes,
+// and MLPerf's for DLRM.
 //
 //   alexnet, vgg13   512 images of 3 x 224 x 224
 //   gpt              8 blocks, d-model 8192, 16 micro-batches of 64 sequences of 1,024 tokens
@@ -24,7 +25,8 @@ struct named_net {
 
 std::vector<named_net> all_nets();
 
-/// The net of that name. Throws std::runtime_error for another, listing them.
+/// Returns the net of that name. Throws std::runtime_error with a list of the names if there is
+/// none.
 named_net const& net_named(std::vector<named_net> const& nets, std::string const& name);
 
 }  // namespace ashlar_bench

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A table in a file, one line a row, fields between commas; no field holds one. A file that has
-// rows already is continued, so that several runs make one table.
+// Writes a table to a CSV file, one line per row. Fields may not contain commas. If the file
+// already has rows, new rows are appended, so that several runs make one table.
 
 #include <cstdio>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace ashlar_bench {
 
 class csv_file {
  public:
-  /// Opens nothing if `path` is empty. Throws if the file cannot be written or is another table.
+  /// Opens no file if `path` is empty. Throws if the file cannot be written or has another heading.
   csv_file(std::string const& path, std::string const& heading) {
     if (path.empty()) return;
     std::string first;
@@ -43,7 +43,8 @@ class csv_file {
   std::ofstream out_;
 };
 
-/// "12.345"; "-" for what was not measured.
+/// Formats a value, for example "12.345". Returns "-" if the value is not positive, which stands
+/// for "not measured".
 inline std::string number(double value, char const* format = "%.3f") {
   if (!(value > 0)) return "-";
   char text[40];
@@ -51,7 +52,7 @@ inline std::string number(double value, char const* format = "%.3f") {
   return text;
 }
 
-/// The text with every comma a space: placements in a table.
+/// Replaces every comma by a space, so that a placement fits into a field.
 inline std::string without_commas(std::string text) {
   for (char& c : text)
     if (c == ',') c = ' ';

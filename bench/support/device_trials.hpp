@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the benchmarks of a device measure: in turns as trials.hpp says, by the device's clock.
+// How the benchmarks of a device measure: contestants take turns as in trials.hpp, but the device's
+// clock times them.
 //
-//   trial   an event, `repeats` calls, an event, all on one stream; the time between over the repeats. So
-//           what the host is too slow to issue in time counts, and what it issues in time does not
-//   check   the results are overwritten with 0xff first, which is NaN in every type of float
+//   trial   Records an event, makes `repeats` calls, and records a second event, all on one stream.
+//           The time of a call is the time between the events divided by `repeats`. Launch overhead
+//           on the host counts only where the device has to wait for it.
+//   check   Before the call the results are overwritten with 0xff bytes, which are NaN in every
+//           floating-point type, so that a call that writes nothing is noticed.
 //
-// Several ranks agree through `most`, the largest value of any rank; one rank alone agrees with itself.
+// The argument `most` takes the maximum over all ranks, element by element. A program of one rank
+// passes `alone`, which returns its argument.
 
 #include <functional>
 
@@ -21,7 +25,7 @@ namespace ashlar_bench {
 using agreement = std::function<std::vector<double>(std::vector<double>)>;
 inline std::vector<double> alone(std::vector<double> values) { return values; }
 
-/// Runs each contestant once and throws on every rank if a result is wrong on any.
+/// Runs each contestant once. Throws on every rank if a result is wrong on any rank.
 inline void check_on_device(std::vector<contestant> const& all, std::string const& what,
                             std::function<void()> const& overwrite_results,
                             agreement const& most = alone) {
@@ -34,7 +38,7 @@ inline void check_on_device(std::vector<contestant> const& all, std::string cons
   }
 }
 
-/// Times of all contestants, in turns. Expects: check_on_device() has run them.
+/// Measures all contestants in turns. Expects: check_on_device() has run each contestant once.
 inline std::vector<timing> measure_on_device(cudaStream_t stream,
                                              std::vector<contestant> const& all, effort const& how,
                                              agreement const& most = alone) {

@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// What the benchmarks of a device compute with: normals that the host knows without holding them, and arrays
-// in as many copies as no cache holds.
+// The data that the benchmarks of a device compute with.
 //
-//   repeated_normals   element i is table[i mod a prime]: any element of an array of any size
-//   copies             calls take turns over them, so that a call finds its operands in memory and not in
-//                      the cache where the call before left them; one where an array is that large
+//   repeated_normals   pseudo-random normals whose element i is table[i mod a prime], so that the
+//                      host knows any element of an array of any size without holding the array
+//   rotated            an array in several copies. Successive calls use successive copies, so that
+//                      a call reads its operands from memory and not from the cache. One copy is
+//                      enough for an array that is larger than the cache.
 
 #include <algorithm>
 #include <cstdint>
@@ -23,7 +24,7 @@
 
 namespace ashlar_bench {
 
-/// Memory for workspaces, in the order of a stream.
+/// A stream-ordered pool and its stream, from which contestants allocate workspaces.
 struct device_memory {
   ashlar::cuda::stream stream;
   ashlar::cuda::pool pool;
@@ -47,7 +48,7 @@ class repeated_normals {
 
   T operator[](std::int64_t i) const { return table_[static_cast<std::size_t>(i % period)]; }
 
-  /// target[i] = (*this)[i], 0 <= i < n, in device memory.
+  /// Sets target[i] = (*this)[i] for 0 <= i < n. `target` is device memory.
   void fill(cudaStream_t stream, std::int64_t n, T* target) const {
     std::int64_t const first = std::min(n, period);
     ashlar::cuda::upload(stream, table_.data(), first, target);
@@ -60,14 +61,15 @@ class repeated_normals {
   std::vector<T> table_;
 };
 
-/// Made once.
+/// Returns the table for this seed and deviation, which is made on the first call only.
 template <class T>
 repeated_normals<T> const& normals_of(unsigned seed, double deviation = 1) {
   static std::map<std::pair<unsigned, double>, repeated_normals<T>> made;
   return made.try_emplace({seed, deviation}, seed, deviation).first->second;
 }
 
-/// How many copies of operands of so many bytes are four times the device's cache.
+/// Returns how many copies of operands of `bytes` bytes fill four times the device's L2 cache,
+/// between 1 and 64.
 inline int copies_beyond_cache(std::int64_t bytes) {
   int device = 0, cache = 0;
   ashlar::cuda::check(cudaGetDevice(&device), "cudaGetDevice");
@@ -77,7 +79,7 @@ inline int copies_beyond_cache(std::int64_t bytes) {
       4 * std::int64_t{cache} / std::max<std::int64_t>(bytes, 1) + 1, 1, 64));
 }
 
-/// An array in `copies` copies, each aligned to 256 bytes.
+/// An array in `copies` copies. Each copy starts at a multiple of 256 elements.
 template <class T>
 class rotated {
  public:

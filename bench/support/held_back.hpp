@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A transport that behaves as a slower network: it holds every transfer back until the seconds of a
-// machine's α and β (machine/link.hpp) have passed since the transfer could begin, then lets the real
-// transport carry it.
+// A transport that behaves like a slower network. It delays each transfer by the seconds that the α
+// and β of a machine give it (machine/link.hpp), and then lets the real transport carry it out.
 //
-//   could begin   once it was given to this transport, and those that were given before it have left the
-//                 link of its tier; transfers of one group are given in the order of their tickets
-//   advance()     looks at the clock: holding back takes none of the core
-//   join(), run() the waiting ones: they sleep until then
+//   start of the delay   The transfer has been handed to this transport, and all transfers handed
+//                        to it earlier have left the link of its tier. Transfers of one group enter
+//                        the link in the order of their tickets.
+//   advance()            compares the clock with the end of the delay, so that a delay uses no core
+//   join(), run()        wait for the end, and sleep meanwhile
 //
-// What the real transport takes for the same bytes comes on top of the seconds of the link.
+// The time that the real transport needs for the same bytes is added to the delay.
 
 #include <algorithm>
 #include <thread>
@@ -43,7 +43,7 @@ class held_back_communicator final : public ashlar::communicator {
     }
     inner_->run(s);
   }
-  std::unique_ptr<ashlar::progressing> start(ashlar::transfer_request const& s) override {
+  std::unique_ptr<ashlar::pending_operation> start(ashlar::transfer_request const& s) override {
     auto held = std::make_unique<held_transfer>(*this, s);
     held->advance();
     return held;
@@ -51,7 +51,7 @@ class held_back_communicator final : public ashlar::communicator {
   void barrier() override { inner_->barrier(); }
 
  private:
-  class held_transfer final : public ashlar::progressing {
+  class held_transfer final : public ashlar::pending_operation {
    public:
     held_transfer(held_back_communicator& owner, ashlar::transfer_request const& s)
         : owner_(owner), shipment_(s) {}
@@ -80,14 +80,14 @@ class held_back_communicator final : public ashlar::communicator {
     ashlar::transfer_request shipment_;
     bool on_link_ = false;
     double until_ = 0;
-    std::unique_ptr<ashlar::progressing> real_;
+    std::unique_ptr<ashlar::pending_operation> real_;
     ashlar::exception_watch watch_;
   };
 
   static constexpr double longest_nap = 1e-4;
 
-  /// Puts a transfer on its link and says when it leaves; false if an earlier one of its group, by ticket,
-  /// was not given yet.
+  /// Puts a transfer on its link and sets `until` to the time when it leaves the link. Returns
+  /// false if an earlier transfer of its group, by ticket, has not been put on the link yet.
   bool leaves_link(ashlar::transfer_request const& s, double& until) {
     auto const& x = *s.what;
     std::uint64_t& last = last_of_group_[ashlar::operation_queue::group_of(x.axes)];
@@ -107,7 +107,8 @@ class held_back_communicator final : public ashlar::communicator {
     return true;
   }
 
-  /// Sleeps a little, not beyond `until`. Lets nothing go on, which whoever waits does.
+  /// Sleeps for at most `longest_nap`, and not beyond `until`. Does not advance other transfers:
+  /// the caller does that.
   static void nap(double until = 1e300) {
     double const seconds = std::clamp(until - now(), 0.0, longest_nap);
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
@@ -117,11 +118,12 @@ class held_back_communicator final : public ashlar::communicator {
   ashlar::topology topology_;
   ashlar::machine machine_;
   ashlar::operation_queue& order_;
-  double free_[2]{};  // when each link is free
+  double free_[2]{};  // [0]: within nodes, [1]: between nodes; when each link becomes free
   std::uint64_t last_of_group_[1 << ashlar::max_axes]{};
 };
 
-/// Holds the transfers of a mesh back for as long as this lives, by its machine's α and β.
+/// Delays the transfers of a mesh by the α and β of its machine as long as the returned object
+/// lives.
 inline ashlar::decorated_transport held_back(ashlar::mesh const& m) {
   return {m, [&m](std::shared_ptr<ashlar::communicator> inner) {
             return std::make_shared<held_back_communicator>(std::move(inner), m.topology(),

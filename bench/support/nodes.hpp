@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the ranks lie on nodes, for programs that form groups within nodes and across them: as many on
-// each node, and those of a node behind each other.
+// Finds out how ranks are distributed over nodes, for programs that form groups within nodes and
+// across them. Such programs need the same number of ranks on every node, and consecutive ranks on
+// one node.
 
 #include <stdexcept>
 #include <string>
@@ -12,7 +13,8 @@
 
 namespace ashlar_bench {
 
-/// Ranks on each node. Throws on every rank if they do not lie so. Collective.
+/// Returns the number of ranks on each node. Throws on every rank if nodes have different numbers
+/// of ranks or a node's ranks are not consecutive. Collective.
 inline int ranks_per_node(MPI_Comm world, std::string const& program) {
   int rank = 0, on_node = 0;
   MPI_Comm_rank(world, &rank);

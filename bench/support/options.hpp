@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The command line that the benchmarks of data movement share: how long to measure, how alone, and
-// where the table goes.
+// The command-line options that the benchmarks of data movement share: how long to measure, how
+// much CPU time other processes may use meanwhile, and which file the table is appended to.
 
 #include <algorithm>
 #include <optional>
@@ -17,11 +17,11 @@ namespace ashlar_bench {
 
 struct measuring_options {
   effort how;
-  double others = 100;  ///< per cent of the cores
+  double others = 100;  ///< the share of all cores, in per cent, that other processes may use
   std::string csv{};
 };
 
-/// Adds these options to `app`. `unit`: what the time is for, in the help text.
+/// Adds these options to `app`. `unit` names, in the help text, what --seconds is spent on.
 inline void add_to(CLI::App& app, measuring_options& o, std::string const& unit) {
   app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
       ->check(CLI::PositiveNumber);
@@ -31,8 +31,8 @@ inline void add_to(CLI::App& app, measuring_options& o, std::string const& unit)
   app.add_option("--csv", o.csv, "append the table to this file");
 }
 
-/// Reads the command line; if that ends the program (help, or a mistake, which rank 0 prints), its
-/// exit status.
+/// Parses the command line. Returns an exit status if the program should end, because help was
+/// asked for or the command line is wrong. Rank 0 prints the help or the error.
 inline std::optional<int> parse(CLI::App& app, measuring_options& o, int argc, char** argv,
                                 int rank) {
   try {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How much of the machine others had while something was measured: the busy time of all cores less
-// what the ranks used, over all of the cores' time. Tables carry it, so that a reader sees whether a
-// run was alone; above a few per cent its small differences mean nothing.
+// Measures how much CPU time other processes used during a measurement: the busy time of all cores
+// minus the time that the ranks used, divided by the total time of all cores. The tables contain
+// this figure, so that a reader sees whether a run had the machine to itself. If it is above a few
+// per cent, small differences in that run mean nothing.
 //
-// For ranks of one machine with a Linux /proc/stat; elsewhere it is not known.
+// It works for ranks on one machine with a Linux /proc/stat. Otherwise the figure is unknown.
 
 #include <algorithm>
 #include <fstream>
@@ -25,7 +26,8 @@ class others_share {
  public:
   explicit others_share(MPI_Comm comm) : comm_(comm), before_(read(comm)) {}
 
-  /// Per cent of all cores' time since construction; negative if not known. Collective.
+  /// Returns the percentage of all cores' time that other processes used since construction.
+  /// Returns a negative number if it is unknown. Collective.
   double percent() const {
     usage const after = read(comm_);
     if (after.busy < 0 || before_.busy < 0) return -1;
@@ -63,12 +65,13 @@ class others_share {
 };
 
 struct timings {
-  std::vector<timing> of;  ///< each contestant
-  double others = -1;      ///< per cent
+  std::vector<timing> of;  ///< one for each contestant
+  double others = -1;      ///< the share of all cores that other processes used, in per cent;
+                           ///< negative if unknown
 };
 
-/// measure(), again while others used more than `allowed` per cent, three times at most; the attempt
-/// that they disturbed least. Collective.
+/// Calls measure(), and repeats it while other processes used more than `allowed` per cent of the
+/// cores, at most three times in all. Returns the attempt during which they used least. Collective.
 inline timings measure_alone(MPI_Comm comm, std::vector<contestant> const& all, effort const& how,
                              double allowed) {
   timings best;
@@ -76,7 +79,8 @@ inline timings measure_alone(MPI_Comm comm, std::vector<contestant> const& all, 
     others_share const others(comm);
     auto const times = measure(comm, all, how);
     double share = others.percent();
-    MPI_Bcast(&share, 1, MPI_DOUBLE, 0, comm);  // ranks look at their clocks one by one
+    // Each rank reads /proc/stat itself, so their figures may differ.
+    MPI_Bcast(&share, 1, MPI_DOUBLE, 0, comm);
     if (attempt == 0 || share < best.others) best = {times, share};
     if (share <= allowed) break;
   }

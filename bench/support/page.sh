@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# The scripts that make a page of bench/results source this file. page_options reads their options.
-# write_page puts the tables of this run between the page's markers `<!-- begin NAME -->` and
-# `<!-- end -->`, and leaves what stands outside them as it is.
+# The scripts that write a page of bench/results source this file. page_options parses their
+# options. write_page copies a page and replaces the text between its markers `<!-- begin NAME -->`
+# and `<!-- end -->` by the tables of this run. Text outside the markers is copied unchanged.
 #
-#   table NAME...   of the script that sources this: prints the table of a marker, given its words
+# The sourcing script defines a function `table NAME...`, which prints the table for the words of a
+# marker.
 
-# page_options <usage> <option>...: sets quick and report_only to yes or no. -h prints the usage and ends;
-# an option that there is not is an error.
+# page_options <usage> <option>...: sets quick and report_only to yes or no. -h prints the usage and
+# exits. An unknown option is an error.
 page_options() {
   local usage="$1" option
   shift
@@ -24,7 +25,7 @@ page_options() {
   done
 }
 
-# write_page <page> <new page>
+# write_page <page> <new page>: copies <page> to <new page> with new tables.
 write_page() {
   local from="$1" to="$2" line name words
   while IFS= read -r line; do

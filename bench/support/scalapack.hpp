@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The part of BLACS and ScaLAPACK that the benchmarks call, which has no header of its own, and two
-// small owners: a grid of processes and the descriptor of a block-cyclic matrix (stored by columns).
+// Declares the part of BLACS and ScaLAPACK that the benchmarks call, because neither library has a
+// C header. Two small classes wrap a process grid and the descriptor of a block-cyclic matrix,
+// whose local elements are stored in column-major order.
 
 #include <array>
 #include <utility>
@@ -30,16 +31,16 @@ void psgemm_(char const*, char const*, int const* m, int const* n, int const* k,
 
 namespace ashlar_bench {
 
-/// A BLACS grid. Collective: every process of the world makes it and ends it.
+/// A BLACS process grid. Collective: every process of the world constructs and destroys it.
 class blacs_grid {
  public:
-  /// Process (i, j) of the grid is ranks[i + j * rows].
+  /// Makes process (i, j) of the grid the rank ranks[i + j * rows].
   blacs_grid(std::vector<int> ranks, int rows, int columns) {
     Cblacs_get(0, 0, &context_);
     Cblacs_gridmap(&context_, ranks.data(), rows, rows, columns);
     Cblacs_gridinfo(context_, &rows_, &columns_, &row_, &column_);
   }
-  /// Ranks in row-major order.
+  /// Places the ranks in row-major order.
   blacs_grid(int rows, int columns) : blacs_grid(row_major(rows, columns), rows, columns) {}
   blacs_grid(blacs_grid&& other) noexcept
       : context_(std::exchange(other.context_, -1)), rows_(other.rows_), columns_(other.columns_),
@@ -65,7 +66,7 @@ class blacs_grid {
   int context_ = -1, rows_ = 0, columns_ = 0, row_ = 0, column_ = 0;
 };
 
-/// A block-cyclic matrix over a grid: its descriptor and this process's part.
+/// A block-cyclic matrix over a grid: its descriptor and the size of this process's part.
 struct blacs_matrix {
   std::array<int, 9> descriptor{};
   int local_rows = 0, local_columns = 0;

@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Under which settings a run was made, for the first columns of every line of its table:
+// The settings under which a run was made. They fill the first columns of every row of its table.
 //
-//   memory      ASHLAR_SHARED_MEMORY: `off` for messages only, `default` where it is not set
-//   transport   Open MPI's copy between processes: `default` or what the variable below says
+//   memory      ASHLAR_SHARED_MEMORY: `off` means messages only, `default` means that it is not set
+//   transport   how Open MPI copies data between processes: the value of
+//               OMPI_MCA_btl_vader_single_copy_mechanism, or `default` if it is not set
 
 #include <cstdlib>
 #include <string>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Byte counts on command lines: "4096", "64KiB", "128MiB".
+// Parses and prints byte counts such as "4096", "64KiB" and "128MiB".
 
 #include <cstdint>
 #include <stdexcept>
@@ -10,7 +10,7 @@
 
 namespace ashlar_bench {
 
-/// Throws if the text is no size.
+/// Converts a text to a number of bytes. Throws if the text is not a size.
 inline std::int64_t parse_size(std::string const& text) {
   std::size_t end = 0;
   std::int64_t value = 0;
@@ -30,7 +30,7 @@ inline std::int64_t parse_size(std::string const& text) {
   return value * scale;
 }
 
-/// "64 KiB": the largest unit that divides.
+/// Formats a byte count with the largest unit that divides it, for example "64 KiB".
 inline std::string size_text(std::int64_t bytes) {
   char const* const units[] = {"B", "KiB", "MiB", "GiB"};
   int unit = 0;

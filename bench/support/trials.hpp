@@ -2,16 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the benchmarks measure: contestants take turns, so that whatever else the machine does falls
-// on all of them alike, and only ratios of one run are reported.
+// How the benchmarks measure. Contestants take turns, so that disturbances of the machine affect
+// all of them equally. Only ratios within one run are reported.
 //
-//   check        each contestant runs once and says whether its result is right, before any timing
-//   trial        a barrier, then `repeats` calls; the time of the slowest rank, over the repeats
-//   repeats      as many as make a trial of about a millisecond (effort::trial), at most 1000
-//   round        one trial of each contestant; the first of a round is another one each time
-//   rounds       as many as fit `budget` seconds, between the two limits
+//   check        each contestant runs once and checks its result before anything is timed
+//   trial        a barrier, then `repeats` calls. The time of a call is the time of the slowest
+//                rank divided by `repeats`.
+//   repeats      as many calls as make a trial last about effort::trial seconds (default 1 ms), at
+//                most 1000
+//   round        one trial of each contestant. Each round begins with another contestant.
+//   rounds       as many as fit in `budget` seconds, between least_rounds and most_rounds
 //
-// Ranks agree on every number that steers the loop.
+// All ranks use the same numbers of repeats and rounds, which are computed from maxima over the
+// ranks.
 
 #include <algorithm>
 #include <chrono>
@@ -24,10 +27,13 @@
 
 namespace ashlar_bench {
 
-/// What a contestant stands for in tables.
-///   ours   redistribute, matmul         bare     MPI calls on the same bytes, nothing packed
-///   typed  ours, statically typed       packed   the same with the packing that the result needs
-///   limit  copy passes, dgemm           peer     another library
+/// The role of a contestant in the tables.
+///   ours    the library: redistribute, matmul
+///   typed   the library with static types
+///   bare    MPI calls on the same bytes without any packing
+///   packed  MPI calls with the packing that the result needs
+///   peer    another library
+///   limit   a limit of the hardware: copies, dgemm
 enum class role { ours, typed, bare, packed, peer, limit };
 
 inline char const* to_string(role r) {
@@ -39,7 +45,8 @@ struct contestant {
   std::string name;
   role plays = role::bare;
   std::function<void()> run;
-  std::function<bool()> is_right;  ///< of this rank's result after run(); empty: nothing to check
+  std::function<bool()> is_right;  ///< checks this rank's result after run(); empty if there is
+                                   ///< nothing to check
 };
 
 struct timing {
@@ -52,7 +59,7 @@ struct effort {
   double budget = 1.0;  ///< seconds for all contestants of one measurement
   int least_rounds = 3;
   int most_rounds = 31;
-  double trial = 1e-3;  ///< seconds, about
+  double trial = 1e-3;  ///< the length of a trial in seconds, roughly
 };
 
 inline double now() {
@@ -65,7 +72,7 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
-/// Seconds of `repeats` calls after a barrier, over `repeats`, on this rank.
+/// Returns the average time of `repeats` calls after a barrier on this rank, in seconds per call.
 inline double trial_seconds(MPI_Comm comm, std::function<void()> const& run, int repeats) {
   MPI_Barrier(comm);
   double const start = now();
@@ -73,14 +80,14 @@ inline double trial_seconds(MPI_Comm comm, std::function<void()> const& run, int
   return (now() - start) / repeats;
 }
 
-/// The largest value of any rank, element by element, on every rank.
+/// Returns the maximum over all ranks of each element. Every rank gets the result. Collective.
 inline std::vector<double> most_of_ranks(MPI_Comm comm, std::vector<double> values) {
   MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_DOUBLE, MPI_MAX,
                 comm);
   return values;
 }
 
-/// Runs each contestant once and throws on every rank if a result is wrong on any.
+/// Runs each contestant once. Throws on every rank if a result is wrong on any rank.
 inline void check(MPI_Comm comm, std::vector<contestant> const& all, std::string const& what) {
   for (auto const& c : all) {
     c.run();
@@ -92,8 +99,9 @@ inline void check(MPI_Comm comm, std::vector<contestant> const& all, std::string
   }
 }
 
-/// Times of all contestants, in turns. `seconds_of(run, repeats)` is one trial's time for a call on this
-/// rank; `most(values)` the largest of any rank, element by element. Expects: they have run once.
+/// Measures all contestants in turns. `seconds_of(run, repeats)` runs one trial on this rank and
+/// returns its seconds per call. `most(values)` returns the maximum over all ranks of each element.
+/// Expects: each contestant has run once.
 template <class SecondsOf, class Most>
 std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
                                std::vector<contestant> const& all, effort const& how) {
@@ -124,7 +132,8 @@ std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
   return result;
 }
 
-/// The same of ranks of MPI, by the host's clock. Expects: check() has run them.
+/// Measures MPI ranks by the host's clock. Expects: check() has run each contestant once.
+/// Collective.
 inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const& all,
                                    effort const& how) {
   return measure_by(

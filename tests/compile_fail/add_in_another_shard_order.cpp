@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add: the operands lie differently on one mesh axis (a whole operand added to a partial one would count once per rank). Bring them to one placement first, as in x + (y | to<...>).
 
-// Both are split by rows along both axes, but other rows lie on most ranks.
+// The operands are split by rows along both axes, but in different shard orders, so that most ranks
+// hold different rows.
 
 #include <ashlar/tensor/elementwise.hpp>
 

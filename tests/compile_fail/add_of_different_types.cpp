@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: element-wise operators take two tensors of one element type and one number of dimensions
 
-// Operands of two element types, and of two numbers of dimensions.
+// The operands have different element types (f) or different numbers of dimensions (g).
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add: the operands lie differently on one mesh axis (a whole operand added to a partial one would count once per rank). Bring them to one placement first, as in x + (y | to<...>).
 
-// A whole tensor added to a partial one would be counted once per rank.
+// A replicated tensor added to a partial one would be counted once per rank.
 
 #include <ashlar/tensor/elementwise.hpp>
 

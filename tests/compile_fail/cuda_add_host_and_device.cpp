@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: element-wise operators take two tensors of one element type and one number of dimensions, on one sort of processor.
 
-// Operands of the host and of a device.
+// One operand is on the host and the other on a device.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, or write its passes with the processor's operations and say runs_on_devices (nn/layer.hpp).
 
-// Layers whose loops are the host's, on ranks with a device each.
+// A layer that computes only on the host is placed on a mesh of GPU ranks.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/nn/convolution.hpp>

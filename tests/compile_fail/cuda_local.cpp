@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: local: the shard is in a device's memory, where the host's loops cannot read. Copy it with local_values(x) or to_full(x), or give data() to kernels of the device.
 
-// A loop of the host's over the shard of a device.
+// local() would let host code read a shard in device memory.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/gather.hpp>

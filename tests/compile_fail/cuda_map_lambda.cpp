@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: map: a device has no kernel for this function; a lambda runs on the host alone. Use an object of device/functor.hpp, or make a kernel for yours
 
-// A function of which nvcc made no kernel.
+// nvcc has compiled no kernel for this lambda.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/elementwise.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: the operands are not two tensors of two dimensions, or two of three, of one element type on one sort of processor.
 
-// Operands of the host and of a device.
+// One operand is on the host and the other on a device.
 
 #include <ashlar/comm/nccl/backend.hpp>
 #include <ashlar/tensor/matmul.hpp>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in map(x | to<B, ...>, f).
 
-// A non-linear map of a partial tensor.
+// A non-linear function is mapped over a partial tensor.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce it first, as in map(x | to<B, ...>, f).
 
-// Any function of a partial maximum: it need not be monotone.
+// No function may be mapped over a partial maximum, because it need not be monotone.
 
 #include <ashlar/tensor/elementwise.hpp>
 

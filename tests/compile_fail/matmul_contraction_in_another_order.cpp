@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: the contracted dimension is split on one operand only, or by other axes or in another order on the other. Split it alike on both, or let ashlar plan it: matmul<sbp<...>>(x, w).
 
-// Both operands split the contracted dimension along both axes, but not in one shard order.
+// Both operands split the contracted dimension along both axes, but in different shard orders.
 
 #include <ashlar/tensor/matmul.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: on one mesh axis these placements need communication. Redistribute an operand with x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w).
 
-// Rows of one operand and columns of the other, split along the same axis.
+// One operand splits its rows and the other its columns along the same axis.
 
 #include <ashlar/tensor/matmul.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: both operands are partial on one mesh axis, and a product of sums is not the sum of the products. Reduce one of them first, as in matmul(x | to<...>, w).
 
-// A product of two partial operands on one mesh axis.
+// Both operands are partial along the same mesh axis.
 
 #include <ashlar/tensor/matmul.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: matmul: the operands have different numbers of placements, so they are of different meshes. Give both one placement per axis of one mesh.
 
-// Operands of meshes with different numbers of axes.
+// The operands are placed on meshes with different numbers of axes.
 
 #include <ashlar/tensor/matmul.hpp>
 

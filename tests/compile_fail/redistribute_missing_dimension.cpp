@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: redistribute: the placement does not fit the tensor. Split only dimensions it has, number the shard depths of a dimension 0, 1, ..., each once, and use one kind of reduction.
 
-// A split of a dimension that the tensor does not have.
+// The placement splits a dimension that the tensor does not have.
 
 #include <ashlar/tensor/redistribute.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: redistribute: the placement does not fit the tensor. Split only dimensions it has, number the shard depths of a dimension 0, 1, ..., each once, and use one kind of reduction.
 
-// Two axes that claim one place in the order of a dimension's shards.
+// Two axes have the same depth in the shard order of a dimension.
 
 #include <ashlar/tensor/redistribute.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: redistribute: the placement does not fit the tensor. Split only dimensions it has, number the shard depths of a dimension 0, 1, ..., each once, and use one kind of reduction.
 
-// A sum of maxima is not a maximum of sums.
+// A sum of maxima is not a maximum of sums, so a placement may not mix P and Pmax.
 
 #include <ashlar/tensor/redistribute.hpp>
 

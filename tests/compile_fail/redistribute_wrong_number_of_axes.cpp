@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: redistribute: wrong number of axes. Give one placement per mesh axis: to<S<0>, B> on a mesh of two.
 
-// One placement for a mesh of two axes.
+// The placement has one axis, but the mesh has two.
 
 #include <ashlar/tensor/redistribute.hpp>
 

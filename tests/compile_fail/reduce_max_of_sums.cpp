@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: reduce: the operand is partial with another reduction than the one asked for, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
 
-// A maximum (and a minimum) over a dimension of a partial sum.
+// The maximum or minimum over a dimension of a partial sum is not allowed.
 
 #include <ashlar/tensor/reduce.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: reduce: the tensor does not have this dimension. Dimensions count from 0 to rank - 1.
 
-// A reduction over a dimension that the tensor does not have.
+// The reduction is over a dimension that the tensor does not have.
 
 #include <ashlar/tensor/reduce.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: reduce: the operand is partial with another reduction than the one asked for, and they do not commute. Reduce it first, as in max<0>(x | to<B, ...>).
 
-// A sum over a dimension of a tensor that is a partial maximum.
+// The sum over a dimension of a partial maximum is not allowed.
 
 #include <ashlar/tensor/reduce.hpp>
 

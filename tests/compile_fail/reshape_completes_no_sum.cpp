@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: reshape: partial axes stay partial and no other axis becomes so.
 
-// A reshape of partial sums that shall be whole afterwards.
+// A reshape cannot complete partial sums.
 
 #include <ashlar/tensor/reshape.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: concat: the tensor does not have this dimension
 
-// A join along a dimension that the tensors do not have.
+// The tensors do not have the dimension along which they are concatenated.
 
 #include <ashlar/tensor/concat.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: concat: the tensors differ in element type, number of dimensions or placement.
 
-// A join of tensors that lie differently.
+// The concatenated tensors have different placements.
 
 #include <ashlar/tensor/concat.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: merge_axes: the tensor does not have this dimension
 
-// A merge that goes beyond the last dimension.
+// The dimension would be merged with the one after the last.
 
 #include <ashlar/tensor/merge_axes.hpp>
 

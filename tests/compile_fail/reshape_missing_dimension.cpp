@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: the placement does not fit the tensor. Split only dimensions it has
 
-// A reshape to a matrix whose third dimension shall be split.
+// The result is a matrix, but the placement splits its third dimension.
 
 #include <ashlar/tensor/reshape.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: slice: the tensor does not have this dimension
 
-// A slice of a dimension that the tensor does not have.
+// The tensor does not have the sliced dimension.
 
 #include <ashlar/tensor/slice.hpp>
 

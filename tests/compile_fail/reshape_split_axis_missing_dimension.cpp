@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: split_axis: the tensor does not have this dimension
 
-// A split of a dimension that the tensor does not have.
+// The tensor does not have the dimension that is divided into two.
 
 #include <ashlar/tensor/split_axis.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: split_axis: a tensor has at most 5 dimensions
 
-// A split that makes six dimensions.
+// The result would have six dimensions.
 
 #include <ashlar/tensor/split_axis.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: reshape: a tensor has at most 5 dimensions
 
-// A reshape to six dimensions.
+// The result would have six dimensions.
 
 #include <ashlar/tensor/reshape.hpp>
 

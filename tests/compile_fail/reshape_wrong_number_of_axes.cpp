@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: reshape: wrong number of axes. Give one placement per mesh axis of the tensor
 
-// One placement for the result of a reshape on a mesh of two axes.
+// The result's placement has one axis, but the mesh has two.
 
 #include <ashlar/tensor/reshape.hpp>
 

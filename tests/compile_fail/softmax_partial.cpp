@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: softmax: the last dimension is split, or the tensor partial, and a row's sum needs all of it. Gather it first, as in softmax(x | to<B, ...>).
 
-// Softmax of a partial tensor.
+// The operand of softmax is partial.
 
 #include <ashlar/tensor/elementwise.hpp>
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: softmax: the last dimension is split, or the tensor partial, and a row's sum needs all of it. Gather it first, as in softmax(x | to<B, ...>).
 
-// Softmax where the last dimension is split.
+// The operand of softmax is split along its last dimension.
 
 #include <ashlar/tensor/elementwise.hpp>
 

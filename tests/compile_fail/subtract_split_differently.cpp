@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: add: the operands lie differently on one mesh axis (a whole operand added to a partial one would count once per rank). Bring them to one placement first, as in x + (y | to<...>).
 
-// A difference of tensors that are split along different dimensions.
+// The operands are split along different dimensions.
 
 #include <ashlar/tensor/elementwise.hpp>
 

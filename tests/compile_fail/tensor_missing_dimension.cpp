@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // expect: tensor: the placement does not fit the tensor. Split only dimensions it has, number the shard depths of a dimension 0, 1, ..., each once, and use one kind of reduction.
 
-// A factory asked to split a dimension that the tensor does not have.
+// A factory function gets a placement that splits a dimension that the tensor does not have.
 
 #include <ashlar/tensor/factory.hpp>
 

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Twelve layers on a mesh of two axes, found by the compiler: within the default limits of both.
+// The compiler finds the plan for twelve layers on a mesh of two axes within the default limits of
+// GCC and Clang.
 //
 // gcc:   -fconstexpr-ops-limit=7800000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=600000 -ftemplate-depth=1024

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The three dense layers of VGG13, with the maps between them, on a mesh of three axes, found by the
-// compiler: beyond the default limits, within those that docs/05_a_searched_model.md names.
+// The compiler finds the plan for the three dense layers of VGG13, with the activations between
+// them, on a mesh of three axes. This exceeds the compilers' default limits.
+// docs/05_a_searched_model.md names sufficient ones.
 //
 // gcc:   -fconstexpr-ops-limit=115000000 -fconstexpr-loop-limit=262144 -ftemplate-depth=900
 // clang: -fconstexpr-steps=6800000 -ftemplate-depth=1024

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A user of ashlar::compiled: a mesh, a redistribution and a searched plan.
+// A program that uses ashlar::compiled: a mesh, a redistribution and a searched plan.
 
 #include <iostream>
 

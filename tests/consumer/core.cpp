@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A user of the planner alone: compiled and linked without MPI and BLAS.
+// A program that uses only the planner. It compiles and links without MPI and BLAS.
 
 #include <iostream>
 

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A user with devices: plain C++ that a host compiler reads, a kernel that links, and on a machine
-// without a device or a driver a sentence, not a crash.
+// A program that uses ashlar::cuda. A host compiler compiles it as plain C++, and a kernel is
+// linked. On a machine without a GPU or a driver it prints an error message and does not crash.
 
 #include <iostream>
 

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A user of the whole library: the umbrella header, one MPI call and one BLAS call that link.
+// A program that uses the whole library: it includes the umbrella header and links MPI and BLAS.
 
 #include <iostream>
 

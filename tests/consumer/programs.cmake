@@ -1,9 +1,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The same programs for both ways of getting the library, so that both are held to one standard.
+# The programs that are built with the installed library and with the library as a subdirectory.
 
-# Every header of the planner in one file: none of them was forgotten by the install.
+# Includes every header of the planner in one file, to show that the installation contains all of
+# them.
 get_target_property(headers ashlar::core HEADER_SET)
 get_target_property(directory ashlar::core HEADER_DIRS)
 set(includes "")
@@ -27,7 +28,7 @@ endif()
 if(CONSUMER_CUDA)
   add_executable(cuda "${CMAKE_CURRENT_LIST_DIR}/cuda.cpp")
   ashlar_enable_cuda(cuda)
-  # A library in between that has the kernels too, as a program's parts may.
+  # A static library in between links the kernels too, as parts of a larger program may do.
   file(GENERATE OUTPUT "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp" CONTENT
     "#include <ashlar/device/cuda/error.hpp>\nvoid part() { ashlar::cuda::check_last(\"part\"); }\n")
   add_library(cuda_part STATIC "${CMAKE_CURRENT_BINARY_DIR}/cuda_part.cpp")
@@ -35,7 +36,7 @@ if(CONSUMER_CUDA)
   target_link_libraries(cuda PRIVATE cuda_part)
 endif()
 
-# What is private to the library's own build must not reach its users.
+# Compile options of the library's own build must not reach its users.
 foreach(library ashlar::core ashlar::ashlar ashlar::json ashlar::cuda)
   if(TARGET ${library})
     get_target_property(options ${library} INTERFACE_COMPILE_OPTIONS)

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The JSON readers for libFuzzer. tests/unit/io_json_fuzz_test.cpp runs the same over the corpus.
+// Runs the JSON readers under libFuzzer. tests/unit/io_json_fuzz_test.cpp runs the same code over
+// the corpus.
 //
 //   clang++ -std=c++20 -O1 -fsanitize=fuzzer,address,undefined -Iinclude -Itests
 //     tests/fuzz/json_readers.cpp -o json_readers

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Any bytes as a plan file, a pipeline file and a machine file: the readers return a value or throw
-// ashlar::error. Whatever else leaves them is a fault, and so is a plan that no rule permits.
+// Gives any bytes to the readers of plan files, pipeline files and machine files. A reader must
+// return a value or throw ashlar::error. Any other exception is an error, and so is an accepted
+// plan that no rule permits.
 
 #include <cstdint>
 #include <cstdlib>
@@ -18,8 +19,8 @@
 
 namespace ashlar_test {
 
-/// A net of a linear layer in a residual, which can be recomputed, and a loss: with parameters and
-/// statistics.
+/// Returns a net with parameters and statistics: a linear layer inside a residual, which can be
+/// recomputed, and a loss.
 inline ashlar::search::problem const& fuzzed_net() {
   static ashlar::search::problem const net = [] {
     using namespace ashlar;
@@ -49,7 +50,8 @@ inline ashlar::search::problem const& fuzzed_net() {
 
 inline ashlar::topology fuzzed_mesh() { return {{"node", 2}, {"gpu", 3}}; }
 
-/// How many of the three readers accept the bytes. Aborts on a plan that breaks a rule.
+/// Returns how many of the three readers accept the bytes. Aborts if an accepted plan breaks a
+/// rule.
 inline int accepted_by_readers(std::string_view text) {
   namespace io = ashlar::io::detail;
   int accepted = 0;

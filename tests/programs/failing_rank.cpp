@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A program that fails as its argument says, for tests/scripts/failing_rank.sh:
+// A program that fails in the way that its argument names, for tests/scripts/failing_rank.sh:
 //
-//   mesh     a mesh of 12 ranks, whatever the world is
+//   mesh     asks for a mesh of 12 ranks, whatever the number of ranks is
 //   one      the last rank throws while the others wait for it in a collective
-//   all      every rank throws the same
-//   foreign  the last rank throws something that is no std::exception
-//   caught   the last rank throws out of the environment's scope into main's own handler
+//   all      every rank throws the same exception
+//   foreign  the last rank throws an object that is not a std::exception
+//   caught   the last rank's exception leaves the environment's scope and is caught by main
 //   none     nothing fails
 
 #include <cstdio>

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The benchmarks of a device: named without one, refused sizes, and run to the end by bench/run_cuda.sh at tiny
-# sizes on a fake device (tests/cuda/fake), with an nvidia-smi that plays too. Nothing is asked of times.
+# Tests the GPU benchmarks. Without a device they must list their cases and refuse wrong sizes. Then
+# bench/run_cuda.sh runs them to the end at tiny sizes, on a fake device (tests/cuda/fake) and with
+# a fake nvidia-smi. Times are not checked.
 set -euo pipefail
 
 built="$ASHLAR_BINARY_DIR/bench/cuda"
@@ -20,7 +21,7 @@ fail() {
   exit 1
 }
 
-# With no device: the cases, and what is wrong with arguments.
+# Without a device: the lists of cases, and messages about wrong arguments.
 "$built/gemm" --list >"$work/output"
 [ "$(grep -c '^bf16 ' "$work/output")" -eq 20 ] || fail "not 20 products of bf16"
 grep -q '^tf32 TN 768x50304x8192$' "$work/output" || fail "no gradient of the last matrix"
@@ -29,7 +30,7 @@ grep -q '^tf32 TN 768x50304x8192$' "$work/output" || fail "no gradient of the la
 "$built/attention" --list >"$work/output"
 grep -q '^float, batch 2, sequence 8192$' "$work/output" || fail "no longest sequence"
 
-# refuses <text> <program> <argument>...
+# refuses <text> <program> <argument>...: demands a failure that prints the text.
 refuses() {
   local text="$1" program="$2" status=0
   shift 2
@@ -43,7 +44,7 @@ refuses 'not a multiple of --heads' kernels --width 10 --heads 3
 refuses 'not a multiple of the sequence 48' attention --sequences 48
 refuses 'tokens' attention --tokens -1
 
-# The script without a GPU: says so, touches nothing.
+# Without a GPU the script must say so and change no file.
 mkdir "$work/none" "$work/path"
 printf '#!/bin/sh\necho "NVIDIA-SMI has failed" >&2\nexit 9\n' >"$work/none/nvidia-smi"
 chmod +x "$work/none/nvidia-smi"
@@ -57,7 +58,7 @@ status=0
 bash bench/run_cuda.sh --tiny >"$work/output" 2>&1 || status=$?
 [ "$status" -eq 2 ] || fail "--tiny without --into: exit $status, not 2"
 
-# The script with a fake one.
+# The script with a fake GPU.
 [ -x "$fake/bench/cuda/gemm" ] || { echo "benchmarks named; no fake device in this build"; exit 0; }
 cat >"$work/path/nvidia-smi" <<'FAKE'
 #!/bin/sh
@@ -78,7 +79,7 @@ for text in '^| NN 16 x 16 x 16 |' '^| TN 9 x 4 x 5 |' '^| NT 6 x 7 x 8 |' '^| l
 done
 [ "$(cksum bench/results/cuda.md)" = "$before" ] || fail "the page of the tree changed"
 
-# A part that finds a wrong result fails the run, and the others go on.
+# If one part finds a wrong result, the run must fail and the other parts must still run.
 mkdir -p "$work/broken/bench/cuda"
 cp "$fake"/bench/cuda/* "$work/broken/bench/cuda/"
 printf '#!/bin/sh\necho "gemm: wrong"\nexit 1\n' >"$work/broken/bench/cuda/gemm"

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench/calibrate finds the results of all collectives right, fits them and writes a machine that
-# programs read. Nothing is asked of the times.
+# bench/calibrate must find the results of all collectives right, fit them, and write a machine file
+# that programs can read. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -14,7 +14,8 @@ trap 'rm -rf "$work"' EXIT
 brief=(--trials 1 --seconds 0 --largest-product 64 --cold 256KiB)
 small=(--sizes '4KiB,32KiB' "${brief[@]}")
 
-# says <text> <command>...: demands that the output holds the text, and hands on the exit status.
+# says <text> <command>...: demands that the output contains the text, and returns the command's
+# exit status.
 says() {
   local text="$1" status=0
   shift
@@ -38,23 +39,23 @@ for memory in default off; do
   done
 done
 unset ASHLAR_SHARED_MEMORY
-grep -q '"permute"' "$work/4.json"  # 2 x 2
+grep -q '"permute"' "$work/4.json"  # a mesh of 2 x 2
 if grep -q '"permute"' "$work/3.json"; then exit 1; fi
 
-# Four ranks taken for two nodes: both tiers, and what nobody fitted.
+# Four ranks treated as two nodes: both tiers are fitted, and collectives across both are predicted.
 says "predicted, not fitted" "$mpiexec" -n 4 "$calibrate" "${small[@]}" --ranks-per-node 2
 grep -q "^inter *all-to-all" "$work/output"
 grep -q "^both *all-reduce" "$work/output"
 says "One rank a node" "$mpiexec" -n 2 "$calibrate" "${small[@]}" --ranks-per-node 1
 
-# A program reads it.
+# A program reads the file.
 train="$ASHLAR_BINARY_DIR/examples/train_gpt"
 if [ -x "$train" ]; then
   says "loss" "$mpiexec" -n 2 "$train" --layers 1 --d-model 16 --heads 2 --context 8 --batch 2 \
     --steps 1 --sample 0 --machine "$work/2.json"
 fi
 
-# refuses <text> <ranks> <argument>...
+# refuses <text> <ranks> <argument>...: demands a failure that prints the text.
 refuses() {
   local text="$1" ranks="$2"
   shift 2

@@ -3,32 +3,35 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# What the compilers have to do for the search in constant expressions does not grow: each
-# tests/constexpr/*.cpp compiles within the limits that it names, a sixth above what it takes today.
-# Counted are the evaluators' operations and loops, the depth of templates, and, by Clang, the
-# class templates instantiated; no seconds. What each takes: bench/results/search.md.
+# Checks that the compilers' work for the search in constant expressions does not grow: each
+# tests/constexpr/*.cpp must compile within the limits that it names, which are a sixth above the
+# current need. The limits are the evaluators' operations and loops, the depth of templates and,
+# with Clang, the number of instantiated class templates, but not time. The current need:
+# bench/results/search.md.
 #
-#   --least FILE   instead: finds the least evaluator limits with which FILE compiles (minutes)
+#   --least FILE   does not check, but finds the least evaluator limits with which FILE compiles,
+#                  which takes minutes
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
 
-# compile <compiler> <file> <option>...
+# compile <compiler> <file> <option>...: compiles the file without output.
 compile() {
   local compiler="$1" file="$2"
   shift 2
   "$compiler" -std=c++20 -fsyntax-only "-I$source_dir/include" "-I$source_dir/tests" "$@" "$file" 2>&1
 }
 
-# limits <gcc|clang> <file>: the options that the file names.
+# limits <gcc|clang> <file>: prints the options that the file names.
 limits() { sed -n "s|^// $1: *||p" "$2"; }
 
-# least <compiler> <option> <file> <other option>...: by bisection, to one per cent
+# least <compiler> <option> <file> <other option>...: finds the least limit by bisection, to one per
+# cent.
 least() {
   local compiler="$1" option="$2" file="$3" low=1000 high=1000000000 middle
   shift 3
   while [ $((high - low)) -gt $((high / 100)) ]; do
-    # Limits differ by orders of magnitude: halve the larger ones by ratio.
+    # Limits differ by orders of magnitude, so a wide interval is divided by ratio.
     middle=$((high / low > 4 ? low * 3 : (low + high) / 2))
     if compile "$compiler" "$file" "$option=$middle" "$@" >/dev/null; then high=$middle
     else low=$middle; fi
@@ -49,7 +52,7 @@ for file in "$source_dir"/tests/constexpr/*.cpp; do
     command -v "${pair%:*}" >/dev/null || continue
     tried=$((tried + 1))
     read -r -a options < <(limits "${pair#*:}" "$file")
-    # Clang counts what it made of templates when it ends.
+    # -print-stats makes Clang print the number of instantiated templates at the end.
     if [ "${pair#*:}" = clang ]; then options+=(-Xclang -print-stats); fi
     if ! output="$(compile "${pair%:*}" "$file" "${options[@]}")"; then
       printf '%s\n' "$output" | head -n 5

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Users of the library in fresh projects: installed and found (core only, and all of it), and added
-# as a subdirectory; with CUDA where nvcc is, as PTX only, since the kernels are the longest of
-# all files to compile. Paths hold a space on purpose.
+# Builds fresh projects that use the library: installed and found by find_package (core only, and
+# all of it), and added as a subdirectory. CUDA is included if nvcc was found, and compiled only to
+# PTX, because the kernels take longer to compile than any other file. Paths contain a space on
+# purpose.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -26,7 +27,7 @@ cuda=OFF
 mpi="$(sed -n 's/^MPI_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 compiler="$(sed -n 's/^CMAKE_CXX_COMPILER:[A-Z]*=//p' "$binary_dir/CMakeCache.txt")"
 
-# user <folder> <full?> <cmake argument>...: configures, builds and runs its programs.
+# user <folder> <full?> <cmake argument>...: configures, builds and runs the programs of a project.
 user() {
   local folder="$1" with_full="$2" build="$work/build $1 $2"
   shift 2
@@ -44,7 +45,7 @@ user() {
 cmake --install "$binary_dir" --prefix "$work/prefix" >"$work/log" 2>&1 ||
   { cat "$work/log"; exit 1; }
 
-# Nothing of our source or build tree may be named by what was installed.
+# The installed files must not name our source or build tree.
 if grep -rF -e "$source_dir/" -e "$binary_dir/" "$work/prefix" --include='*.cmake'; then
   echo "installed CMake files name the source or build tree"
   exit 1
@@ -55,7 +56,7 @@ user installed OFF "-DCMAKE_PREFIX_PATH=$work/prefix"
 if [ "$full" = ON ]; then user installed ON "-DCMAKE_PREFIX_PATH=$work/prefix" "${with_cuda[@]}"; fi
 user subdirectory "$full" "-DASHLAR_SOURCE_DIR=$source_dir" -DCONSUMER_CUDA=OFF
 
-# A build without MPI has the planner and says what is missing.
+# A build without MPI has only the planner and says that MPI is missing.
 cmake -S "$source_dir/tests/consumer/subdirectory" -B "$work/bare" -G Ninja \
   "-DCMAKE_CXX_COMPILER=$compiler" -DCONSUMER_FULL=OFF "-DASHLAR_SOURCE_DIR=$source_dir" \
   -DCMAKE_DISABLE_FIND_PACKAGE_MPI=ON >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# tests/cuda/sanitize.sh where there is no GPU: an nvidia-smi, a compute-sanitizer and tests that are fake by
-# scripts. Both tools see every test, and what one finds, or a missing piece, is said and is the exit status.
+# Tests tests/cuda/sanitize.sh on a machine without a GPU, with shell scripts in place of
+# nvidia-smi, compute-sanitizer and the tests. Both tools must see every test. Errors that they find and missing
+# programs must be printed and determine the exit status.
 set -euo pipefail
 
 script="${ASHLAR_SOURCE_DIR:?run by CTest}/tests/cuda/sanitize.sh"
@@ -13,12 +14,12 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p "$work/bin" "$work/build/tests"
 export CUDA_HOME="$work/nowhere" ASHLAR_SANITIZE_TIMEOUT=2
 
-# play <name> <line of shell>
+# play <name> <line of shell>: writes a fake program.
 play() {
   printf '#!/bin/sh\n%s\n' "$2" >"$work/$1"
   chmod +x "$work/$1"
 }
-# gives <status> <text>
+# gives <status> <text>: runs sanitize.sh and demands this exit status and this text.
 gives() {
   local status=0
   PATH="$work/bin:/usr/bin:/bin" bash "$script" "$work/build" >"$work/output" 2>&1 || status=$?
@@ -33,7 +34,8 @@ play bin/nvidia-smi 'echo "No devices were found"; exit 6'
 gives 77 'there is no GPU here'
 play bin/nvidia-smi 'echo "GPU 0: fake (UUID: GPU-0)"'
 if ! PATH=/usr/bin:/bin command -v compute-sanitizer >/dev/null; then gives 77 'not on the PATH'; fi
-# As the real one: the program's own status, or the given one when it finds something.
+# Like the real one, it exits with the program's own status, or with the given status if it finds an
+# error.
 # shellcheck disable=SC2016
 play bin/compute-sanitizer 'tool=$2; shift 4; echo "========= COMPUTE-SANITIZER"
   case "$tool $1" in $finds) echo "========= ERROR SUMMARY: 1 error"; exit 86 ;; esac; "$@"'

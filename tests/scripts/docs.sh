@@ -2,29 +2,32 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# README.md and docs/*.md say what is so. What stands in a fenced block is checked by its language:
+# Checks that README.md and docs/*.md are true. A fenced block is checked according to its language:
 #
-#   cpp      with `int main`: a program, compiled against the headers as a user's project compiles it
-#            and run on 4 ranks. Without: a fragment, each line of which is a line of such a program,
-#            of a file (below) or of an example, which the build compiles
-#   text     after a program: its output, all of it. Elsewhere: consecutive lines of some output
-#   console  `$ plan ...` and what it prints; a line `...` stands for any lines. Only in builds of
-#            type Release that have examples/plan
-#   sh       names only files and folders that exist below examples, tests, bench and cmake
-#   cmake    not checked: tests/scripts/consumer.sh builds users' projects
+#   cpp      With `int main`: a program, which is compiled against the headers as in a user's
+#            project and run on 4 ranks. Otherwise: a fragment, each line of which must be a line of
+#            such a program, of a file (see below) or of an example. The build compiles the
+#            examples.
+#   text     After a program: its whole output. Otherwise: consecutive lines of some program's
+#            output.
+#   console  `$ plan ...` and its output, where a line `...` stands for any lines. Checked only in
+#            builds of type Release that have examples/plan.
+#   sh       It may name only files and folders that exist below examples, tests, bench and cmake.
+#   cmake    not checked here: tests/scripts/consumer.sh builds users' projects
 #
-# A comment on the line before a block says more:
+# A comment on the line before a block modifies this:
 #
-#   <!-- file: gain.hpp -->         the block is this file, which programs of all pages may include
-#   <!-- ranks: 8 -->               ranks of the program
-#   <!-- run: NAME 8 ARGUMENTS -->  before a text block: another run of the program of docs/NAME.md
-#   <!-- compile only: CUDA -->     a program that is compiled where CUDA and NCCL are, and not run
-#   <!-- refused: NAME -->          a fragment that must not compile at the end of NAME's program; the
-#                                   text block after it is part of what the compiler says (GCC's, but
-#                                   for numbers of lines)
+#   <!-- file: gain.hpp -->         The block is this file, which programs of all pages may include.
+#   <!-- ranks: 8 -->               the number of ranks for the program
+#   <!-- run: NAME 8 ARGUMENTS -->  Before a text block: the output of another run of NAME.md's
+#                                   program.
+#   <!-- compile only: CUDA -->     The program is compiled if CUDA and NCCL are found, and not run.
+#   <!-- refused: NAME -->          The fragment must not compile at the end of NAME.md's program.
+#                                   The text block after it is part of GCC's output, except for
+#                                   numbers of lines.
 #
-# Links between pages lead to files and headings that exist. Sentences in the tables of errors.md are in
-# the headers, and each sentence of tensor/sentences.hpp is in errors.md.
+# Links between pages must lead to files and headings that exist. The sentences in the tables of
+# errors.md must be in the headers, and each sentence of tensor/sentences.hpp must be in errors.md.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -44,7 +47,8 @@ complain() {
   status=1
 }
 
-# ---- Blocks: $work/blocks/NUMBER.LANGUAGE, and a line "number page line language comment" for each.
+# ---- Blocks: $work/blocks/NUMBER.LANGUAGE. The index has a line "number page line language
+# comment" for each.
 mkdir "$work/blocks" "$work/programs" "$work/outputs"
 awk -v folder="$work/blocks" '
   FNR == 1 { if (inside) print "an unclosed block"; inside = 0; comment = "" }
@@ -91,7 +95,7 @@ while IFS=$'\t' read -r n page line language comment; do
   esac
 done <"$work/index"
 
-# ---- Fragments. A line may stand alone in a program, or before a comment.
+# ---- Fragments. A line may appear in a program alone or followed by a comment.
 cat "$work/programs"/* examples/*.cpp examples/*/*.?pp examples/*/*/*.?pp |
   sed 's/^ *//; s/ *$//; s/ *\/\/ .*$//' | sort -u >"$work/lines"
 while IFS=$'\t' read -r n page line language comment; do
@@ -104,7 +108,7 @@ while IFS=$'\t' read -r n page line language comment; do
   done <"$(block "$n" cpp)"
 done <"$work/index"
 
-# ---- Files that shell commands name, links, headings, sentences of errors.
+# ---- Files in shell commands, links, headings, sentences of errors.
 while IFS=$'\t' read -r n page line language comment; do
   [ "$language" = sh ] || continue
   grep -oE '(^|[ "=])(examples|tests|bench|cmake)/[A-Za-z0-9_./]+' "$(block "$n" sh)" | tr -d ' "=' |
@@ -113,7 +117,7 @@ while IFS=$'\t' read -r n page line language comment; do
     done >>"$work/missing" || true
 done <"$work/index"
 
-headings() { # of a page, as a link names them
+headings() { # prints the headings of a page as links write them
   awk '/^```/ { inside = !inside } /^#+ / && !inside { sub(/^#+ /, ""); print }' "$1" |
     tr '[:upper:]' '[:lower:]' | sed 's/[^a-z0-9 _-]//g; s/ /-/g'
 }
@@ -131,7 +135,8 @@ for page in "${pages[@]}"; do
     done || true # a page may have no links
 done >>"$work/missing"
 
-# The literals of the headers, joined where they go on in the next line; of sentences.hpp one a line.
+# Prints the string literals of the headers, with continuation lines joined. sentences.hpp has one
+# literal a line.
 join='{ text = text $0 "\n" } END { gsub(/"[ \t]*\\?\n[ \t]*"/, "", text); printf "%s", text }'
 find include/ashlar -name '*.hpp' -exec cat {} + | awk "$join" >"$work/sentences"
 if [ -f docs/errors.md ]; then
@@ -181,7 +186,7 @@ done <"$work/index"
     echo "add_library(refused_$n OBJECT EXCLUDE_FROM_ALL refused_$n.cpp)"
     echo "target_link_libraries(refused_$n PRIVATE ashlar::ashlar)"
   done
-  # Its headers alone: the library itself would have its kernels compiled.
+  # Only the headers are used: linking the library would compile its kernels.
   echo 'if(TARGET ashlar::cuda)'
   for name in "${gpu[@]}"; do
     echo "  add_library(cuda_$name OBJECT $name.cuda.cpp)"
@@ -212,12 +217,13 @@ for name in "${!main_of[@]}"; do
   fi
 done
 
-# numberless: compiler output without the numbers of lines and columns, and without folders.
+# numberless: removes numbers of lines and columns, and folders, from compiler output.
 numberless() {
   sed -e "s,[^ ]*include/ashlar/,include/ashlar/,g; s,$work/programs/,,g; s/refused_[0-9]*\.cpp/NAME.cpp/g" \
     -e 's/[A-Za-z0-9_]*\.cpp:/NAME.cpp:/g; s/:[0-9]*:[0-9]*:/:N:N:/g; s/^ *[0-9]* |/ N |/; s/[~^]*$//; s/ *$//'
 }
-# part_of <part> <whole>: whether the lines of one file are consecutive lines of the other.
+# part_of <part> <whole>: succeeds if the lines of the first file are consecutive lines of the
+# second.
 part_of() {
   awk 'NR == FNR { part[++n] = $0; next } { whole[++m] = $0 }
     END {
@@ -228,7 +234,7 @@ part_of() {
       exit 1
     }' "$1" "$2"
 }
-# in_order <part> <whole>: the same, but a line ... stands for any lines.
+# in_order <part> <whole>: the same, but a line ... in the first file stands for any lines.
 in_order() {
   awk 'NR == FNR { part[++n] = $0; next } { whole[++m] = $0 }
     END {
@@ -275,7 +281,7 @@ while IFS=$'\t' read -r n page line language comment; do
         refused)
           numberless <"$(block "$n" text)" >"$work/part"
           numberless <"$work/refused_$previous_number.log" >"$work/whole"
-          # Other compilers say the sentence in other words around it.
+          # Other compilers print the same sentence with other text around it.
           if [ "$gcc" = no ]; then
             sed -n 's/.*static assertion failed: //p' "$work/part" >"$work/sentence"
             if grep -qF -f "$work/sentence" "$work/whole"; then found=yes; fi
@@ -283,7 +289,8 @@ while IFS=$'\t' read -r n page line language comment; do
           [ "$found" = yes ] || { complain "$page:$line: the compiler says something else:"; cat "$work/whole"; }
           ;;
         program)
-          if [ ! -f "$work/outputs/$name" ]; then continue; fi # too many ranks
+          if [ ! -f "$work/outputs/$name" ]; then continue; fi # It was not run because it needs too
+                                                               # many ranks.
           if diff "$(block "$n" text)" "$work/outputs/$name" >"$work/difference"; then found=yes; fi
           [ "$found" = yes ] || { complain "$page:$line: < is the page, > what is printed:"; cat "$work/difference"; }
           ;;

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# A rank that fails ends the whole job: promptly, with a non-zero exit and one message that says
-# what and where. tests/programs/failing_rank.cpp lists the ways to fail.
+# If one rank fails, the whole job must end soon, with a non-zero exit status and one message that
+# says what failed and where. tests/programs/failing_rank.cpp lists the ways to fail.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -17,7 +17,7 @@ command -v "$mpiexec" >/dev/null || { echo "no mpirun"; exit 77; }
 oversubscribe=()
 if "$mpiexec" --version 2>/dev/null | grep -qE 'Open MPI|OpenRTE'; then oversubscribe=(--oversubscribe); fi
 
-# fails <ranks> <how> <text>...: each text is printed exactly once.
+# fails <ranks> <how> <text>...: demands a failure that prints each text exactly once.
 fails() {
   local ranks="$1" how="$2" output status=0 text times
   shift 2
@@ -39,9 +39,11 @@ fails 3 mesh "error: mesh: gpu=12 has 12 ranks but the program runs on 3."
 fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 all "[rank 0] error: no rank can go on" "no rank can go on"
 fails 3 foreign "[rank 2] error: an exception that is no std::exception"
-# Neighbours of rank 2 are told and throw too; whichever leaves first ends the job.
+# The other ranks of the node notice that rank 2 has failed and throw too. The first rank that
+# leaves ends the job.
 fails 3 caught "main says: work: disk full on this rank only" "error: an exception left"
-# Nobody throws who waits for messages, as between nodes: the rank that failed ends the job alone.
+# With messages only, as between nodes, waiting ranks do not notice. The rank that failed ends the
+# job.
 export ASHLAR_SHARED_MEMORY=off
 fails 3 one "[rank 2] error: work: disk full on this rank only"
 fails 3 caught "main says: work: disk full on this rank only" "[rank 2] error: an exception left"

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Each header, also of CUDA (.cuh): at most 400 lines, two SPDX lines, #pragma once; .cu: the SPDX lines.
-# All C++ and CUDA: formatted by .clang-format.
+# Checks the form of source files. Each header, including CUDA headers (.cuh), has at most 400
+# lines, two SPDX lines and #pragma once. Each .cu has the SPDX lines. All C++ and CUDA files are
+# formatted with .clang-format.
 set -euo pipefail
 
 cd -- "${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -14,7 +15,7 @@ complain() {
   status=1
 }
 
-# sources <find-expression>...: NUL-separated, of the folders that exist.
+# sources <find-expression>...: prints matching files of the existing folders, separated by NUL.
 sources() {
   local folder folders=()
   for folder in include examples tests bench; do
@@ -34,7 +35,7 @@ while IFS= read -r -d '' file; do
   [ "$lines" -le 400 ] || complain "$file" "$lines lines; split at 400"
 done < <(sources \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \))
 
-# Another version formats differently, so only the reference version may judge.
+# Other versions of clang-format format differently, so only version 16 is used.
 formatter=
 for candidate in clang-format-16 clang-format; do
   if "$candidate" --version 2>/dev/null | grep -q 'version 16\.'; then
@@ -43,7 +44,8 @@ for candidate in clang-format-16 clang-format; do
   fi
 done
 if [ -n "$formatter" ]; then
-  # All files at once, and one by one only where some are wrong: starting it is most of its time.
+  # All files are checked in one call, because starting the formatter takes most of the time. Only
+  # if that fails are they checked one by one.
   mapfile -d '' -t files < <(sources \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' -o -name '*.cu' \))
   if ! "$formatter" --style=file --dry-run --Werror "${files[@]}" >/dev/null 2>&1; then
     for file in "${files[@]}"; do

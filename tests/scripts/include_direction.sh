@@ -3,17 +3,19 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# A room of include/ashlar includes only rooms above it (and itself). The umbrella includes all;
-# io/json, a target of its own, includes only the rooms of ashlar::core. The core rooms include no
-# MPI, BLAS, CUDA or JSON header, and nobody includes another room's detail folder. CUDA and NCCL are
-# included below folders cuda and nccl only, these by nothing but themselves, a .cuh only by .cuh and .cu.
+# Checks the includes. A room (folder) of include/ashlar includes only itself and rooms that come
+# before it in the list below. The umbrella header includes all rooms. io/json, which is its own
+# target, includes only rooms of ashlar::core. The rooms of ashlar::core include no header of MPI,
+# BLAS, CUDA or JSON. No room includes the detail folder of another one. Only files below folders
+# named cuda or nccl include headers of CUDA, of NCCL, or of those folders. Only .cuh and .cu files
+# include a .cuh.
 set -euo pipefail
 
 include="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}/include"
 [ -d "$include/ashlar" ] || { echo "no headers yet"; exit 0; }
 cd -- "$include"
 
-# grep prints FILE:LINE:#include <...>; awk judges.
+# grep prints FILE:LINE:#include <...>, and awk checks each line.
 find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort -z |
   xargs -0 grep -HnE '^[[:space:]]*#[[:space:]]*include' | awk '
   BEGIN {
@@ -22,7 +24,7 @@ find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort 
     for (i = 1; i <= n; ++i) level[rooms[i]] = i
     core = level["search"]
   }
-  # The room of a path below ashlar/; "?" if it has none.
+  # Returns the room of a path below ashlar/, or "?" if it belongs to none.
   function room(path, parts, count) {
     count = split(path, parts, "/")
     if (path == "ashlar/ashlar.hpp") return "umbrella"

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# A harness that passes what fails would make every MPI test worthless: each case of
-# tests/support/failing_cases.cpp must end in time, with a non-zero status and the right words.
+# Tests the harness of the MPI tests, which would be worthless if it let failing cases pass. Each
+# case of tests/support/failing_cases.cpp must end in time, with a non-zero status and the right
+# message.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:-build/default}/tests/mpi_failing_cases"
@@ -12,7 +13,7 @@ if [ ! -x "$program" ]; then
   exit 77
 fi
 
-# fails <case> <words>
+# fails <case> <words>: demands that the case fails with these words.
 fails() {
   local output status=0
   output="$(ASHLAR_TEST_DEADLINE=12 timeout 60 "${ASHLAR_MPIEXEC:-mpirun}" -n 3 "$program" "-tc=$1" 2>&1)" || status=$?

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# The program plan: what it writes it reads again, what it says fits 100 columns, and each bad input
-# gives its sentence and a non-zero exit, soon.
+# Tests the program plan: it can read the files that it writes, its output fits 100 columns, and
+# each wrong input gives the right error message and a non-zero exit soon.
 set -uo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/plan"
@@ -21,7 +21,7 @@ fail() {
   failed=1
 }
 
-says() {  # sentence, then options; the program must succeed
+says() {  # <sentence> <option>...: the program must succeed and print the sentence
   local sentence="$1"
   shift
   timeout 120 "$program" "$@" >"$work/out" 2>&1 || { fail "$*: exit $?"; return; }
@@ -31,7 +31,7 @@ says() {  # sentence, then options; the program must succeed
   fi
 }
 
-refused() {  # sentence, then options
+refused() {  # <sentence> <option>...: the program must fail and print the sentence once
   local sentence="$1" status=0
   shift
   timeout 60 "$program" "$@" >"$work/out" 2>&1 || status=$?

@@ -3,8 +3,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Who gets the reference BLAS is told so, when the build is configured and when a program runs; who gets
-# another is not. Skipped where Debian's reference BLAS (libblas-dev) is not installed.
+# If the reference BLAS is used, the user must be warned when the build is configured and when a
+# program runs. With another BLAS there must be no warning. Skipped if Debian's reference BLAS
+# (libblas-dev) is not installed.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
@@ -39,7 +40,8 @@ cat >"$work/speed.cpp" <<'TEXT'
 int main() { std::cout << ashlar::device::host::slow_blas_warning(); }
 TEXT
 
-# told <folder> <cmake argument>...: what CMake and the program say about a slow BLAS.
+# told <folder> <cmake argument>...: prints the warnings of CMake and of the program about a slow
+# BLAS.
 told() {
   local build="$work/$1"
   shift

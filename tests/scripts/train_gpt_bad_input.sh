@@ -2,7 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Bad input to train_gpt: each gives its sentence once and a non-zero exit on all ranks, soon.
+# Tests train_gpt with wrong input. Each must print its error message once and end with a non-zero
+# exit soon.
 set -uo pipefail
 
 program="$ASHLAR_BINARY_DIR/examples/train_gpt"
@@ -13,7 +14,7 @@ plans="$ASHLAR_SOURCE_DIR/tests/plans"
 net=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6)
 failed=0
 
-refused() {  # sentence, then options
+refused() {  # <sentence> <option>...: the program must fail and print the sentence once
   local sentence="$1" status=0
   shift
   timeout 60 "${ASHLAR_MPIEXEC:-mpirun}" -n 4 "$program" "$@" >"$work/out" 2>&1 || status=$?

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# One seed, 20 steps: the loss of every step is the same to 1e-4 on 1, 2, 3, 4, 6 and 8 ranks, with
-# the data, tensor and searched layouts and with two plans written by hand.
+# Trains with one seed for 20 steps. The loss of every step must be the same to 1e-4 on 1, 2, 3, 4,
+# 6 and 8 ranks, with the data, tensor and searched layouts and with two hand-written plans.
 program=train_gpt steps=20
 training=(--layers 2 --d-model 36 --heads 6 --context 16 --batch 6 --text "$ASHLAR_SOURCE_DIR/LICENSE")
 # shellcheck source=tests/support/losses.sh

@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# train_vgg, one seed: the loss of every step is the same to 1e-4 on 1, 2, 3 and 4 ranks with the data,
-# tensor and searched layouts; it falls; new images are classified; bad input is refused.
+# Tests train_vgg with one seed. The loss of every step must be the same to 1e-4 on 1, 2, 3 and 4
+# ranks with the data, tensor and searched layouts, and it must fall. New images are classified.
+# Wrong input is refused.
 program=train_vgg steps=8
 training=(--width 3 --hidden 10 --batch 7 --samples 0)
 # shellcheck source=tests/support/losses.sh
@@ -28,7 +29,7 @@ grep '^step' "$work/out" | awk '
   }'
 grep 'accuracy on new images' "$work/out"
 
-refused() {  # sentence, then options
+refused() {  # <sentence> <option>...: the program must fail and print the sentence
   local sentence="$1" status=0
   shift
   timeout 60 "$mpiexec" -n 2 "$program" "$@" >"$work/refused" 2>&1 || status=$?

@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench/tune_collectives finds the results of all algorithms right and writes a table, whole or not at
-# all, that a program then runs by. Nothing is asked of the times.
+# bench/tune_collectives must find the results of all algorithms right and write a table that a
+# program can use. If it fails, it must leave the file unchanged. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -15,7 +15,8 @@ done
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# says <text> <command>...: demands that the output holds the text, and hands on the exit status.
+# says <text> <command>...: demands that the output contains the text, and returns the command's
+# exit status.
 says() {
   local text="$1" status=0
   shift
@@ -32,7 +33,7 @@ export ASHLAR_SHARED_MEMORY=off
 ASHLAR_COLLECTIVES="$work/table4" says "all results right" \
   "$mpiexec" -n 4 "$user" --sizes 4KiB --trials 1 --seconds 0 --cases all-
 
-# What fails leaves the file as it was.
+# A failure must leave the file unchanged.
 echo "all-gather 2 0 any tree" >"$work/bad"
 if says "cannot be written" "$mpiexec" -n 2 "$tune" "$work/no/such/folder" 0 1KiB; then exit 1; fi
 if says "no size" "$mpiexec" -n 2 "$tune" "$work/bad" 0 1cow; then exit 1; fi

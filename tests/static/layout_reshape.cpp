@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What reshapes, slices and concatenations move is a constant.
+// Which reshapes, slices and concatenations need no communication is known in constant expressions.
 
 #include <array>
 
@@ -21,7 +21,7 @@ constexpr auto after(shape const& from, shape const& to, ashlar::topology const&
   return reshape_placement(from, to, t, value_of<From>);
 }
 
-// The table of layout/README.md.
+// These are the rows of the table in layout/README.md.
 static_assert(after<sbp<S<0>>>({8, 6}, {48}) == value_of<sbp<S<0>>>);
 static_assert(after<sbp<S<0>>>({48}, {8, 6}) == value_of<sbp<S<0>>>);
 static_assert(after<sbp<S<0>>>({8, 6}, {4, 2, 6}) == value_of<sbp<S<0>>>);
@@ -31,7 +31,7 @@ static_assert(!after<sbp<S<1>>>({12, 8}, {16, 6}));
 static_assert(after<sbp<B>>({12, 8}, {16, 6}) == value_of<sbp<B>>);
 static_assert(after<sbp<P>>({12, 8}, {16, 6}) == value_of<sbp<P>>);
 
-// Two axes on one dim: the outer of the new dims takes what it can.
+// If two axes split one dimension, the outer new dimension is split by as many of them as fit.
 static_assert(after<sbp<S<0>, S<0>>>({16}, {2, 8}, mesh) == value_of<sbp<S<0>, S<1>>>);
 static_assert(after<sbp<S<0>, S<1>>>({2, 8}, {16}, mesh) == value_of<sbp<S<0>, S<0>>>);
 static_assert(after<sbp<S<0>, S<0>>>({16}, {8, 2}, mesh) == value_of<sbp<S<0>, S<0>>>);

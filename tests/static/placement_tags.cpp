@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tags and values are two spellings of one thing: each canonical tag list is the tag list of its
-// value, each value the value of its tag list.
+// Tags and values express the same placements. Converting a canonical tag list to a value and back
+// gives the same tag list, and converting a value to tags and back gives the same value.
 
 #include <type_traits>
 
@@ -12,7 +12,7 @@ using namespace ashlar::placements;
 using ashlar::broadcast, ashlar::canonical, ashlar::partial, ashlar::placement, ashlar::reduction,
     ashlar::sbp, ashlar::split, ashlar::tag_of, ashlar::value_of;
 
-// Tags to values.
+// Conversion of tags to values.
 static_assert(value_of<sbp<>> == placement{});
 static_assert(value_of<sbp<B>> == placement{broadcast()});
 static_assert(value_of<sbp<S<0>, B>> == placement{split(0), broadcast()});
@@ -25,7 +25,7 @@ static_assert(!(value_of<sbp<S<0>, S<0>>> == value_of<sbp<S<0, 1>, S<0, 0>>>));
 static_assert(value_of<sbp<S<1>, B, S<1>, S<0>>> ==
               placement{split(1, 0), broadcast(), split(1, 1), split(0, 0)});
 
-// Values to tags.
+// Conversion of values to tags.
 template <placement Value, class Tags>
 inline constexpr bool spelled = std::is_same_v<tag_of<Value>, Tags>;
 static_assert(spelled<placement{}, sbp<>>);
@@ -35,7 +35,8 @@ static_assert(spelled<placement{partial(), partial(reduction::max)}, sbp<P, Pmax
 static_assert(spelled<placement{partial(reduction::min)}, sbp<Pmin>>);
 static_assert(spelled<placement::all_broadcast(6), sbp<B, B, B, B, B, B>>);
 
-// One canonical spelling; depths appear on the dims whose order needs them, and on no others.
+// There is one canonical spelling. It has depths only on dimensions whose shard order is not the
+// default.
 template <class Tags, class Canonical>
 inline constexpr bool is_canonical_spelling = std::is_same_v<canonical<Tags>, Canonical> &&
                                               std::is_same_v<canonical<Canonical>, Canonical> &&
@@ -48,7 +49,7 @@ static_assert(
     is_canonical_spelling<sbp<S<1>, S<0, 1>, S<0, 0>, S<1, 1>>, sbp<S<1>, S<0, 1>, S<0, 0>, S<1>>>);
 static_assert(is_canonical_spelling<sbp<P, S<2, 0>, B>, sbp<P, S<2>, B>>);
 
-// Every one-axis and two-axis combination of these tags survives the round trip.
+// Every combination of these tags on one and on two axes is unchanged by the round trip.
 template <class Tags>
 inline constexpr bool survives = std::is_same_v<canonical<Tags>, Tags>;
 template <class... First>
@@ -59,13 +60,13 @@ constexpr bool all_pairs_survive(sbp<First...>) {
 }
 static_assert(all_pairs_survive(sbp<S<0>, S<1>, S<2>, B, P>{}));
 
-// The concept.
+// The concept static_placement.
 static_assert(ashlar::static_placement<sbp<S<0>, B>>);
 static_assert(!ashlar::static_placement<ashlar::dynamic>);
 static_assert(!ashlar::static_placement<placement>);
 static_assert(sbp<S<0>, B>::axes == 2);
 
-// Validity.
+// check() returns nullptr for a valid placement.
 static_assert(check(value_of<sbp<S<0>, S<0>>>, 1, 2) == nullptr);
 static_assert(check(value_of<sbp<S<0>, B>>, 1, 3) != nullptr);
 static_assert(check(value_of<sbp<S<1>>>, 1, 1) != nullptr);

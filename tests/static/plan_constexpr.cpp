@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans are found by the compiler within its default limits, and are values: they compare, and they
-// can be template arguments.
+// The compiler finds plans within its default limits. Plans are values: they can be compared, and
+// their steps can be template arguments.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/redistribution.hpp>
@@ -21,7 +21,7 @@ constexpr auto plan_on(ashlar::topology const& t, ashlar::shape const& extents) 
                                      ashlar::machines::gpu_cluster);
 }
 
-// One all-gather along the last axis.
+// A plan with one all-gather along the last axis.
 constexpr auto gather = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, B>>(mesh, {512, 4096});
 static_assert(gather.steps.size() == 1);
 static_assert(gather.steps[0].kind == collective::all_gather);
@@ -31,23 +31,24 @@ static_assert(gather.peak_bytes == 4 * 256 * (2048 + 4096));
 static_assert(gather.seconds > 0);
 static_assert(!gather.is_local());
 
-// The hierarchical all-reduce.
+// The hierarchical all-reduce: reduce-scatter within nodes, all-reduce across nodes, all-gather
+// within nodes.
 constexpr auto reduce = plan_on<sbp<P, P>, sbp<B, B>>(cluster, {4096, 4096});
 static_assert(reduce.steps.size() == 3);
 static_assert(reduce.steps[0].kind == collective::reduce_scatter);
 static_assert(reduce.steps[1].kind == collective::all_reduce);
 static_assert(reduce.steps[2].kind == collective::all_gather);
 
-// Free moves.
+// Moves without communication.
 constexpr auto cut = plan_on<sbp<B, B>, sbp<S<0>, S<1>>>(mesh, {512, 4096});
 static_assert(cut.is_local());
 static_assert(cut.seconds == 0);
 static_assert(plan_on<sbp<S<0>, B>, sbp<S<0>, B>>(mesh, {512, 4096}).steps.empty());
 
-// From one reduction to another.
+// A plan from one kind of reduction to another.
 static_assert(plan_on<sbp<Pmax, B>, sbp<B, P>>(mesh, {512, 4096}).to == value_of<sbp<B, P>>);
 
-// Values.
+// Plans and steps as values.
 static_assert(gather == plan_on<sbp<S<0>, S<1>>, sbp<S<0>, B>>(mesh, {512, 4096}));
 static_assert(!(gather == reduce));
 template <ashlar::redistribution_step Step>

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A plan on a mesh of three axes (92 placements) is found within the compilers' default limits.
+// The compiler finds a plan on a mesh of three axes (92 placements) within its default limits.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/redistribution.hpp>

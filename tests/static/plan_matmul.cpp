@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans of products are found by the compiler within its default limits, and are values.
+// The compiler finds plans of matrix products within its default limits. The plans are values.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/matmul_layouts.hpp>
@@ -21,15 +21,16 @@ constexpr ashlar::matmul_plan plan_on(ashlar::topology const& t, ashlar::shape c
                              ashlar::machines::workstation, wanted);
 }
 
-// SUMMA's ends: each operand is gathered along one axis.
+// With blocks as in SUMMA, each operand is gathered along one axis.
 constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(mesh, {512, 512},
                                                                                    {512, 512});
 static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);
 static_assert(blocks.gemm == ashlar::gemm_extents{1, 256, 256, 512});
-// a, b; a' and the buffers of its gather, two rounds of two chunks each way.
+// The peak is during the gather of a': it holds a, b, a', and the buffers of the gather, which are
+// two rounds of two chunks each way.
 static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512) + 2 * 2 * 2 * 256 * 1024);
 
-// Two panels of k: half of a' and b' at a time, two of each, while c' is summed up.
+// Four panels along k: two sets of a quarter of a' and b' exist at a time, while c' is accumulated.
 constexpr auto panels = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(
     mesh, {512, 512}, {512, 512}, {0, 'k', 4});
 static_assert(panels.panels.letter == 'k' && panels.panels.count == 4);
@@ -38,13 +39,13 @@ static_assert(panels.peak_bytes < blocks.peak_bytes);
 static_assert(received_bytes(panels, mesh, {}) == received_bytes(blocks, mesh, {}));
 static_assert(!(panels == blocks));
 
-// A long contracted dim that is split: only partial results move.
+// If a long contracted dimension is split, only the partial result is communicated.
 constexpr auto inner = plan_on<sbp<S<1>>, sbp<S<0>>, sbp<B>>({{"gpu", 4}}, {64, 8192}, {8192, 64});
 static_assert(inner.a.is_local() && inner.b.is_local());
 static_assert(inner.c.steps.size() == 1 && inner.c.steps[0].kind == collective::all_reduce);
 
-// Free placements (on two axes these are more than a million evaluator steps, Clang's limit): a long
-// contracted dim is cut, and only the small result moves.
+// Free placements: a long contracted dimension is split, and only the small result is communicated.
+// On two axes this would exceed a million evaluator steps, which is Clang's limit.
 constexpr ashlar::topology row{{"gpu", 4}};
 constexpr auto free = ashlar::plan_matmul_layouts(64, 64, 8192, row, 8,
                                                   ashlar::machines::workstation);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The search runs in the compiler, within its default limits: a chain of twelve layers on a mesh of
-// two axes in one evaluation. (tests/unit/search_constexpr_test.cpp compares such plans with those
-// found at run time.)
+// The search runs in the compiler within its default limits: one evaluation finds the plan for a
+// chain of twelve layers on a mesh of two axes. (tests/unit/search_constexpr_test.cpp compares such
+// plans with those found at run time.)
 
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
@@ -28,7 +28,8 @@ static_assert(best.gap == 0 && best.problem_hash == search::hash(net));
 static_assert(best.seconds > best.communication_seconds && best.communication_seconds > 0);
 static_assert(best.memory == search::memory_per_rank(net, best));
 
-// What a filter leaves over cannot be cheaper; a layer's weights can be required to be whole.
+// A filter cannot make the optimum cheaper. This one requires that a layer's weights are
+// replicated.
 constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr auto small = mlp<3>(3, 64, 16);
 constexpr auto free_plan = search::optimal(small, pair, ashlar::machines::workstation);
@@ -41,7 +42,7 @@ constexpr auto whole_plan = search::optimal(small, pair, ashlar::machines::works
 static_assert(free_plan.seconds <= whole_plan.seconds);
 static_assert(whole_plan[0].parameters[0].use == ashlar::placement{ashlar::broadcast()});
 
-// Enumeration, the schedule and memory limits run there as well.
+// The exhaustive search, the total cost and memory limits can be evaluated there as well.
 constexpr auto all = search::exhaustive(small, pair, ashlar::machines::workstation);
 static_assert(all.seconds == free_plan.seconds);
 constexpr auto cost = search::total_cost(small, free_plan, ashlar::machines::workstation);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Rule tables work in constant expressions: which operands need no communication, where the result
-// lies, and what is refused. Whether the tables are right is proved in tests/unit/signature_*.
+// Rule tables can be evaluated in constant expressions: which operands need no communication, how
+// the result is placed, and what is refused. tests/unit/signature_* proves that the tables are
+// right.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/signature/training_row.hpp>
@@ -24,23 +25,24 @@ constexpr int matmul_fails_on() {
 
 }  // namespace
 
-// The example of the README: no communication.
+// The example of the README, which needs no communication.
 static_assert(matmul_gives<sbp<S<0>, B>, sbp<B, S<1>>, sbp<S<0>, S<1>>>());
 static_assert(matmul_gives<sbp<S<1>, S<0>>, sbp<S<0>, B>, sbp<P, S<0>>>());
 static_assert(matmul_gives<sbp<P, B>, sbp<B, S<1>>, sbp<P, S<1>>>());
 
-// Refused, and on which axis.
+// Refused operands, and the mesh axis on which they are refused.
 static_assert(matmul_fails_on<sbp<S<0>, S<1>>, sbp<B, S<1>>>() == 1);
 static_assert(matmul_fails_on<sbp<P, B>, sbp<P, B>>() == 0);
 static_assert(matmul_fails_on<sbp<B, S<1>>, sbp<B, B>>() == 1);
 
-// Shard orders.
+// The shard orders of the contracted dimension must be equal. Others pass to the result.
 static_assert(matmul_gives<sbp<S<1>, S<1>>, sbp<S<0>, S<0>>, sbp<P, P>>());
 static_assert(matmul_gives<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, P>>());
 static_assert(matmul_fails_on<sbp<S<1>, S<1>>, sbp<S<0, 1>, S<0, 0>>>() >= 0);
 static_assert(matmul_gives<sbp<S<0, 1>, S<0, 0>>, sbp<B, B>, sbp<S<0, 1>, S<0, 0>>>());
 
-// Partials and non-linear maps; maxima and minima have no common placement.
+// Partial operands of non-linear and linear maps and of sums. Partial maxima and minima cannot be
+// combined.
 static_assert(!resolve(ashlar::nonlinear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>));
 static_assert(resolve(ashlar::linear_map_signatures(2), nullptr, value_of<sbp<S<0>, P>>) ==
               value_of<sbp<S<0>, P>>);
@@ -51,7 +53,7 @@ static_assert(!resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<P
 static_assert(resolve(ashlar::add_signatures("m", "m"), nullptr, value_of<sbp<Pmax, S<0>>>,
                       value_of<sbp<B, S<0>>>) == value_of<sbp<Pmax, S<0>>>);
 
-// Tables are constants.
+// Tables are constant expressions.
 static_assert(ashlar::matmul_signatures().size() == 6);
 static_assert(ashlar::linear_training_rows("bsd", "df", "bsf", "f").size() > 0);
 static_assert(ashlar::layer_norm_training_rows(3).size() == 4);

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A step is built, transformed, checked and priced in the compiler as well.
+// A step program can be built, transformed, checked and priced in the compiler.
 
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/search/cost.hpp>
@@ -21,7 +21,7 @@ using ashlar_test::linear_spec;
 constexpr ashlar::topology pair{{"gpu", 2}};
 constexpr ashlar::machine m = ashlar::machines::gpu_cluster;
 
-/// Two linear layers whose rows are split, with whole parameters.
+/// Two linear layers with inputs split by rows and replicated parameters.
 struct data_parallel {
   search::basic_problem<2> net;
   search::basic_plan<2> plan;
