@@ -1,18 +1,14 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-<<<<<<< HEAD
-# ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library that is ashlar::ashlar with
-# its large functions compiled once, of the sources in that folder (include/ashlar/compiled/README.md).
-# It is built only if a program links it, with the flags that the calling project gives all its targets.
-# Also ashlar::precompiled, which is ashlar::compiled with <ashlar/ashlar.hpp> as a precompiled header of each
-# target that links it. Targets of the same flags may share one: target_precompile_headers(b REUSE_FROM a).
-=======
 # ashlar_add_compiled(<folder>): defines ashlar::compiled, a static library built from the sources
 # in that folder. It offers the same as ashlar::ashlar, but large functions are compiled once, in
 # the library (include/ashlar/compiled/README.md). The library is built only if a program links it,
 # with the flags that the calling project gives all its targets.
->>>>>>> plain_G
+#
+# It also defines ashlar::precompiled, which is ashlar::compiled plus <ashlar/ashlar.hpp> as a
+# precompiled header of each target that links it. Targets with the same flags can share one:
+# target_precompile_headers(b REUSE_FROM a).
 
 function(ashlar_add_compiled folder)
   file(GLOB sources CONFIGURE_DEPENDS "${folder}/*.cpp")

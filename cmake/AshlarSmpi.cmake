@@ -11,22 +11,13 @@
 
 option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid SMPI is found" ON)
 
-<<<<<<< HEAD
-# ashlar_smpi_compile(<output> <source> <option>...): smpicxx is no compiler that CMake can check, hence a
-# command. Each rank loads its own copy of the program, so programs are stripped, and the statics of
-# header-only code must be each rank's own (-fno-gnu-unique).
+# ashlar_smpi_compile(<output> <source> <option>...): builds a file with a custom command, because
+# smpicxx is not a compiler that CMake can check. Each rank loads its own copy of the program, so the
+# program is stripped. -fno-gnu-unique gives each rank its own static variables of inline functions
+# and templates.
 function(ashlar_smpi_compile output source)
   set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPICXX=1 -DASHLAR_COMPILED=1
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
-=======
-# ashlar_smpi_program(<name> <source>): builds a program with a custom command, because smpicxx is
-# not a compiler that CMake can check.
-function(ashlar_smpi_program name source)
-  set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
-  # Each rank loads its own copy of the program, so the program should be small. -fno-gnu-unique
-  # gives each rank its own static variables of inline functions and templates.
-  set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPIC    -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
->>>>>>> plain_G
   if(ASHLAR_WERROR)
     list(APPEND flags -Werror)
   endif()

@@ -3,8 +3,7 @@
 #pragma once
 
 // Naive local kernels for the proofs of the rule tables. Each computes an operator on the pieces of
-// one rank with plain loops over indices. A kernel returns nullopt if the pieces do not fit
-// together.
+// one rank with plain loops over indices, or returns nullopt if the pieces do not fit together.
 
 #include <limits>
 #include <map>
@@ -25,8 +24,7 @@ inline index dims(extent_source& extents, int count) {
   return e;
 }
 
-/// Assigns the extents of x to the letters. Returns false if a letter already has a different
-/// extent.
+/// Assigns the extents of x to the letters. Returns false if one already has another extent.
 inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
   if (static_cast<int>(letters.size()) != x.rank()) return false;
   for (std::size_t d = 0; d < letters.size(); ++d)

@@ -59,7 +59,7 @@ cublasStatus_t take(Field& field, void const* value, std::size_t size) {
 }
 
 bool is_supported(operation const& o, matrix const& a, matrix const& b, matrix const& c,
-             matrix const& d) {
+                  matrix const& d) {
   bool const is_double = a.type == CUDA_R_64F, is_half = a.type == CUDA_R_16BF;
   if (!is_double && !is_half && a.type != CUDA_R_32F) return false;
   if (b.type != a.type || c.type != d.type) return false;

@@ -7,8 +7,8 @@
 // of its forward pass, for nn::verify. The differentiated function is the sum of y · dy, or the
 // summed loss. The formula has five points, h apart, and an error of about h^4 + ε / h.
 
-#include <ashlar/nn/trial/simulated_layer.hpp>
 #include <ashlar/nn/trial/judge.hpp>
+#include <ashlar/nn/trial/simulated_layer.hpp>
 
 namespace ashlar::nn::detail {
 

@@ -45,7 +45,7 @@ class simulated_layer {
  public:
   /// `ranks` holds one simulated mesh per rank. `where` names this trial in error messages.
   simulated_layer(Layer const& layer, step::layer_spec const& spec, step::layer_choice const& lies,
-             std::vector<mesh> const& ranks, std::string where)
+                  std::vector<mesh> const& ranks, std::string where)
       : spec_(spec), lies_(lies), ranks_(ranks), where_(std::move(where)), on_(ranks.size()),
         totals_(ranks.size()) {
     for (auto const& m : ranks_) {
