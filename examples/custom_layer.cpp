@@ -10,9 +10,11 @@
 #include <algorithm>
 #include <iostream>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/nn.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/tensor.hpp>
+#include <ashlar/train.hpp>
 
 namespace nn = ashlar::nn;
 

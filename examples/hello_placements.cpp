@@ -7,7 +7,7 @@
 
 #include <iostream>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 using namespace ashlar::placements;  // S<dim>, B, P
 

@@ -21,7 +21,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
 
 #include "../support/csv.hpp"

@@ -11,7 +11,7 @@
 #include <memory>
 #include <optional>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 #include "../support/trials.hpp"
 #include "problem.hpp"

@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 #include "block.hpp"
 #include "values.hpp"

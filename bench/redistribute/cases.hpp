@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 #include "../support/trials.hpp"
 #include "bare.hpp"

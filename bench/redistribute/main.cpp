@@ -18,7 +18,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 #include "../support/csv.hpp"
 #include "../support/options.hpp"

@@ -11,7 +11,7 @@
 
 #include <vector>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 #include "../support/trials.hpp"
 

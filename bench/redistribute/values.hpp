@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 namespace ashlar_bench {
 

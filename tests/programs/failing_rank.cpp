@@ -14,7 +14,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/tensor.hpp>
 
 namespace {
 

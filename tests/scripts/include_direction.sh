@@ -29,6 +29,10 @@ find ashlar \( -name '*.hpp' -o -name '*.cuh' -o -name '*.cu' \) -print0 | sort 
     count = split(path, parts, "/")
     if (path == "ashlar/ashlar.hpp") return "umbrella"
     if (path == "ashlar/config.hpp") return "config"
+    if (match(path, /^ashlar\/[a-z]+\.hpp$/)) { # ashlar/search.hpp includes the room search
+      sub(/\.hpp$/, "", parts[2])
+      return parts[2] in level ? parts[2] : "?"
+    }
     return count > 2 && parts[2] in level ? parts[2] : "?"
   }
   function complain(why) { print where ": " why; ++bad }

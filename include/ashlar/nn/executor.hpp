@@ -20,7 +20,6 @@
 // first action reads them.
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 
 #include <ashlar/config.hpp>
@@ -28,6 +27,7 @@
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/nn/profile_ranges.hpp>
 #include <ashlar/step/timeline.hpp>
+#include <ashlar/support/stopwatch.hpp>
 #include <ashlar/tensor/redistribute.hpp>
 #include <ashlar/tensor/running_plan.hpp>
 
@@ -68,7 +68,7 @@ class executor {
 
   /// Performs the actions first .. last-1. Communicates: the moves among them.
   void run(int first, int last, step_input<Processor> const& input) {
-    begun_ = std::chrono::steady_clock::now();
+    begun_ = {};
     cleaner const guard{*this};
     on_.saves = true;
     for (int i = first; i < last; ++i) i += do_timed(i, input);
@@ -123,13 +123,10 @@ class executor {
 
   int do_timed(int i, step_input<Processor> const& input) {
     if (times_.empty()) return do_action(i, input);
-    auto const now = [&] {
-      return std::chrono::duration<double>(std::chrono::steady_clock::now() - begun_).count();
-    };
     auto& when = times_[static_cast<std::size_t>(i)];
-    when.start = now();
+    when.start = begun_.seconds();
     int const more = do_action(i, input);
-    when.end = now();
+    when.end = begun_.seconds();
     if (more > 0) times_[static_cast<std::size_t>(i + more)] = {when.start, when.end};
     return more;
   }
@@ -254,7 +251,7 @@ class executor {
   std::vector<move_run> moving_;                                        // indexed by move
   std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // indexed by first move
   std::vector<step::time_span> times_;
-  std::chrono::steady_clock::time_point begun_;
+  stopwatch begun_;
 };
 
 #if !ASHLAR_DEFINES(NN)

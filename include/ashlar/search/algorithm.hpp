@@ -24,12 +24,12 @@
 // Equal seeds and equal numbers of evaluations give equal results on every machine. A budget in
 // seconds does not.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <stop_token>
 
 #include <ashlar/search/chain_model.hpp>
+#include <ashlar/support/stopwatch.hpp>
 
 namespace ashlar::search {
 
@@ -87,7 +87,7 @@ inline constexpr double tie_margin = 1e-9;
 class watch {
  public:
   watch(char const* algorithm, options const& o)
-      : algorithm_(algorithm), options_(o), start_(clock::now()), bound_(o.lower_bound) {}
+      : algorithm_(algorithm), options_(o), bound_(o.lower_bound) {}
 
   /// Returns whether the search may and should do one more evaluation, and counts that evaluation.
   bool go_on() {
@@ -115,9 +115,9 @@ class watch {
   template <class F>
   void bound_by(F const& f) {
     if (bound_ > 0) return;
-    auto const before = clock::now();
+    stopwatch const bounding;
     bound_ = f();
-    start_ += clock::now() - before;
+    not_counted_ += bounding.seconds();
   }
   /// Marks the moment when the cost tables are complete and the actual search begins.
   void tables_made() { tables_ = elapsed(); }
@@ -171,10 +171,8 @@ class watch {
   }
 
  private:
-  using clock = std::chrono::steady_clock;
-
   bool certified() const { return bound_ > 0 && best_ <= bound_ * (1 + tie_margin); }
-  double elapsed() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+  double elapsed() const { return time_.seconds() - not_counted_; }
   bool end(ending how) {
     over_ = true;
     how_ = how;
@@ -188,7 +186,8 @@ class watch {
 
   char const* algorithm_;
   options const& options_;
-  clock::time_point start_;
+  stopwatch time_;
+  double not_counted_ = 0;  ///< seconds
   double bound_, tables_ = 0;
   double best_ = unreachable;
   std::int64_t evaluations_ = 0;

@@ -7,7 +7,6 @@
 // rank's own shard to the host, and print writes all values on rank 0. Each waits until pending
 // computations on the tensor have finished.
 
-#include <iomanip>
 #include <ostream>
 #include <vector>
 
@@ -45,9 +44,11 @@ void print(Tensor const& x, std::ostream& out) {
   std::size_t const columns = Tensor::rank == 0
                                   ? 1
                                   : static_cast<std::size_t>(x.extents()[Tensor::rank - 1]);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    out << std::setw(10) << std::setprecision(4) << values[i]
-        << ((i + 1) % columns == 0 ? '\n' : ' ');
+  out.precision(4);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    out.width(10);
+    out << values[i] << ((i + 1) % columns == 0 ? '\n' : ' ');
+  }
 }
 
 /// Writes the extents, placement and mesh of `x`, but no values. Communicates nothing.

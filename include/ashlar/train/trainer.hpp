@@ -19,7 +19,6 @@
 // counts in the seconds of the next step.
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -29,6 +28,7 @@
 
 #include <ashlar/nn/model.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>
 #include <ashlar/train/replayed_step.hpp>
 #include <ashlar/train/schedule.hpp>
@@ -87,7 +87,7 @@ class trainer {
   /// not finite.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
-    auto const start = std::chrono::steady_clock::now();
+    stopwatch const time;
     auto const& mesh = model_->mesh();
     double const communicated = mesh.communication_seconds();
     auto const micro_batches = static_cast<std::size_t>(model_->micro_batches());
@@ -139,8 +139,7 @@ class trainer {
     ++step_;
     model_->for_each_parameter([&](auto& p) { state_.update(index++, step_, p, scale); });
 
-    report.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    report.seconds = time.seconds();
     report.tokens_per_second = static_cast<double>(rows * micro_batches) / report.seconds;
     report.communication_share = (mesh.communication_seconds() - communicated) / report.seconds;
     report.unit = options_.unit;

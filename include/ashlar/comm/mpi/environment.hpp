@@ -14,13 +14,12 @@
 // the job. A program that catches an exception outside the environment's scope must print it
 // itself; the job ends when the program exits.
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <thread>
 
 #include <mpi.h>
+#include <unistd.h>
 
 namespace ashlar::mpi {
 
@@ -36,7 +35,7 @@ namespace ashlar::mpi {
   }
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (rank != 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+  if (rank != 0) usleep(400'000);
   std::fprintf(stderr, "[rank %d] error: %s\n", rank, message);
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);

@@ -13,7 +13,7 @@
 // Patience is short if ranks share cores (shared/settings.hpp), because the rank that it waits for
 // may need the core on which it polls.
 
-#include <thread>
+#include <sched.h>
 
 #include <ashlar/comm/mpi/check.hpp>
 #include <ashlar/comm/operation_queue.hpp>
@@ -36,7 +36,7 @@ class waiting {
       if (is_patient && asked % 128 != 127) continue;
       operations_->refuse_if_abandoned();
       if (is_patient || asked % 4 == 3) let_messages_go_on();
-      if (!is_patient) std::this_thread::yield();
+      if (!is_patient) sched_yield();
     }
   }
 

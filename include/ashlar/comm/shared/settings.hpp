@@ -19,13 +19,13 @@
 #include <cstdlib>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include <ashlar/support/parse_bytes.hpp>
 
 #if defined(__linux__)
 #include <sys/statvfs.h>
 #endif
+#include <unistd.h>
 
 namespace ashlar::shared {
 
@@ -69,7 +69,7 @@ inline std::int64_t automatic_bytes(int ranks_on_node) {
 /// Returns whether a node has more ranks than cores. Then a rank that polls may occupy the core
 /// that the rank for which it waits needs.
 inline bool ranks_share_cores(int ranks_on_node) {
-  return static_cast<unsigned>(ranks_on_node) > std::thread::hardware_concurrency();
+  return ranks_on_node > sysconf(_SC_NPROCESSORS_ONLN);
 }
 
 }  // namespace ashlar::shared

@@ -21,10 +21,6 @@
 
 #include <ashlar/config.hpp>
 
-#if ASHLAR_STREAM_STORES
-#include <immintrin.h>
-#endif
-
 namespace ashlar::device::host {
 
 inline constexpr std::int64_t line_bytes = 64;
@@ -68,12 +64,20 @@ inline std::int64_t stream_head(void const* to) {
 template <class Vector>
 [[gnu::always_inline]] inline void stream_vector(Vector const& value, void* to) {
   static_assert(sizeof(Vector) == ASHLAR_VECTOR_BYTES);
-#if ASHLAR_STREAM_STORES && ASHLAR_VECTOR_BYTES == 64
-  _mm512_stream_si512(static_cast<__m512i*>(to), __builtin_bit_cast(__m512i, value));
-#elif ASHLAR_STREAM_STORES && ASHLAR_VECTOR_BYTES == 32
-  _mm256_stream_si256(static_cast<__m256i*>(to), __builtin_bit_cast(__m256i, value));
-#elif ASHLAR_STREAM_STORES
-  _mm_stream_si128(static_cast<__m128i*>(to), __builtin_bit_cast(__m128i, value));
+#if ASHLAR_STREAM_STORES
+  using words [[gnu::vector_size(ASHLAR_VECTOR_BYTES)]] = long long;
+  auto const stored = __builtin_bit_cast(words, value);
+  auto* const target = static_cast<words*>(to);
+  // <immintrin.h> has these stores too, but takes longer to read than all of this room.
+#if defined(__clang__)
+  __builtin_nontemporal_store(stored, target);
+#elif ASHLAR_VECTOR_BYTES == 64
+  __builtin_ia32_movntdq512(target, stored);
+#elif ASHLAR_VECTOR_BYTES == 32
+  __builtin_ia32_movntdq256(target, stored);
+#else
+  __builtin_ia32_movntdq(target, stored);
+#endif
 #else
   std::memcpy(to, &value, sizeof(value));
 #endif
@@ -82,7 +86,7 @@ template <class Vector>
 /// Makes earlier streaming stores visible to other threads before anything that is written later.
 inline void stream_fence() {
 #if ASHLAR_STREAM_STORES
-  _mm_sfence();
+  __builtin_ia32_sfence();
 #endif
 }
 

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Includes the layers that most nets are made of, and the functions that describe a net and place it
+// by a plan. Whole nets (nn/vgg.hpp, nn/bert.hpp, ...) have headers of their own.
+
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/flatten.hpp>
+#include <ashlar/nn/gpt.hpp>
+#include <ashlar/nn/place.hpp>
+#include <ashlar/nn/pooling.hpp>

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Includes what a program needs that computes with distributed tensors on MPI and host memory: the
+// mesh, the environment, tensors, redistributions and operators.
+
+#include <ashlar/comm/communication_log.hpp>
+#include <ashlar/comm/mesh.hpp>
+#include <ashlar/comm/mpi/environment.hpp>
+#include <ashlar/comm/no_communication.hpp>
+#include <ashlar/tensor/concat.hpp>
+#include <ashlar/tensor/elementwise.hpp>
+#include <ashlar/tensor/factory.hpp>
+#include <ashlar/tensor/gather.hpp>
+#include <ashlar/tensor/matmul.hpp>
+#include <ashlar/tensor/merge_axes.hpp>
+#include <ashlar/tensor/redistribute.hpp>
+#include <ashlar/tensor/redistribute_async.hpp>
+#include <ashlar/tensor/reduce.hpp>
+#include <ashlar/tensor/reshape.hpp>
+#include <ashlar/tensor/slice.hpp>
+#include <ashlar/tensor/split_axis.hpp>
