@@ -4,8 +4,9 @@
 # Tests on clusters that SimGrid SMPI simulates (tests/smpi/README.md). They run the unmodified
 # library on up to 256 ranks. A program is a file tests/smpi/*.cpp with lines
 #
-#   // run: MESH MACHINE [ARGUMENT]...      one test for each such line: smpi/NAME/MESH/MACHINE
-#   // expect: deadlock                     The test passes if the simulator reports a deadlock.
+#   // run: MESH MACHINE [ARGUMENT]...       one test for each such line: smpi/NAME/MESH/MACHINE
+#   // thorough: MESH MACHINE [ARGUMENT]...  the same, but the test runs only with --thorough
+#   // expect: deadlock                      The test passes if the simulator reports a deadlock.
 #
 # If smpicxx or smpirun is missing, the only test is `smpi`, which is skipped.
 
@@ -81,7 +82,7 @@ function(ashlar_add_smpi_tests)
   foreach(source IN LISTS sources)
     file(STRINGS "${source}" head LIMIT_COUNT 30)
     set(runs ${head})
-    list(FILTER runs INCLUDE REGEX "^// run: [^ ]+ [^ ]+")
+    list(FILTER runs INCLUDE REGEX "^// (run|thorough): [^ ]+ [^ ]+")
     if(NOT runs)
       continue()
     endif()
@@ -94,15 +95,19 @@ function(ashlar_add_smpi_tests)
     ashlar_smpi_program(${name} "${source}" ${objects})
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
     foreach(run IN LISTS runs)
-      string(REGEX REPLACE "^// run: +" "" run "${run}")
+      set(labels smpi)
+      if(run MATCHES "^// thorough:")
+        list(APPEND labels thorough)
+      endif()
+      string(REGEX REPLACE "^// [a-z]+: +" "" run "${run}")
       separate_arguments(arguments UNIX_COMMAND "${run}")
       list(POP_FRONT arguments mesh machine)
       set(test "smpi/${name}/${mesh}/${machine}")
       add_test(NAME "${test}" COMMAND bash "${ASHLAR_TEST_DIR}/smpi/simulate.sh" ${options}
         $<TARGET_FILE:smpi_platform> ${mesh} ${machine}
         "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}" ${arguments})
-      ashlar_test_properties("${test}" smpi)
-        set_tests_properties("${test}" PROPERTIES TIMEOUT ${limit})
+      ashlar_test_properties("${test}" ${labels})
+      set_tests_properties("${test}" PROPERTIES TIMEOUT ${limit})
     endforeach()
   endforeach()
 endfunction()

@@ -9,9 +9,12 @@
 #include <iostream>
 #include <random>
 
-#include <ashlar/ashlar.hpp>
+#include <ashlar/nn.hpp>
 #include <ashlar/search/explain.hpp>
+#include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/tensor.hpp>
+#include <ashlar/train.hpp>
 
 namespace nn = ashlar::nn;
 

@@ -5,7 +5,7 @@ set -euo pipefail
 
 usage() {
   cat <<'TEXT'
-Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--no-install] [-h]
+Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--thorough] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs every test.
   --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
                   tsan runs the unit tests only: it sees threads, not what ranks of MPI share
@@ -13,6 +13,8 @@ Installs what is missing, configures, builds, and runs every test.
                   which may share one GPU, then the kernels' under compute-sanitizer; default builds them
                   too where nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
+  --thorough      all of it: the default preset, then the longest tests, sanitizers, Clang, MPICH, and five
+                  minutes of fuzzing; hours of two cores. Prints a summary; fails if anything failed
   --no-install    use what is there; never call the package manager
 TEXT
 }
@@ -20,6 +22,7 @@ TEXT
 preset=default
 install=yes
 mpi=
+thorough=no
 while [ $# -gt 0 ]; do
   case "$1" in
     --preset)
@@ -39,6 +42,7 @@ while [ $# -gt 0 ]; do
       esac
       shift
       ;;
+    --thorough) thorough=yes ;;
     --no-install) install=no ;;
     -h | --help)
       usage
@@ -54,6 +58,41 @@ while [ $# -gt 0 ]; do
 done
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+
+# part <name> <command>...: runs one part of --thorough, and notes its time and result.
+summary=() worst=0
+part() {
+  local name="$1" begin=$SECONDS result=passed
+  shift
+  printf '\n==== %s: %s ====\n' "$name" "$*"
+  "$@" || { result="FAILED ($?)"; worst=1; }
+  summary+=("$(printf '%-10s %6d s  %s' "$name" $((SECONDS - begin)) "$result")")
+}
+
+# Fuzzes the readers of JSON files for five minutes, in a copy of the corpus.
+fuzz() {
+  local folder=build/fuzz
+  mkdir -p "$folder/corpus" && cp tests/fuzz/corpus/* "$folder/corpus" &&
+    clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -Iinclude -Itests \
+      tests/fuzz/json_readers.cpp -o "$folder/json_readers" &&
+    (cd "$folder" && ./json_readers -max_total_time=300 -print_final_stats=1 corpus)
+}
+
+if [ "$thorough" = yes ]; then
+  options=()
+  if [ "$install" = no ]; then options+=(--no-install); fi
+  part default tests/run.sh ${options[@]+"${options[@]}"}
+  part longest ctest --preset thorough
+  for name in asan tsan clang; do
+    part "$name" tests/run.sh --preset "$name" ${options[@]+"${options[@]}"}
+  done
+  part mpich tests/run.sh --mpi mpich ${options[@]+"${options[@]}"}
+  part fuzz fuzz
+  printf '\n==== tests/run.sh --thorough ====\n'
+  printf '%s\n' "${summary[@]}"
+  exit "$worst"
+fi
+
 if [ "$install" = yes ]; then
   # shellcheck source=cmake/install_packages.sh
   . cmake/install_packages.sh

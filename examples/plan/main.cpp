@@ -18,6 +18,7 @@
 #include <ashlar/search/algorithms.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff.hpp>
+#include <ashlar/search/explain.hpp>
 #include <ashlar/search/pareto.hpp>
 #include <ashlar/search/pinned.hpp>
 #include <ashlar/search/search_on_mesh.hpp>

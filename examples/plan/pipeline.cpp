@@ -11,6 +11,7 @@
 #include <ashlar/io/pipeline_page.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/diff_pipeline.hpp>
+#include <ashlar/search/explain_pipeline.hpp>
 #include <ashlar/search/pipeline.hpp>
 
 #include "models.hpp"

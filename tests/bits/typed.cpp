@@ -4,6 +4,8 @@
 // Typed nets: plans that are searched or drawn at compile time, on 2, 4 and 6 ranks. One of them
 // recomputes a segment.
 
+#include <ashlar/search/in_compiler.hpp>
+
 #include "suite.hpp"
 
 namespace ashlar_bits {

@@ -15,6 +15,7 @@
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/pooling.hpp>
+#include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
 
 namespace ashlar_test {

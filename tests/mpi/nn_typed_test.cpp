@@ -13,6 +13,7 @@
 
 #include <ashlar/comm/communication_log.hpp>
 #include <ashlar/nn/gpt.hpp>
+#include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
 
 namespace ashlar_test {

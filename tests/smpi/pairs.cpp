@@ -11,7 +11,7 @@
 // run: node=2,x=2,gpu=4 bandwidth 13 11 400
 // run: a=4,b=4,c=4 workstation 67 13 250
 // run: node=3,x=5,gpu=7 bandwidth 37 41 60
-// run: a=16,b=16 workstation 37 19 30
+// thorough: a=16,b=16 workstation 37 19 30
 
 #include <smpi/simulated.hpp>
 

@@ -8,7 +8,7 @@
 // run: node=4,gpu=4 bandwidth 256 256 400
 // run: node=2,x=2,gpu=4 gpu_cluster 256 256 300
 // run: node=8,gpu=8 gpu_cluster 256 256 200
-// run: node=32,gpu=8 gpu_cluster 256 256 30
+// thorough: node=32,gpu=8 gpu_cluster 256 256 30
 
 #include <smpi/timed_moves.hpp>
 

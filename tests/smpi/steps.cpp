@@ -8,7 +8,7 @@
 // run: a=4,b=4 workstation 512 512
 // run: a=4,b=4,c=4 workstation 256 256
 // run: a=3,b=5,c=7 workstation 210 315
-// run: a=16,b=16 workstation 256 256
+// thorough: a=16,b=16 workstation 256 256
 // run: a=4,b=4 bandwidth 251 509
 // run: a=4,b=4,c=4 bandwidth 256 256
 // run: a=3,b=5,c=7 bandwidth 210 315

@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
 
+#include <ashlar/mesh/text.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/support/checked.hpp>

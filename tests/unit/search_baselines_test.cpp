@@ -11,6 +11,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/best_topology.hpp>
+#include <ashlar/search/cost.hpp>
 #include <ashlar/search/legal.hpp>
 
 #include "search_nets.hpp"

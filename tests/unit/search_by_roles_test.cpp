@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/mesh/text.hpp>
+#include <ashlar/search/by_roles.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/optimal.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/optimal.hpp>
 
 #include "search_nets.hpp"

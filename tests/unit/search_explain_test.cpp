@@ -11,6 +11,7 @@
 
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
+#include <ashlar/search/explain_text.hpp>
 
 #include "search_nets.hpp"
 

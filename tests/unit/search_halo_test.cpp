@@ -13,6 +13,7 @@
 #include <ashlar/machine/presets.hpp>
 #include <ashlar/nn/describe.hpp>
 #include <ashlar/nn/vgg.hpp>
+#include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>

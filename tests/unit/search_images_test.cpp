@@ -13,6 +13,7 @@
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/role_moves.hpp>
 
 #include "search_nets.hpp"
 

@@ -8,12 +8,14 @@
 #include <doctest/doctest.h>
 
 #include <ashlar/machine/presets.hpp>
+#include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/stages.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/high_water.hpp>
+#include <ashlar/step/schedule.hpp>
 
 #include "search_nets.hpp"
 

@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/placement/text.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
 

@@ -11,6 +11,7 @@
 #include <ashlar/search/cost.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/pass_trial.hpp>
 
 #include "search_nets.hpp"
 

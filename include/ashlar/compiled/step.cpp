@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compiles the planning of redistributions, the programs of training steps and the passes over
-// them.
+// Plans redistributions, builds the programs of training steps, and applies passes to them.
 
+#include <ashlar/plan/redistribution.hpp>
 #include <ashlar/step/build.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/pass_trial.hpp>
+#include <ashlar/step/program_builder.hpp>
 
 namespace ashlar {
 
@@ -21,11 +23,11 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
   return program_builder<dynamic_size>(net, chosen, m).build();
 }
 
-overlap_result overlapped_at_run_time(program const& p, machine const& m,
-                                      overlap_options const& options) {
-  return with_what_pays(p, m, options);
-}
-
 }  // namespace search::step_detail
+
+search::overlap_result search::overlapped(program const& p, machine const& m,
+                                          overlap_options const& options) {
+  return step_detail::with_what_pays(p, m, options);
+}
 
 }  // namespace ashlar

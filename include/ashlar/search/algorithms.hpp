@@ -21,6 +21,7 @@
 #include <ashlar/search/exhaustive.hpp>
 #include <ashlar/search/metropolis_hastings.hpp>
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/optimal_plan.hpp>
 #include <ashlar/search/random_search.hpp>
 
 namespace ashlar::search {

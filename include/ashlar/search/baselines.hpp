@@ -28,6 +28,7 @@
 // a linear layer is the first or the second of its pair. best_topology.hpp finds the best mesh for
 // the last two layouts.
 
+#include <ashlar/search/choices.hpp>
 #include <ashlar/search/optimal.hpp>
 
 namespace ashlar::search {

@@ -24,16 +24,12 @@
 #include <algorithm>
 #include <vector>
 
+#include <ashlar/search/any_choice.hpp>
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/cost.hpp>
 #include <ashlar/search/counted_part.hpp>
 
 namespace ashlar::search {
-
-/// A filter that permits every choice.
-struct any_choice {
-  constexpr bool operator()(int, layer_choice const&) const { return true; }
-};
 
 /// Says whether memory is part of the optimization, so that a choice may be dropped only in favour
 /// of one that needs no more memory. `keep_all` drops no choice.

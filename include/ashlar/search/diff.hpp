@@ -15,7 +15,7 @@
 // the earlier one. Elements with equal differences (the copies of a block) are printed as one line.
 
 #include <ashlar/search/element_difference.hpp>
-#include <ashlar/search/explain.hpp>
+#include <ashlar/search/explain_text.hpp>
 #include <ashlar/search/legal.hpp>
 #include <ashlar/search/recomputed.hpp>
 

@@ -24,7 +24,7 @@
 #include <cmath>
 
 #include <ashlar/search/breakdown.hpp>
-#include <ashlar/search/explain.hpp>
+#include <ashlar/search/explain_text.hpp>
 #include <ashlar/search/price_pipeline.hpp>
 #include <ashlar/search/recomputed.hpp>
 

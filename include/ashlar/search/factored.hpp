@@ -23,6 +23,7 @@
 #include <string>
 
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/optimal_plan.hpp>
 
 namespace ashlar::search {
 namespace detail {

@@ -39,15 +39,27 @@ constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topolog
 
 }  // namespace detail
 
+/// Returns the plan of least predicted seconds that `filter` permits and that needs at most m.memory
+/// bytes per rank (0: no limit), as a constant. optimal.hpp calls it.
+template <int N, class Filter>
+constexpr basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net,
+                                                       topology const& t, machine const& m,
+                                                       Filter const& filter, int) {
+  check_problem(net, t);
+  basic_plan<N> const fastest = [&] {
+    if constexpr (std::is_same_v<Filter, any_choice>) return detail::fastest_in_compiler(net, t, m);
+    else return detail::fastest_of_choices(net, t, m, filter);
+  }();
+  if (m.memory == 0 || fastest.memory <= m.memory) return fastest;
+  return within_memory(net, t, m, filter);
+}
+
 /// Returns the plan of least predicted seconds that needs at most m.memory bytes per rank (0: no
 /// limit). Expects a mesh of at most four axes.
 template <int N>
 consteval basic_plan<N> optimal_in_compiler(basic_problem<N> const& net, topology const& t,
                                             machine const& m) {
-  check_problem(net, t);
-  basic_plan<N> const fastest = detail::fastest_in_compiler(net, t, m);
-  if (m.memory == 0 || fastest.memory <= m.memory) return fastest;
-  return within_memory(net, t, m, any_choice{});
+  return include_search_in_compiler_hpp(net, t, m, any_choice{}, 0);
 }
 
 }  // namespace ashlar::search

@@ -15,51 +15,54 @@
 // or two axes, to the choice that layer_choices lists first. factored.hpp also searches for the
 // best factors of the mesh axes.
 //
-// in_compiler.hpp does the same in constant expressions only, with fewer headers.
+// In constant expressions, in_compiler.hpp does the search. A program that links ashlar::compiled and
+// needs a plan as a constant includes that file too.
 //
 // Meshes of five and more axes are searched only without a filter and without recomputed segments,
 // and only if the fastest plan fits in the memory limit (search_on_mesh.hpp).
 
 #include <ashlar/config.hpp>
-#include <ashlar/search/in_compiler.hpp>
-#include <ashlar/search/search_on_mesh.hpp>
-
-namespace ashlar::search {
-namespace detail {
-
-template <int N, class Filter, class Watch>
-constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const& t,
-                                     machine const& m, Filter const& filter, Watch& watch) {
-  if (!is_exact_on(t) && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
-    throw error("search::optimal",
-                "a mesh of " + more_than_exact_axes() +
-                    " is not searched with pins, a filter or recomputed segments: the choices of a "
-                    "layer grow with their power. Merge axes of one tier.");
-  check_problem(net, t);
-  auto const find_fastest = [&] {
-    if constexpr (std::is_same_v<Filter, any_choice>)
-      if (t.axes() > 2 && net.recomputed == 0)
-        return ASHLAR_IN_COMPILER ? fastest_in_compiler(net, t, m)
-                                  : search_on_mesh<N>(net, t, m).plan();
-    return fastest_of_choices(net, t, m, filter);
-  };
-  basic_plan<N> const fastest = find_fastest();
-  watch.raise_bound(fastest.seconds * (1 - fastest.gap));
-  if (m.memory != 0 && fastest.memory > m.memory && !is_exact_on(t))
-    throw error("search::optimal",
-                "the fastest plan needs " + bytes_text(double(fastest.memory)) +
-                    " per rank, more than there is, and below a memory limit a mesh of " +
-                    more_than_exact_axes() + " is not searched. Merge axes of one tier.");
-  if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
-  watch.improves(fastest.seconds);
-  return fastest;
-}
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/search/any_choice.hpp>
+#include <ashlar/step/problem.hpp>
 
 #if ASHLAR_COMPILED
-plan optimal_at_run_time(problem const& net, topology const& t, machine const& m);
+#include <functional>
+#else
+#include <ashlar/search/optimal_plan.hpp>
 #endif
 
+namespace ashlar::search {
+
+#if ASHLAR_COMPILED
+namespace detail {
+
+struct some_filter {
+  template <class Filter>
+  constexpr some_filter(Filter const&) {}
+};
+
+/// Searches at run time. An empty filter permits every choice.
+plan optimal_at_run_time(problem const& net, topology const& t, machine const& m,
+                         std::function<bool(int, layer_choice const&)> const& filter);
+
+template <int N, class Filter>
+basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& t, machine const& m,
+                                   Filter const& filter) {
+  std::function<bool(int, layer_choice const&)> permits;
+  if constexpr (!std::is_same_v<Filter, any_choice>) permits = std::cref(filter);
+  return with_capacity<N>(optimal_at_run_time(any_length(net), t, m, permits));
+}
+
 }  // namespace detail
+
+/// In constant expressions `optimal` calls this function. Without search/in_compiler.hpp it is not
+/// constexpr, and a program that searches at run time only need not compile the search. That file
+/// adds a better match: the one for an int and the filter's own type.
+template <int N>
+basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
+                                             machine const& m, detail::some_filter filter, long);
+#endif
 
 /// Returns the plan of least predicted seconds per step among those whose choices `filter(element,
 /// choice)` permits and whose memory per rank is at most machine.memory (0: no limit). The filter
@@ -69,13 +72,15 @@ plan optimal_at_run_time(problem const& net, topology const& t, machine const& m
 template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
+#if ASHLAR_COMPILED
+  // An `if` with both branches: else compilers keep the call that is not made at run time.
+  if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
+    return include_search_in_compiler_hpp(net, t, m, filter, 0);
+  else return detail::searched_at_run_time(net, t, m, filter);
+#else
   detail::no_watch alone;
-  if constexpr (std::is_same_v<Filter, any_choice>) {
-    ASHLAR_RETURN(detail::optimal_plan(net, t, m, filter, alone),
-                  with_capacity<N>(detail::optimal_at_run_time(any_length(net), t, m)));
-  } else {
-    return detail::optimal_plan(net, t, m, filter, alone);
-  }
+  return detail::optimal_plan(net, t, m, filter, alone);
+#endif
 }
 
 }  // namespace ashlar::search

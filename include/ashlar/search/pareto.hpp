@@ -20,6 +20,7 @@
 #include <vector>
 
 #include <ashlar/search/optimal.hpp>
+#include <ashlar/search/optimal_plan.hpp>
 #include <ashlar/search/text.hpp>
 
 namespace ashlar::search {

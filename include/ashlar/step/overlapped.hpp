@@ -3,143 +3,33 @@
 
 #pragma once
 
-// Applies passes to a program, one after the other, and keeps each only if it makes the timeline
-// shorter:
+// Makes the program of a step faster by overlap, where that is predicted to pay:
 //
-//   early moves             activations and gradients move during computations
-//   early synchronization   tried with each bucket size of the options; the fastest is kept
-//   prefetch                tried with each prefetch option; the fastest is kept
-//   early synchronization   tried again, since gathers now interfere less with it
+//   step::overlap_result const r = overlapped(program, machine, options);   // also constexpr
 //
-// Gathered parameters stay in memory after use only if there is a memory limit. Without a limit it
-// would always be faster to keep all of them, which would defeat the purpose of a plan that stores
-// them sharded.
-//
-// To add a pass (stages, interleaved micro-batches), add a line here.
+// pass_trial.hpp says which passes are tried and does the work. A program that links
+// ashlar::compiled can call the function at run time only.
 
 #include <ashlar/config.hpp>
-#include <ashlar/step/early_moves.hpp>
-#include <ashlar/step/early_synchronization.hpp>
-#include <ashlar/step/prefetch.hpp>
-#include <ashlar/step/timeline.hpp>
+#include <ashlar/machine/machine.hpp>
+#include <ashlar/step/overlap_result.hpp>
+
+#if !ASHLAR_COMPILED
+#include <ashlar/step/pass_trial.hpp>
+#endif
 
 namespace ashlar::search {
 inline namespace step {
 
-struct overlap_options {
-  std::int64_t limit = 0;  ///< bytes per rank, 0 for none
-  inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
-  inplace_vector<prefetch_options, 8> gathers{
-      {1, gathered::each_pass},          {2, gathered::each_pass},
-      {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},
-      {2, gathered::once_a_micro_batch}, {1, gathered::once_a_step},
-      {2, gathered::once_a_step}};
-};
-
-/// The outcome of one pass.
-struct pass_report {
-  char const* pass = "";
-  bool kept = false;
-  char const* reason = "";       ///< why the pass was not kept
-  double before = 0, after = 0;  ///< seconds of the timeline; equal if not kept
-  std::int64_t bucket_bytes = 0;
-  prefetch_options gathers;
-};
-
-struct overlap_result {
-  program made;
-  double serial = 0;   ///< seconds of the original program, without any overlap
-  double seconds = 0;  ///< seconds of the timeline of `made`
-  inplace_vector<pass_report, 4> passes;
-
-  /// Returns whether any pass was kept. If not, `made` is the original program.
-  constexpr bool pays() const {
-    for (auto const& p : passes)
-      if (p.kept) return true;
-    return false;
-  }
-};
-
-namespace step_detail {
-
-/// Keeps the fastest of several variants of a pass, if it is faster than the current program.
-class pass_trial {
- public:
-  constexpr pass_trial(overlap_result& result, machine const& m, char const* name)
-      : result_(result), machine_(m) {
-    report_.pass = name;
-    report_.before = report_.after = result.seconds;
-  }
-
-  constexpr void consider(pass_result const& tried, pass_report const& how = {}) {
-    if (!tried.applied) {
-      if (!report_.kept) report_.reason = tried.reason;
-      return;
-    }
-    double const seconds = timeline_of(tried.made, machine_).seconds;
-    if (!(seconds < report_.after * (1 - 1e-9))) {
-      if (!report_.kept) report_.reason = "it would not be faster";
-      return;
-    }
-    best_ = tried.made;
-    report_.kept = true;
-    report_.reason = "";
-    report_.after = seconds;
-    report_.bucket_bytes = how.bucket_bytes;
-    report_.gathers = how.gathers;
-  }
-
-  constexpr void finish() {
-    if (report_.kept) {
-      result_.made = best_;
-      result_.seconds = report_.after;
-    }
-    result_.passes.push_back(report_);
-  }
-
- private:
-  overlap_result& result_;
-  machine const& machine_;
-  pass_report report_;
-  program best_;
-};
-
-constexpr overlap_result with_what_pays(program const& p, machine const& m,
-                                        overlap_options const& options) {
-  overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
-  auto const synchronize = [&] {
-    pass_trial trial(result, m, "early synchronization");
-    for (std::int64_t const bytes : options.bucket_bytes)
-      trial.consider(early_synchronization(result.made, bytes, options.limit),
-                     {.bucket_bytes = bytes, .gathers = {}});
-    trial.finish();
-  };
-  pass_trial moves(result, m, "early moves");
-  moves.consider(early_moves(p, options.limit));
-  moves.finish();
-  synchronize();
-  pass_trial gathers(result, m, "prefetch");
-  for (auto const& g : options.gathers)
-    if (g.often == gathered::each_pass || options.limit > 0)
-      gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
-  gathers.finish();
-  if (result.passes.back().kept) synchronize();
-  return result;
-}
-
-#if ASHLAR_COMPILED
-overlap_result overlapped_at_run_time(program const& p, machine const& m,
-                                      overlap_options const& options);
-#endif
-
-}  // namespace step_detail
-
 /// Returns the program with the passes that make it faster on machine `m`.
+#if ASHLAR_COMPILED
+overlap_result overlapped(program const& p, machine const& m, overlap_options const& options = {});
+#else
 constexpr overlap_result overlapped(program const& p, machine const& m,
                                     overlap_options const& options = {}) {
-  ASHLAR_RETURN(step_detail::with_what_pays(p, m, options),
-                step_detail::overlapped_at_run_time(p, m, options));
+  return step_detail::with_what_pays(p, m, options);
 }
+#endif
 
 }  // namespace step
 }  // namespace ashlar::search

@@ -17,16 +17,10 @@
 // that nothing else hides.
 
 #include <ashlar/step/pass.hpp>
+#include <ashlar/step/prefetch_options.hpp>
 
 namespace ashlar::search {
 inline namespace step {
-
-enum class gathered : signed char { each_pass, once_a_micro_batch, once_a_step };
-
-struct prefetch_options {
-  int ahead = 1;
-  gathered often = gathered::each_pass;
-};
 
 namespace step_detail {
 

@@ -27,6 +27,7 @@
 #include <vector>
 
 #include <ashlar/nn/model.hpp>
+#include <ashlar/step/high_water.hpp>
 #include <ashlar/step/overlapped.hpp>
 #include <ashlar/support/stopwatch.hpp>
 #include <ashlar/train/adam_w.hpp>

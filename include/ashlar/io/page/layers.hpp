@@ -11,7 +11,7 @@
 
 #include <ashlar/io/page/shards_svg.hpp>
 #include <ashlar/io/page/style.hpp>
-#include <ashlar/search/explain.hpp>
+#include <ashlar/search/explain_text.hpp>
 
 namespace ashlar::io::page {
 

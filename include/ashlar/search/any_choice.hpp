@@ -1,0 +1,16 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The filter of a search that permits every choice.
+
+#include <ashlar/step/plan.hpp>
+
+namespace ashlar::search {
+
+struct any_choice {
+  constexpr bool operator()(int, layer_choice const&) const { return true; }
+};
+
+}  // namespace ashlar::search

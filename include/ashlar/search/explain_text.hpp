@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// Writes the report of explain.hpp. Reports of other plans (explain_pipeline.hpp, diff.hpp) use parts
+// of it.
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <ashlar/mesh/text.hpp>
+#include <ashlar/search/breakdown.hpp>
+#include <ashlar/search/cost.hpp>
+#include <ashlar/search/explanation.hpp>
+#include <ashlar/search/outline.hpp>
+#include <ashlar/search/recomputed.hpp>
+#include <ashlar/search/text.hpp>
+
+namespace ashlar::search {
+
+namespace detail {
+
+inline bool splits_along(layer_choice const& c, int a) {
+  if (c.x[a].is_split() || c.y[a].is_split()) return true;
+  for (auto const& p : c.parameters)
+    if (p.use[a].is_split()) return true;
+  return false;
+}
+
+inline std::int64_t longest_dim(layer_spec const& spec) {
+  std::int64_t longest = 0;
+  auto const look = [&](shape const& s) {
+    for (auto const n : s.extent) longest = n > longest ? n : longest;
+  };
+  look(spec.x);
+  look(spec.y);
+  for (auto const& p : spec.parameters) look(p.extents);
+  return longest;
+}
+
+}  // namespace detail
+
+/// Returns notes about a plan of this problem, as sentences.
+template <int N>
+std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const& chosen) {
+  std::vector<std::string> out;
+  topology const& t = chosen.mesh;
+  std::int64_t longest = 0;
+  for (int i = 0; i < net.size(); ++i) {
+    auto const n = detail::longest_dim(net.spec(i));
+    longest = n > longest ? n : longest;
+  }
+  for (int a = 0; a < t.axes(); ++a) {
+    if (t.extent(a) == 1 || net.size() == 0) continue;
+    std::string const axis = std::string(t.axis[a].name.view()) + "=" + std::to_string(t.extent(a));
+    bool used = false;
+    for (int i = 0; i < net.size(); ++i) used = used || detail::splits_along(chosen[i], a);
+    if (!used)
+      out.push_back("nothing is split along " + axis + ": its ranks all do the same work.");
+    else if (longest < t.extent(a))
+      out.push_back(axis + " is longer than every dim (the longest has " + std::to_string(longest) +
+                    "): some of its ranks have nothing to do.");
+  }
+  double even = 0, busiest = 0;
+  for (int i = 0; i < net.size(); ++i) {
+    auto const& spec = net.spec(i);
+    double const whole = spec.forward_flops + spec.backward_flops;
+    even += whole / t.ranks();
+    busiest += whole * work_fraction(spec, chosen[i], t);
+  }
+  if (even > 0 && busiest > 1.25 * even) {
+    char text[128];
+    std::snprintf(text, sizeof text,
+                  "the busiest rank does %.2f times an even share of the multiplications.",
+                  busiest / even);
+    out.push_back(text);
+  }
+  return out;
+}
+
+namespace detail {
+
+/// Returns the collectives of some moves, one line each.
+inline std::string lines_text(std::vector<move_line> const& lines, std::string const& remark = {}) {
+  std::string text;
+  for (auto const& l : lines)
+    text += "      " + padded(to_string(l.when), 12) + padded(l.what, 13) +
+            padded(std::string(ashlar::to_string(l.kind)) + " along " + l.axes, 32) +
+            right(bytes_text(l.bytes), 12) + right(seconds_text(l.seconds), 11) + remark + "\n";
+  return text;
+}
+
+/// Returns the seconds of a plan by kind, under their names.
+inline std::string kinds_text(cost_breakdown const& c) {
+  std::string text;
+  for (char const* name : {"work", "activations", "gradients", "parameters"})
+    text += right(name, 14);
+  text += "\n";
+  for (double s : {c.work, c.activations, c.gradients, c.parameters})
+    text += right(seconds_or_dash(s), 14);
+  return text + "\n";
+}
+
+/// Returns the placements and moves of all elements, one line per element or collective.
+template <int N>
+std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                          plan_breakdown const& parts, machine const& m) {
+  auto const o = outline_of(net, chosen, parts, m);
+  std::size_t widest = 7;
+  for (auto const& e : o.elements) widest = e.name.size() > widest ? e.name.size() : widest;
+  std::string text = "  " + padded("element", widest + 3) + right("work", 10) + right("moves", 11) +
+                     right("memory", 12) + "  placements\n";
+  for (auto const& f : o.folds) {
+    if (f.times > 1)
+      text += std::to_string(f.times) + " x: elements " + std::to_string(f.first) + " to " +
+              std::to_string(f.first + f.period - 1) + ", and alike up to " +
+              std::to_string(f.end() - 1) + "\n";
+    for (int i = f.first; i < f.first + f.period; ++i) {
+      folded_element const e(o, f, i);
+      auto const& cost = parts.elements[e.typical];
+      text += right(std::to_string(i), 4) + (f.times > 1 ? "| " : "  ") +
+              padded(e.own().name, widest) + right(seconds_or_dash(cost.work), 9) +
+              right(seconds_or_dash(cost.communication()), 11) +
+              right(bytes_text(double(cost.memory.sum())), 12) + "  " +
+              wrapped(placement_pieces(net.spec(i), chosen[i]), widest + 40) + "\n";
+      if (e.begins) text += lines_text(e.own().enter, "  (first)");
+      text += lines_text(e.usual().enter, e.begins ? "  (others)" : "");
+      text += lines_text(e.own().inside);
+      text += lines_text(e.own().back, e.ends ? "  (others)" : "");
+      if (e.ends) text += lines_text(e.end().back, "  (last)");
+      text += lines_text(e.own().rest);
+    }
+  }
+  return text;
+}
+
+template <int N>
+explanation explain_here(basic_problem<N> const& net, basic_plan<N> const& chosen,
+                         machine const& m) {
+  auto const parts = breakdown(net, chosen, m);
+  auto const& t = chosen.mesh;
+  auto const& total = parts.total;
+  std::string text = "plan for " + to_string(t) + " (" + std::to_string(t.ranks()) +
+                     " ranks): " + seconds_text(total.seconds()) + " a step";
+  if (net.micro_batches > 1) text += " of " + std::to_string(net.micro_batches) + " micro-batches";
+  text += ", " + percent_text(total.seconds() > 0 ? total.communication() / total.seconds() : 0) +
+          " of it communication\n  " + bytes_text(double(parts.memory())) +
+          " of memory per rank; it receives " + bytes_text(total.received) + "\n";
+  if (chosen.recomputed > 0) text += "  " + recomputed_text(net, chosen, m) + "\n";
+  if (chosen.gap > 0)
+    text += "  no plan that fits is more than " + percent_text(chosen.gap, 3) + " faster\n";
+  text += kinds_text(total);
+  for (auto const& note : notes(net, chosen)) text += "  note: " + note + "\n";
+  text += "\n" + elements_text(net, chosen, parts, m);
+  return {text};
+}
+
+}  // namespace detail
+}  // namespace ashlar::search

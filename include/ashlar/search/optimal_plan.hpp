@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The exact search behind optimal.hpp, for every length of a net, filter and observer. The search in
+// constant expressions is in_compiler.hpp; the rest of this file is for run time only.
+
+#include <ashlar/search/in_compiler.hpp>
+#include <ashlar/search/search_on_mesh.hpp>
+
+namespace ashlar::search::detail {
+
+template <int N, class Filter, class Watch>
+constexpr basic_plan<N> optimal_plan(basic_problem<N> const& net, topology const& t,
+                                     machine const& m, Filter const& filter, Watch& watch) {
+  if (!is_exact_on(t) && (!std::is_same_v<Filter, any_choice> || net.recomputed != 0))
+    throw error("search::optimal",
+                "a mesh of " + more_than_exact_axes() +
+                    " is not searched with pins, a filter or recomputed segments: the choices of a "
+                    "layer grow with their power. Merge axes of one tier.");
+  check_problem(net, t);
+  auto const find_fastest = [&] {
+    if constexpr (std::is_same_v<Filter, any_choice>)
+      if (t.axes() > 2 && net.recomputed == 0)
+        return ASHLAR_IN_COMPILER ? fastest_in_compiler(net, t, m)
+                                  : search_on_mesh<N>(net, t, m).plan();
+    return fastest_of_choices(net, t, m, filter);
+  };
+  basic_plan<N> const fastest = find_fastest();
+  watch.raise_bound(fastest.seconds * (1 - fastest.gap));
+  if (m.memory != 0 && fastest.memory > m.memory && !is_exact_on(t))
+    throw error("search::optimal",
+                "the fastest plan needs " + bytes_text(double(fastest.memory)) +
+                    " per rank, more than there is, and below a memory limit a mesh of " +
+                    more_than_exact_axes() + " is not searched. Merge axes of one tier.");
+  if (m.memory != 0 && fastest.memory > m.memory) return within_memory(net, t, m, filter, watch);
+  watch.improves(fastest.seconds);
+  return fastest;
+}
+
+}  // namespace ashlar::search::detail

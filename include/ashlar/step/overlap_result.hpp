@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// What overlapped.hpp may do to a program, and what it did.
+
+#include <cstdint>
+
+#include <ashlar/step/prefetch_options.hpp>
+#include <ashlar/step/program.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+struct overlap_options {
+  std::int64_t limit = 0;  ///< bytes per rank, 0 for none
+  inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
+  inplace_vector<prefetch_options, 8> gathers{
+      {1, gathered::each_pass},          {2, gathered::each_pass},
+      {4, gathered::each_pass},          {1, gathered::once_a_micro_batch},
+      {2, gathered::once_a_micro_batch}, {1, gathered::once_a_step},
+      {2, gathered::once_a_step}};
+};
+
+/// The outcome of one pass.
+struct pass_report {
+  char const* pass = "";
+  bool kept = false;
+  char const* reason = "";       ///< why the pass was not kept
+  double before = 0, after = 0;  ///< seconds of the timeline; equal if not kept
+  std::int64_t bucket_bytes = 0;
+  prefetch_options gathers;
+};
+
+struct overlap_result {
+  program made;
+  double serial = 0;   ///< seconds of the original program, without any overlap
+  double seconds = 0;  ///< seconds of the timeline of `made`
+  inplace_vector<pass_report, 4> passes;
+
+  /// Returns whether any pass was kept. If not, `made` is the original program.
+  constexpr bool pays() const {
+    for (auto const& p : passes)
+      if (p.kept) return true;
+    return false;
+  }
+};
+
+}  // namespace step
+}  // namespace ashlar::search

@@ -1,0 +1,98 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// The work behind overlapped.hpp: applies passes to a program, one after the other, and keeps each only if it makes the timeline
+// shorter:
+//
+//   early moves             activations and gradients move during computations
+//   early synchronization   tried with each bucket size of the options; the fastest is kept
+//   prefetch                tried with each prefetch option; the fastest is kept
+//   early synchronization   tried again, since gathers now interfere less with it
+//
+// Gathered parameters stay in memory after use only if there is a memory limit. Without a limit it
+// would always be faster to keep all of them, which would defeat the purpose of a plan that stores
+// them sharded.
+//
+// To add a pass (stages, interleaved micro-batches), add a line here.
+
+#include <ashlar/step/early_moves.hpp>
+#include <ashlar/step/early_synchronization.hpp>
+#include <ashlar/step/overlap_result.hpp>
+#include <ashlar/step/prefetch.hpp>
+#include <ashlar/step/timeline.hpp>
+
+namespace ashlar::search {
+inline namespace step {
+
+namespace step_detail {
+
+/// Keeps the fastest of several variants of a pass, if it is faster than the current program.
+class pass_trial {
+ public:
+  constexpr pass_trial(overlap_result& result, machine const& m, char const* name)
+      : result_(result), machine_(m) {
+    report_.pass = name;
+    report_.before = report_.after = result.seconds;
+  }
+
+  constexpr void consider(pass_result const& tried, pass_report const& how = {}) {
+    if (!tried.applied) {
+      if (!report_.kept) report_.reason = tried.reason;
+      return;
+    }
+    double const seconds = timeline_of(tried.made, machine_).seconds;
+    if (!(seconds < report_.after * (1 - 1e-9))) {
+      if (!report_.kept) report_.reason = "it would not be faster";
+      return;
+    }
+    best_ = tried.made;
+    report_.kept = true;
+    report_.reason = "";
+    report_.after = seconds;
+    report_.bucket_bytes = how.bucket_bytes;
+    report_.gathers = how.gathers;
+  }
+
+  constexpr void finish() {
+    if (report_.kept) {
+      result_.made = best_;
+      result_.seconds = report_.after;
+    }
+    result_.passes.push_back(report_);
+  }
+
+ private:
+  overlap_result& result_;
+  machine const& machine_;
+  pass_report report_;
+  program best_;
+};
+
+constexpr overlap_result with_what_pays(program const& p, machine const& m,
+                                        overlap_options const& options) {
+  overlap_result result{p, serial_seconds(p, m).seconds(), timeline_of(p, m).seconds, {}};
+  auto const synchronize = [&] {
+    pass_trial trial(result, m, "early synchronization");
+    for (std::int64_t const bytes : options.bucket_bytes)
+      trial.consider(early_synchronization(result.made, bytes, options.limit),
+                     {.bucket_bytes = bytes, .gathers = {}});
+    trial.finish();
+  };
+  pass_trial moves(result, m, "early moves");
+  moves.consider(early_moves(p, options.limit));
+  moves.finish();
+  synchronize();
+  pass_trial gathers(result, m, "prefetch");
+  for (auto const& g : options.gathers)
+    if (g.often == gathered::each_pass || options.limit > 0)
+      gathers.consider(prefetch(result.made, g, options.limit), {.gathers = g});
+  gathers.finish();
+  if (result.passes.back().kept) synchronize();
+  return result;
+}
+
+}  // namespace step_detail
+}  // namespace step
+}  // namespace ashlar::search

@@ -1,0 +1,19 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+#pragma once
+
+// How early and how often the pass of prefetch.hpp gathers stored parameters.
+
+namespace ashlar::search {
+inline namespace step {
+
+enum class gathered : signed char { each_pass, once_a_micro_batch, once_a_step };
+
+struct prefetch_options {
+  int ahead = 1;
+  gathered often = gathered::each_pass;
+};
+
+}  // namespace step
+}  // namespace ashlar::search
