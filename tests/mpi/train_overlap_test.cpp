@@ -20,6 +20,7 @@
 #include <ashlar/nn/gpt.hpp>
 #include <ashlar/step/check.hpp>
 #include <ashlar/step/overlapped.hpp>
+#include <ashlar/step/pass_trial.hpp>
 
 namespace ashlar_test {
 namespace {

@@ -12,6 +12,7 @@
 
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/search/baselines.hpp>
+#include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/explain.hpp>
 #include <ashlar/support/checked.hpp>
 #include <ashlar/support/parse_bytes.hpp>

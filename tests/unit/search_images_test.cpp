@@ -13,7 +13,9 @@
 #include <ashlar/nn/vgg.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/exhaustive.hpp>
+#include <ashlar/search/needed_rows.hpp>
 #include <ashlar/search/role_moves.hpp>
+#include <ashlar/search/search_on_mesh.hpp>
 
 #include "search_nets.hpp"
 

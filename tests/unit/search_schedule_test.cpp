@@ -9,6 +9,8 @@
 #include <ashlar/placement/text.hpp>
 #include <ashlar/search/baselines.hpp>
 #include <ashlar/search/explain.hpp>
+#include <ashlar/search/outline.hpp>
+#include <ashlar/step/schedule.hpp>
 
 #include "search_nets.hpp"
 
