@@ -350,23 +350,24 @@ TEST_CASE("what is wrong with a table is said with its file and line") {
                              "algorithm."},
       {"permute 2 0 any ring",
        "'permute' has one algorithm only. Write all-gather, reduce-scatter or all-reduce."},
-      {"all-gather 1 0 any ring", "'1' is no number of members. Write 2 or more."},
-      {"all-gather two 0 any ring", "'two' is no number of members. Write 2 or more."},
-      {"all-gather 2 -1 any ring", "'-1' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+      {"all-gather 1 0 any ring", "'1' is not a number of members. Write 2 or more."},
+      {"all-gather two 0 any ring", "'two' is not a number of members. Write 2 or more."},
+      {"all-gather 2 -1 any ring",
+       "'-1' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 9999999999GiB any ring",
-       "'9999999999GiB' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+       "'9999999999GiB' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 1kb any ring",
-       "'1kb' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+       "'1kb' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 0 here ring",
-       "'here' is no place. Write any, one-node, one-per-node or several-per-node."},
-      {"all-gather 2 0 any tree", "'tree' is no algorithm. Write pairwise, ring or library."}};
+       "'here' is not a place. Write any, one-node, one-per-node or several-per-node."},
+      {"all-gather 2 0 any tree", "'tree' is not an algorithm. Write pairwise, ring or library."}};
   for (auto const& [line, sentence] : wrong)
     CHECK(message_of([&line = line] { parse_algorithms("# first\n" + line, "table"); }) ==
           "collectives: table, line 2: " + sentence);
   std::string long_one;
   for (int i = 0; i < 257; ++i) long_one += "all-gather 2 0 any ring\n";
   CHECK(message_of([&] { parse_algorithms(long_one, "table"); }) ==
-        "collectives: table, line 257: more than 256 rows. Leave some out.");
+        "collectives: table, line 257: more than 256 rows. Remove some of them.");
 }
 
 TEST_CASE("every rank says what is wrong with rank 0's file") {

@@ -230,7 +230,7 @@ TEST_CASE("settings that are wrong on one rank are the same error on all") {
     }
     ashlar::shared::settings const s{.bytes_per_rank = is_here ? -7 : 1 << 20};
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
-          "mesh: shared memory is to be -7 bytes per rank" + on + advice);
+          "mesh: the requested shared memory is -7 bytes per rank" + on + advice);
   }
   // If several ranks have errors, the message is that of the first rank.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
@@ -326,14 +326,14 @@ TEST_CASE(
         if (y && (what == ended::mesh || (eager && what == ended::handle)))
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == elements);
         else CHECK_MESSAGE(message.starts_with(expected), message);
-        CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
+        CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Create a new mesh."));
       }
       if (leaves && m)
         CHECK(has(message_of([&] {
                     m->take_ticket(ashlar::flat_all_reduce(4, {0}, t, m->coordinate(),
                                                            ashlar::reduction::sum));
                   }),
-                  "Go on with a new mesh."));
+                  "Create a new mesh."));
       MPI_Barrier(MPI_COMM_WORLD);
     }
   auto const m = mesh_on(transport::shared_memory, t);
@@ -348,7 +348,7 @@ TEST_CASE("a handle dropped while a neighbour has abandoned the mesh ends withou
   auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1);
   if (m.rank() == 0) m.operations().abandon();
   else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // may throw
-  CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
+  CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Create a new mesh."));
   CHECK(m.operations().idle());
   MPI_Barrier(MPI_COMM_WORLD);
 }

@@ -41,10 +41,9 @@ TEST_CASE("layers that do not fit their input") {
         "nn::layer_norm: the input is 4 but the layer takes 4 in its last dim.");
   CHECK(described(nn::repeat(3, nn::linear(4, 6)), {3, 4}) ==
         "nn::repeat: the repeated net changes the extents 3x4 to 3x6.");
-  CHECK(
-      described(nn::residual(nn::chain(nn::linear(4, 6), nn::gelu())), {3, 4}) ==
-      "nn::residual: the net inside changes the extents 3x4 to 3x6, so its output cannot be added "
-      "to x.");
+  CHECK(described(nn::residual(nn::chain(nn::linear(4, 6), nn::gelu())), {3, 4}) ==
+        "nn::residual: the inner net changes the extents 3x4 to 3x6, so its output cannot be added "
+        "to x.");
   CHECK(described(nn::chain(nn::embedding(7, 4), nn::embedding(7, 4)), {3, 4}) ==
         "nn::embedding: the input is 3x4x4 but must be [batch, seq].");
   CHECK(described(nn::attention_core(), {3, 4, 6}) ==
@@ -55,7 +54,7 @@ TEST_CASE("layers that do not fit their input") {
 
 TEST_CASE("layers that cannot be") {
   CHECK(message_of([] { nn::repeat(0, nn::gelu()); }) ==
-        "nn::repeat: a net is repeated 1 time or more.");
+        "nn::repeat: the number of repetitions must be 1 or more.");
   CHECK(message_of([] { nn::self_attention(10, 4); }) ==
         "nn::self_attention: 4 heads do not divide 10 features. Choose a number of heads that "
         "does.");
@@ -90,8 +89,8 @@ TEST_CASE("plans for another mesh, another net, or none") {
   auto const longer = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3), nn::gelu());
   auto const relu = nn::chain(nn::linear(4, 6), nn::relu(), nn::linear(6, 3));
   CHECK(message_of([&] { nn::place<double>(wider, m, plan); }) ==
-        "nn::place: the plan was made for another net: it has other extents, layers or another "
-        "element type. Search again for this net.");
+        "nn::place: the plan was made for another net: its extents, layers or element type are "
+        "different. Search again for this net.");
   CHECK(has(message_of([&] { nn::place<float>(net, m, plan); }), "another element type"));
   CHECK(has(message_of([&] { nn::place<double>(longer, m, plan); }),
             "it has 4 elements, this net has 5."));
@@ -174,7 +173,7 @@ TEST_CASE("choices that no rule of the layer permits") {
   ashlar::placement const rows{ashlar::split(0)}, addends{ashlar::partial()};
   auto const sentence = [](char const* element) {
     return "nn::place: element " + std::string(element) +
-           " of the plan lies as no rule of that layer permits.";
+           " of the plan has placements that no rule of that layer permits.";
   };
   CHECK(placed([&](auto& plan) { plan.choices[0].x = rows; }) == sentence("0 (linear)"));
   CHECK(placed([&](auto& plan) { plan.choices[2].y = addends; }) == sentence("2 (gelu)"));

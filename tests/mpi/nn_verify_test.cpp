@@ -180,18 +180,16 @@ TEST_CASE("ranks of a mesh share the rows and say the same sentence") {
 
 TEST_CASE("a gradient declared broadcast where it is partial") {
   auto const text = with_rows([](auto& rows) { rows[1].grad[0] = broadcast(); });
-  CHECK(
-      text ==
-      "nn::verify: gain, rows[1] (x S(0), y S(0), dy S(0), dx S(0), gain B, gradient of gain B, "
-      "statistic 0 from S(0) to S(0)) on rank=2 ranks: the gradient of gain of backward is wrong: "
-      "on rank 0 the gradient of gain[0] is -0.55245, one process makes -0.82125. The shards are "
-      "right as P, and the row says B.");
+  CHECK(text == "nn::verify: gain, rows[1] (x S(0), y S(0), dy S(0), dx S(0), gain B, gradient of "
+                "gain B, statistic 0 from S(0) to S(0)) on rank=2 ranks: the gradient of gain of "
+                "backward is wrong: on rank 0 the gradient of gain[0] is -0.55245, one process "
+                "computes -0.82125. The shards are right as P, but the row says B.");
 }
 TEST_CASE("a gradient declared partial where every rank has all of it") {
   auto const text = with_rows([](auto& rows) { rows[0].grad[0] = partial(); });
   CHECK(has(text, "gain, rows[0] ("));
   CHECK(has(text, "the sum over the ranks of the gradient of gain[0] is"));
-  CHECK(has(text, "The shards are right as B, and the row says P."));
+  CHECK(has(text, "The shards are right as B, but the row says P."));
 }
 TEST_CASE("y laid otherwise than computed") {
   auto const whole = with_rows([](auto& rows) { rows[1].y = broadcast(); });
@@ -203,13 +201,13 @@ TEST_CASE("y laid otherwise than computed") {
   CHECK(has(columns, "y of forward is wrong"));
   auto const sum = with_rows([](auto& rows) { rows[3].y = partial(); });
   CHECK(has(sum, "gain, rows[3] ("));
-  CHECK(has(sum, "The shards are right as B, and the row says P."));
+  CHECK(has(sum, "The shards are right as B, but the row says P."));
 }
 TEST_CASE("a pass that writes beyond the shard that the row declares") {
   spoiling const wrong{.spec = [](auto& s) { s.rows[0].y = split(0, 0); }, .goes_by_x = true};
   auto const text = verified(wrong);
   CHECK(has(text, "gain, rows[0] ("));
-  CHECK(has(text, "forward<1> on rank 0 writes beside the shards that it was given or made."));
+  CHECK(has(text, "forward<1> on rank 0 writes outside the shards that it was given or made."));
 }
 TEST_CASE("a dy that is read beyond its shard, or is too small") {
   auto const text = with_rows([](auto& rows) { rows[0].dy = split(0, 0); });
@@ -233,19 +231,19 @@ TEST_CASE("a wrong statistic") {
   CHECK(has(sum, "gain, rows[2] ("));
   CHECK(
       has(sum, "statistic 0 of forward<0> is wrong: the sum over the ranks of statistic 0[0] is"));
-  CHECK(has(sum, "The shards are right as P(max), and the row says P."));
+  CHECK(has(sum, "The shards are right as P(max), but the row says P."));
   auto const same = with_rows([](auto& rows) { rows[2].stat[0].from = broadcast(); });
   CHECK(has(same, "gain, rows[2] ("));
-  CHECK(has(same, "The shards are right as P(max), and the row says B."));
+  CHECK(has(same, "The shards are right as P(max), but the row says B."));
 }
 TEST_CASE("a wrong dx") {
   auto const of_row = with_rows([](auto& rows) { rows[3].dx = broadcast(); });
   CHECK(has(of_row, "gain, rows[3] ("));
   CHECK(has(of_row, "dx of backward is wrong: on rank 0 dx[0,0] is"));
-  CHECK(has(of_row, "The shards are right as P, and the row says B."));
+  CHECK(has(of_row, "The shards are right as P, but the row says B."));
   auto const of_pass = verified({.dx_factor = 1.01});
   CHECK(has(of_pass, "gain on one process: dx is wrong: dx[0,0] is "));
-  CHECK(has(of_pass, "differences of the forward pass say"));
+  CHECK(has(of_pass, "finite differences of the forward pass give"));
 }
 TEST_CASE("a backward pass that replaces the gradient's sum") {
   auto const text = verified({.replaces_gradient = true});
@@ -317,7 +315,7 @@ TEST_CASE("what the spec alone shows, both describe and verify refuse") {
 }
 TEST_CASE("what a layer's type says must fit its spec") {
   CHECK(verified({.spec = [](auto& s) { s.backward = ashlar::search::backward_form::halves; }}) ==
-        "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, and it "
+        "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, but it "
         "has none.");
 }
 

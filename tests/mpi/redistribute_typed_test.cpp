@@ -148,7 +148,7 @@ TEST_CASE("placements that do not fit are refused before anything moves") {
     CHECK(has(message_of([&] { ashlar::empty<float, 2>(m, {4, 4}, target); }), part));
   }
   CHECK(has(message_of([&] { redistribute(x, sbp<S<0>, B, B>{}); }), "wrong number of axes"));
-  CHECK(has(message_of([&] { x.as_static<sbp<B, B>>(); }), "lies as [S(0),B], not as [B,B]"));
+  CHECK(has(message_of([&] { x.as_static<sbp<B, B>>(); }), "has placement [S(0),B], not [B,B]"));
   CHECK(log.records().empty());
 }
 

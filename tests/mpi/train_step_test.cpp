@@ -230,7 +230,7 @@ TEST_CASE("a target that is no class is refused on every rank") {
       auto model = nn::place<double>(perceptron, m, plans.random(random), 1);
       train::trainer trainer(model, train::adam_w{});
       auto const message = message_of([&] { trainer.step(data); });
-      CHECK(message == "nn::softmax_cross_entropy: target 5 is none of the 5 classes.");
+      CHECK(message == "nn::softmax_cross_entropy: target 5 is not one of the 5 classes.");
     }
   });
 }

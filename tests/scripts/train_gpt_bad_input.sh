@@ -37,7 +37,7 @@ printf 'too short' >"$work/short.txt"
 
 refused "has 6 ranks but the program runs on 4" --mesh node=2,gpu=3
 refused "an axis lacks its name or '='" --mesh node=2,gpu
-refused "two axes share one name" --mesh gpu=2,gpu=2
+refused "two axes have the same name" --mesh gpu=2,gpu=2
 refused "an extent is not a number" --mesh gpu=0
 refused "nowhere.json cannot be read" --layout nowhere.json
 refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"

@@ -159,9 +159,8 @@ TEST_CASE("nobody reads a shard before it is written or overwrites one that is s
 
 TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did before counts") {
   int const ranks = 3;
-  std::string const expected =
-      "all-reduce: an exception ended the mesh on rank 41, which others wait for. Go on with a new "
-      "mesh.";
+  std::string const expected = "all-reduce: an exception ended the mesh on rank 41, for which "
+                               "other ranks wait. Create a new mesh.";
   topology const t{{"gpu", ranks}};
   shape const extents{97, 211};  // large enough for an all-reduce in two halves
   redistribution_step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
@@ -241,8 +240,8 @@ TEST_CASE("a small transfer waits for those it reads from, and two epochs behind
   auto next = begin(0, 2);
   bool done = false;
   std::string const message = message_of([&] { done = next.advance(); });
-  CHECK(message == "broadcast: an exception ended the mesh on rank 7, which others wait for. Go on "
-                   "with a new mesh.");
+  CHECK(message == "broadcast: an exception ended the mesh on rank 7, for which other ranks wait. "
+                   "Create a new mesh.");
   CHECK_FALSE(done);
 }
 

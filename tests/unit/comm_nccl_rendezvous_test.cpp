@@ -154,10 +154,10 @@ TEST_CASE("a rank that does not come is named on those that came") {
     processes ranks;
     for (int r : {0, 1, 3}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 1200ms); });
     auto const said = ranks.wait();
-    CHECK(has(said[0], "1 of 4 ranks did not come, the first of them rank 2"));
+    CHECK(has(said[0], "1 of 4 ranks are missing, the first is rank 2"));
     for (int i = 1; i < 3; ++i)
       CHECK(has(said[static_cast<std::size_t>(i)],
-                by == rendezvous::tcp ? "the first of them rank 2" : "rank 0 has not answered"));
+                by == rendezvous::tcp ? "the first is rank 2" : "rank 0 has not answered"));
     CHECK(has(said[2], "rank 3 at "));
   }
 }
@@ -172,7 +172,7 @@ TEST_CASE("no rank 0") {
   }
   auto nowhere = at(rendezvous::tcp, 1, 2, 4711, "");
   nowhere.address = "no-such-host.invalid";
-  CHECK(has(meet(nowhere, 1, 50ms), "no machine has that name"));
+  CHECK(has(meet(nowhere, 1, 50ms), "no machine has this name"));
 }
 
 TEST_CASE("files that an earlier run left behind are not believed") {
@@ -216,11 +216,10 @@ TEST_CASE("tcp: ranks that were told different things hear so") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, r == 1 ? 3 : 4), 1, 10s); });
-  for (auto const& said : ranks.wait()) CHECK(has(said, "told different sizes"));
+  for (auto const& said : ranks.wait()) CHECK(has(said, "the ranks have different world sizes"));
   for (int r : {0, 1, 1}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 10s); });
   int heard = 0;
-  for (auto const& said : ranks.wait())
-    heard += has(said, "two processes say that they are one rank");
+  for (auto const& said : ranks.wait()) heard += has(said, "two processes have the same rank");
   CHECK(heard == 3);
 }
 
@@ -256,7 +255,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   });
   auto const said = ranks.wait();
   CHECK(said[0] == "id: right");
-  CHECK(has(said[2], "another job has that port"));
+  CHECK(has(said[2], "another job uses that port"));
   CHECK(said[3] == "id: right");
 }
 

@@ -103,7 +103,7 @@ TEST_CASE("a fault of a communicator stops at once") {
   }
   REQUIRE(comes_true([&] { return guard.has_stopped(); }));
   CHECK(has(message_of([&] { guard.refuse_if_stopped(); }),
-            "nccl: remote process exited. It was at #1 all-reduce"));
+            "nccl: remote process exited. The oldest open operation is #1 all-reduce"));
 }
 
 TEST_CASE("a program that never comes back is ended") {
@@ -112,7 +112,7 @@ TEST_CASE("a program that never comes back is ended") {
   watchdog guard(record, gpu.what(), 20ms, 30ms);
   record.issued(all_reduce_of(8), ashlar::element_type::f32);
   REQUIRE(comes_true([&] { return gpu.process_ended.load(); }));
-  CHECK(has(gpu.last_words, "did not come back"));
+  CHECK(has(gpu.last_words, "did not return"));
   CHECK(has(gpu.last_words, "#1 all-reduce"));
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("NCCL's results say what to do") {
   CHECK(has(said(result::unhandled_cuda_error), "nvidia-smi"));
   CHECK(has(said(result::system_error), "NCCL_SOCKET_IFNAME"));
   CHECK(has(said(result::internal_error), "NCCL_DEBUG"));
-  CHECK(has(said(result::invalid_argument), "differ in what they call"));
+  CHECK(has(said(result::invalid_argument), "call different operations"));
   CHECK(has(said(result::invalid_usage), "NCCL_HOSTID"));
   CHECK(has(said(result::in_progress), "ASHLAR_NCCL_TIMEOUT"));
 }

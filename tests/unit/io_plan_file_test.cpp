@@ -257,11 +257,11 @@ TEST_CASE("a machine file of version 1 is read as it was meant") {
   // In a file of the old version, fields that were added later are unknown.
   old["gemm_half"] = 1;
   write(path, old.dump());
-  CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is unknown"));
+  CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is not a known key"));
   old.erase("gemm_half");
   old["intra"]["all-reduce"] = old["inter"];
   write(path, old.dump());
-  CHECK(has(message_of([&] { load_machine(path); }), "\"all-reduce\" is unknown"));
+  CHECK(has(message_of([&] { load_machine(path); }), "\"all-reduce\" is not a known key"));
 }
 
 TEST_CASE("a command line names a machine or a file of one") {
@@ -289,11 +289,11 @@ TEST_CASE("each thing that is wrong with a machine file is one error that names 
       {"lacks", [](json& j) { j.erase("intra"); }},
       {"lacks", [](json& j) { j.erase("gemm_half"); }},
       {"lacks", [](json& j) { j["intra"]["alpha"] = "fast"; }},
-      {"\"flop\" is unknown", [](json& j) { j["flop"] = 1; }},
-      {"intra: \"gamma\" is unknown", [](json& j) { j["intra"]["gamma"] = 1; }},
-      {"\"allreduce\" is unknown",
+      {"\"flop\" is not a known key", [](json& j) { j["flop"] = 1; }},
+      {"intra: \"gamma\" is not a known key", [](json& j) { j["intra"]["gamma"] = 1; }},
+      {"\"allreduce\" is not a known key",
        [](json& j) { j["inter"]["allreduce"] = {{"alpha", 1}, {"beta", 1}}; }},
-      {"inter, permute: \"gamma\" is unknown",
+      {"inter, permute: \"gamma\" is not a known key",
        [](json& j) { j["inter"]["permute"] = {{"alpha", 1}, {"beta", 1}, {"gamma", 1}}; }},
       {"lacks", [](json& j) { j["inter"]["permute"] = {{"alpha", 1}}; }},
       {"must be an object", [](json& j) { j["inter"]["permute"] = 7; }},

@@ -59,10 +59,10 @@ TEST_CASE("names that are none and plans of other nets are refused") {
   auto plan = header_plan();
   for (auto const* name : {"", "2x2", "a b", "a-b", "a::b"})
     CHECK(has(message_of([&] { plan_header_text(problem, plan, name); }),
-              "is no name of a C++ variable"));
+              "is not a valid C++ variable name"));
   for (auto const* keyword : {"class", "co_await", "int", "requires", "xor_eq"})
     CHECK(has(message_of([&] { plan_header_text(problem, plan, keyword); }),
-              "is no name of a C++ variable"));
+              "is not a valid C++ variable name"));
   CHECK(has(plan_header_text(problem, plan, "class_"), "auto class_ = "));
   plan.choices.pop_back();
   CHECK(has(message_of([&] { plan_header_text(problem, plan, "p"); }), "but the net has 4"));

@@ -98,8 +98,8 @@ TEST_CASE("samples that tell nothing of alpha and beta are errors") {
   auto const said = [](std::vector<link_sample> const& samples) {
     return message_of([&] { fit_link(samples); });
   };
-  CHECK(has(said({}), "0 samples do not tell"));
-  CHECK(has(said({{1, 4096, 1e-6}}), "1 samples do not tell"));
+  CHECK(has(said({}), "0 samples do not determine"));
+  CHECK(has(said({{1, 4096, 1e-6}}), "1 samples do not determine"));
   CHECK(has(said({{1, 4096, 1e-6}, {2, 8192, 2e-6}, {3, 12288, 3e-6}}), "several sizes"));
   CHECK(has(said({{1, 4096, 0}, {1, 8192, 1e-6}}), "above zero"));
   CHECK(has(said({{1, 4096, -1e-6}, {1, 8192, 1e-6}}), "above zero"));
@@ -127,7 +127,7 @@ TEST_CASE("products that tell nothing of flops and gemm_half are errors") {
   auto const said = [](std::vector<gemm_sample> const& samples) {
     return message_of([&] { fit_gemm(samples); });
   };
-  CHECK(has(said({}), "0 samples do not tell"));
+  CHECK(has(said({}), "0 samples do not determine"));
   CHECK(has(said({{8, 8, 8, 1e-6}, {8, 8, 8, 2e-6}}), "several extents"));
   CHECK(has(said({{8, 64, 512, 1e-6}, {512, 8, 64, 2e-6}, {64, 512, 8, 1e-6}}), "several extents"));
   CHECK(said({{8, 64, 512, 1e-6}, {512, 8, 65, 2e-6}}) == "nothing was thrown");

@@ -248,7 +248,7 @@ TEST_CASE("what cannot be done is refused, and the message says what can") {
   auto const m = ashlar::machines::workstation;
   auto const least = message_of([&] { plan_of(q, t, m, {100}); });
   CHECK(has(least, "matmul: no plan of 64x64 times 64x64 on 4 ranks fits 100 bytes a rank; the "
-                   "least takes "));
+                   "smallest plan needs "));
   auto const number = std::stoll(least.substr(least.find("takes ") + 6));
   CHECK(plan_of(q, t, m, {number}).peak_bytes == number);
   CHECK(has(message_of([&] { plan_of(q, t, m, {number - 1}); }), "Allow it more memory"));

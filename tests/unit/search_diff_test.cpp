@@ -126,8 +126,9 @@ TEST_CASE("plans of another net with as many elements are refused, too") {
   auto const a = optimal(with_linear, t, m), b = optimal(with_gelu, t, m);
   for (auto const& [net, name] :
        {std::pair{&with_linear, "linear"}, std::pair{&with_gelu, "gelu"}}) {
-    auto const said = "search::diff: element 1 (" + std::string(name) +
-                      ") cannot be placed so: its layer has no such row. Compare plans of one net.";
+    auto const said =
+        "search::diff: element 1 (" + std::string(name) +
+        ") has a placement that its layer does not support. Compare plans of one net.";
     CHECK(message_of([&, net = net] { diff(*net, a, b, m); }) == said);
     CHECK(message_of([&, net = net] { diff(*net, b, a, m); }) == said);
   }

@@ -155,7 +155,7 @@ TEST_CASE("what is not searched says so") {
             "more than 4 axes is not searched with pins, a filter or recomputed"));
   m.memory = 1;
   CHECK(has(message_of([&] { optimal(net, five, m); }),
-            "below a memory limit a mesh of more than 4 axes is not searched"));
+            "a mesh of more than 4 axes is not searched below a memory limit"));
   m.memory = 0;
   CHECK(has(message_of([&] { optimal(net, parse_topology("a=2,b=3,c=5,d=7,e=11,f=13"), m); }),
             "choices on a mesh of 6 axes"));

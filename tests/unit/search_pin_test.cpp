@@ -161,8 +161,9 @@ TEST_CASE("impossible pins list what is nearest") {
   CHECK(has(both, "3.x=S(0),S(2) and 3.weight=B,S(1)"));
   CHECK(has(both, "x=[S(0),S(2)] with weight=[B,S(0)]"));
   CHECK(has(refused({parse_pin("3.x=S(0)")}), "it has 1 axes, the mesh node=2,gpu=2 has 2"));
-  CHECK(has(refused({parse_pin("3.waits=B,B")}), "no such layer has a tensor \"waits\""));
-  CHECK(has(refused({parse_pin("gelu.weight=B,B")}), "no such layer has a tensor \"weight\""));
+  CHECK(has(refused({parse_pin("3.waits=B,B")}), "none of these layers has a tensor \"waits\""));
+  CHECK(
+      has(refused({parse_pin("gelu.weight=B,B")}), "none of these layers has a tensor \"weight\""));
 }
 
 TEST_CASE("axes of extent 1 are not compared") {

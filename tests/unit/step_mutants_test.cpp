@@ -117,7 +117,7 @@ void hold_against_explorer(search::program const& p, tally& count) {
       search::program const pair[] = {both ? mutant : p, mutant};
       auto const together = check_order(pair);
       bool const refused = alone || together.found();
-      count.waiting += !alone && std::string(together.what) == "waits for ever";
+      count.waiting += !alone && std::string(together.what) == "waits forever";
       count.refused += refused;
       count.by_order += refused && wrong.empty();
       if (refused == (!wrong.empty() || order)) continue;

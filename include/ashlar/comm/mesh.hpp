@@ -238,7 +238,7 @@ class basic_mesh {
   void rooted(collective kind, std::span<T> values, int root, reduction op) const {
     if (root < 0 || root >= ranks())
       throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
-                              " is none of the " + std::to_string(ranks()) + " ranks.");
+                              " is not one of the " + std::to_string(ranks()) + " ranks.");
     refuse_if_forbidden(kind, all_axes(axes()));
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());

@@ -150,8 +150,8 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
                   std::to_string(batches) + " micro-batches: a step needs 1 or more.");
     auto const net = net_of(batches);
     if (net.micro_batches != batches)
-      throw error("search::pipeline", "asked for " + std::to_string(batches) +
-                                          " micro-batches, the chain was described with " +
+      throw error("search::pipeline", std::to_string(batches) +
+                                          " micro-batches were requested, but the chain was described with " +
                                           std::to_string(net.micro_batches) + ".");
     auto const blocks = find_blocks(net);
     bool const all = options.stages.empty();

@@ -26,7 +26,7 @@ class out_of_memory : public error {
       : error(operation, "out of " + memory + ": " + std::to_string(bytes) +
                              " bytes were asked for" + (by.empty() ? "" : " by " + by) +
                              (left.empty() ? "" : ", " + left) +
-                             ". Split over more ranks, or lower the batch."),
+                             ". Split over more ranks, or reduce the batch size."),
         memory_(memory), bytes_(bytes), left_(left) {}
 
   /// Returns the same exception with an operation and a requester that are more specific.

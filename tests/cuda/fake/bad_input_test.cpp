@@ -108,12 +108,14 @@ TEST_CASE("no driver, an old one, and no device") {
                        "ashlar::mpi::environment.");
   m.driver = CUDART_VERSION / 1000 * 1000 - 700;
   auto const built = cuda::version_text(CUDART_VERSION);
-  CHECK(start_on(m) == "cuda::count: The driver knows CUDA up to " + cuda::version_text(m.driver) +
-                           ", the program was built with " + built + ": update the driver.");
+  CHECK(start_on(m) == "cuda::count: The driver supports CUDA up to " +
+                           cuda::version_text(m.driver) + ", the program was built with " + built +
+                           ": update the driver.");
   m = {};
   m.devices = 0;
-  CHECK(start_on(m) == "cudaGetDeviceCount: cudaErrorNoDevice (a fake error). The driver is "
-                       "there, but no device: look at nvidia-smi and CUDA_VISIBLE_DEVICES.");
+  CHECK(start_on(m) ==
+        "cudaGetDeviceCount: cudaErrorNoDevice (a fake error). The driver is installed, but it "
+        "shows no device: look at nvidia-smi and CUDA_VISIBLE_DEVICES.");
 }
 
 TEST_CASE("another CUDA or NCCL than the program was built with") {
@@ -129,7 +131,7 @@ TEST_CASE("another CUDA or NCCL than the program was built with") {
   CHECK(cuda::version_fault(13020, 13000, 13000) == "");
   CHECK(cuda::version_fault(12080, 13000, 13000) == "");
   CHECK(has(cuda::version_fault(13000, 12080, 13000), "LD_LIBRARY_PATH"));
-  CHECK(has(cuda::version_fault(13000, 13000, 12080), "The driver knows CUDA up to 12.8"));
+  CHECK(has(cuda::version_fault(13000, 13000, 12080), "The driver supports CUDA up to 12.8"));
 }
 
 TEST_CASE("more ranks than devices: the one too many says so, the other does not wait for ever") {
@@ -140,7 +142,7 @@ TEST_CASE("more ranks than devices: the one too many says so, the other does not
         "has 1 device. Start as many ranks on a node as it has devices. For tests that share one, "
         "give each rank its own NCCL_HOSTID.\n");
   CHECK(all[0].status == 1);
-  CHECK(has(all[0].said, "1 of 2 ranks did not come, the first of them rank 1"));
+  CHECK(has(all[0].said, "1 of 2 ranks are missing, the first is rank 1"));
 }
 
 TEST_CASE("kernels that were not compiled for the device") {
@@ -186,7 +188,7 @@ TEST_CASE("the same of the host") {
   CHECK(message_of([&] {
           ashlar::detail::allocate_shard(none, 80, {10}, {ashlar::broadcast()}, {{"gpu", 2}});
         }) == "tensor: out of host memory: 80 bytes were asked for by this rank's shard of tensor "
-              "10 [B]@gpu=2. Split over more ranks, or lower the batch.");
+              "10 [B]@gpu=2. Split over more ranks, or reduce the batch size.");
 }
 
 TEST_CASE("a rank without memory stops the others") {

@@ -149,7 +149,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
            m.all_reduce(std::span<double>(x));
          }),
          "a CUDA graph is being captured");
-    says(refusal([&] { (void)m.capture([] {}); }), "cannot be captured again");
+    says(refusal([&] { (void)m.capture([] {}); }), "captures cannot be nested");
     says(refusal([&] { throw ashlar::error("program", "its own"); }), "its own");
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
     {
@@ -160,7 +160,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
         auto const text = refusal([&] {});
         asked = true;
         asked.notify_all();
-        says(text, "a redistribution is under way. Wait for it before");
+        says(text, "a redistribution is pending. Wait for it before");
       }
       moving.wait();
     }

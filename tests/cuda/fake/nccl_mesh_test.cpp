@@ -109,7 +109,7 @@ TEST_CASE("the environment of one rank without MPI") {
                          {"ASHLAR_RENDEZVOUS_FILE", "/no/such/folder/id"},
                          {"ASHLAR_NCCL_TIMEOUT", "1"}});
     CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
-              "1 of 2 ranks did not come, the first of them rank 1"));
+              "1 of 2 ranks are missing, the first is rank 1"));
   }
   std::set_terminate(terminate);
   CHECK(fake::live_communicators() == 0);

@@ -126,9 +126,10 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
         {placement_of(s, "from", rank, axes), placement_of(s, "to", rank, axes)});
   }
   if (search::is_legal(c, spec, t)) return c;
-  throw error("element", "these placements are no row of the layer's rule table on every axis: x " +
-                             to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) +
-                             ", dx " + to_string(c.dx) + ".");
+  throw error("element",
+              "these placements match no row of the layer's rule table on some axis: x " +
+                  to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) + ", dx " +
+                  to_string(c.dx) + ".");
 }
 
 /// Checks that a file is for mesh `t` and for the batches of `net`. Throws ashlar::error otherwise.
@@ -193,8 +194,8 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
   if (!first) {
     auto const n = whole_number(j.at("recomputed"), "recomputed");
     if (n < 0 || n > net.segments)
-      throw error("recomputed", std::to_string(n) + " segments, but the net has " +
-                                    std::to_string(net.segments) + " that can be.");
+      throw error("recomputed", std::to_string(n) + " segments, but only " +
+                                    std::to_string(net.segments) + " can be recomputed.");
     plan.recomputed = static_cast<int>(n);
   }
   plan.choices = choices_of<N>(j.at("elements"), net, t);
@@ -219,7 +220,7 @@ inline plan_head load_plan_head(std::string const& path) {
     auto const format = j.at("format").template get<std::string>();
     auto const n = detail::whole_number(j.at("micro_batches"), "micro_batches");
     if (format != "ashlar plan" && format != "ashlar pipeline")
-      throw error("format", "this is a file of \"" + format + "\", and no plan.");
+      throw error("format", "this is a file of \"" + format + "\", not a plan.");
     if (n < 1 || n > std::numeric_limits<int>::max())
       throw error("micro_batches", std::to_string(n) + ": a step needs 1 or more.");
     return plan_head{format == "ashlar pipeline", static_cast<int>(n)};
