@@ -51,7 +51,7 @@ refused "5 heads do not divide 36 features" --d-model 36 --heads 5
 refused "the text has 9 bytes" --text "$work/short.txt"
 refused "cannot read" --text "$work/missing.txt"
 refused "least possible" "${net[@]}" --memory-limit 1KB
-refused "is no size" --memory-limit many
+refused "is not a size" --memory-limit many
 refused "the loss is" "${net[@]}" --lr 1e30 --steps 50 --warmup 0
 refused "--steps" --steps 0
 refused "--no-such-option" --no-such-option

@@ -38,7 +38,7 @@ TEST_CASE("a page needs nothing else and closes what it opens") {
           occurrences(text, "</" + n + ">"));
   }
   CHECK(has(text, "3 &times;"));
-  CHECK(has(text, "What memory buys"));
+  CHECK(has(text, "Time against memory"));
   CHECK(has(text, ashlar::seconds_text(total_cost(net, plan, m).seconds())));
   CHECK(has(text, ashlar::bytes_text(double(memory_per_rank(net, plan)))));
   for (auto const* layer : {"embedding", "layer_norm", "linear", "gelu", "+ residual", "dropout"})

@@ -95,8 +95,8 @@ TEST_CASE("equal blocks are written once, also where what is before and after th
   auto const few = block_net(3, {4, 6}, 8), many = block_net(96, {4, 6}, 8);
   auto const short_text = explained(few, optimal(few, t, m), m);
   auto const long_text = explained(many, optimal(many, t, m), m);
-  CHECK(occurrences(short_text, "3 x: elements 1 to 7, and alike up to 21") == 1);
-  CHECK(occurrences(long_text, "96 x: elements 1 to 7, and alike up to 672") == 1);
+  CHECK(occurrences(short_text, "3 x: elements 1 to 7, repeated up to 21") == 1);
+  CHECK(occurrences(long_text, "96 x: elements 1 to 7, repeated up to 672") == 1);
   CHECK(long_text.size() < short_text.size() + 200);
 }
 

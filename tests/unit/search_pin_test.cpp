@@ -152,8 +152,8 @@ TEST_CASE("impossible pins list what is nearest") {
   };
   // A gelu accepts no partial input, and a layer norm no split features.
   auto const addends = refused({parse_pin("4.x=S(0),P")});
-  CHECK(has(addends, "\"4.x=S(0),P\": no rule lets element 4 (gelu) lie so on node=2,gpu=2. The "
-                     "nearest are x=[S(0),"));
+  CHECK(has(addends, "\"4.x=S(0),P\": no choice of element 4 (gelu) satisfies this on "
+                     "node=2,gpu=2. The nearest are x=[S(0),"));
   CHECK(!has(addends, "P]"));
   CHECK(has(refused({parse_pin("layer_norm.x=S(2),B")}), "element 2 (layer_norm)"));
   // Each pin is possible, but not both: rows of the weight correspond to columns of x.

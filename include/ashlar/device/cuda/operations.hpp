@@ -43,7 +43,7 @@
 
 #define ASHLAR_SAYS_MAP_ON_DEVICE                                                                  \
   "map: a device has no kernel for this function; a lambda runs on the host only. Use an object "  \
-  "of device/functor.hpp, or make a kernel for yours (device/cuda/launch/map_function.cuh)."
+  "of device/functor.hpp, or write a kernel for yours (device/cuda/launch/map_function.cuh)."
 
 namespace ashlar::cuda {
 
