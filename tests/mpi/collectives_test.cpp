@@ -191,7 +191,7 @@ TEST_CASE("int32: each algorithm gives the bits and the bytes of pairs") {
 TEST_CASE("int64: each algorithm gives the bits and the bytes of pairs") {
   same_as_pairs<std::int64_t>({reduction::max});
 }
-TEST_CASE("bfloat16: a table may say ring or library, sums are rounded once all the same") {
+TEST_CASE("bfloat16: with a table of ring or library, sums are still rounded once") {
   same_as_pairs<ashlar::bfloat16>({reduction::sum});
 }
 
@@ -233,7 +233,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what has been carried before is carried again without asking the system for memory") {
+TEST_CASE("repeated transfers allocate no new memory") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const use : ashlar::mpi::all_algorithms) {
     auto const m = mesh_with(always(use), t);
@@ -251,7 +251,7 @@ TEST_CASE("what has been carried before is carried again without asking the syst
   }
 }
 
-TEST_CASE("a mesh takes the algorithm of its table") {
+TEST_CASE("a mesh uses the algorithm of its table") {
   ashlar::topology const t{{"gpu", world_size()}};
   int const p = world_size();
   ashlar::shape const extents{p, 100000};  // two chunks per block
@@ -317,7 +317,7 @@ TEST_CASE("the last row that matches and may carry the transfer counts") {
   CHECK_FALSE(may_carry(algorithm::library, two));
 }
 
-TEST_CASE("how a group lies on the nodes") {
+TEST_CASE("how the ranks of a group are distributed over nodes") {
   ashlar::topology const t{{"node", 2}, {"gpu", 4}, {"host", 2}, {"one", 1}};
   CHECK(spread_of(t, {1}) == spread::one_node);
   CHECK(spread_of(t, {1, 3}) == spread::one_node);
@@ -344,7 +344,7 @@ TEST_CASE("a table is read as it is written") {
   CHECK(parse_algorithms("", "empty").empty());
 }
 
-TEST_CASE("what is wrong with a table is said with its file and line") {
+TEST_CASE("an error in a table names its file and line") {
   std::array<std::string, 2> const wrong[] = {
       {"all-gather 2 0 any", "a row has 5 words, not 4. Write: kind, members, bytes, nodes, "
                              "algorithm."},
@@ -370,7 +370,7 @@ TEST_CASE("what is wrong with a table is said with its file and line") {
         "collectives: table, line 257: more than 256 rows. Remove some of them.");
 }
 
-TEST_CASE("every rank says what is wrong with rank 0's file") {
+TEST_CASE("every rank gets the error in rank 0's file") {
   ashlar::topology const t{{"gpu", world_size()}};
   CHECK(has(message_of([&] { mesh_with("all-gather 2 0 any\n", t); }),
             ".txt, line 1: a row has 5 words"));

@@ -123,7 +123,7 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
   }
 }
 
-TEST_CASE("several transfers of one group and of others are under way; dropping one ends it") {
+TEST_CASE("several transfers of one group and of others are pending; dropping one ends it") {
   ashlar::topology const t = topologies(world_size()).back();
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
@@ -150,7 +150,7 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
   }
 }
 
-TEST_CASE("a shard outside the window turns the whole group to messages") {
+TEST_CASE("with a shard outside the window the complete group uses messages") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
@@ -205,7 +205,7 @@ TEST_CASE("small all-reduces in place, one after the other") {
   }
 }
 
-TEST_CASE("of settings that differ the first rank's count") {
+TEST_CASE("if settings differ, those of the first rank are used") {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int const without : {0, world_size() - 1}) {
@@ -217,7 +217,7 @@ TEST_CASE("of settings that differ the first rank's count") {
   }
 }
 
-TEST_CASE("settings that are wrong on one rank are the same error on all") {
+TEST_CASE("wrong settings on one rank are the same error on all ranks") {
   ashlar::topology const t{{"gpu", world_size()}};
   std::string const advice = ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
   for (int const wrong : {0, world_size() - 1}) {
@@ -287,8 +287,8 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
   }
 }
 
-TEST_CASE(
-    "neighbours of a rank on which an exception ended a transfer are told, not left waiting") {
+TEST_CASE("neighbours of a rank on which an exception ended a transfer get an error instead of "
+          "waiting forever") {
   int const n = world_size();
   if (n == 1) return;
   ashlar::topology const t{{"gpu", n}};
@@ -426,7 +426,7 @@ TEST_CASE("logs nest, and end with their scope") {
   CHECK(outer.received_bytes() == 0);
 }
 
-TEST_CASE("where communication is forbidden, both forms of transfer say so") {
+TEST_CASE("where communication is forbidden, both forms of transfer are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {8, 8}, sbp<B, S<0>>{}, 1);
   std::string const expected =
@@ -459,7 +459,7 @@ TEST_CASE("time spent in transfers adds up") {
   m.barrier();
 }
 
-TEST_CASE("what goes on in progress() is time spent in transfers") {
+TEST_CASE("time spent in progress() is time spent in transfers") {
   auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {64, 64}, sbp<S<0>>{}, 1);
   auto const moving = redistribute_async(x, sbp<S<1>>{});

@@ -184,7 +184,7 @@ TEST_CASE("empty shards and empty tensors") {
   }
 }
 
-TEST_CASE("typed results say where they lie") {
+TEST_CASE("typed results have the right placements") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({n, 4}, 1);
@@ -207,7 +207,7 @@ TEST_CASE("typed results say where they lie") {
   CHECK(wrong_with(mixed, mapped(a, a, std::plus{})) == "");
 }
 
-TEST_CASE("operands of other extents or of another mesh are refused") {
+TEST_CASE("operands of different extents or of another mesh are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   ashlar::mesh const other(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const x = placed<float, 2>(m, seeded_integers({3, 4}, 1), {ashlar::broadcast()});

@@ -101,7 +101,7 @@ TEST_CASE("no local product between other placements is cheaper") {
   }
 }
 
-TEST_CASE("the textbook algorithms come out of the costs") {
+TEST_CASE("the costs lead to the textbook algorithms") {
   ashlar::machine const m = ashlar::machines::workstation;
   ashlar::topology const t{{"a", 4}, {"b", 4}};
   auto const p = [](char const* text) { return ashlar::parse_placement(text); };

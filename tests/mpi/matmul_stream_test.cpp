@@ -140,7 +140,7 @@ void check_limits(transport on) {
 
 }  // namespace
 
-TEST_CASE("panels of any letter give the product, with the bytes of the whole") {
+TEST_CASE("panels of any letter give the product, with the bytes of the complete product") {
   for (auto const& t : topologies(world_size())) {
     ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
     int streamed = 0;
@@ -155,7 +155,7 @@ TEST_CASE("panels of any letter give the product, with the bytes of the whole") 
   }
 }
 
-TEST_CASE("where memory is short a product streams, and keeps to it") {
+TEST_CASE("if memory is short, a product streams and keeps to the limit") {
   if (world_size() == 1) return;
   for (auto const on : {transport::shared_memory, transport::messages}) check_limits(on);
 }

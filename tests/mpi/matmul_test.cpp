@@ -150,7 +150,7 @@ TEST_CASE("planned products between any placements") {
     }
 }
 
-TEST_CASE("operands and results that are partial maxima are reduced on their way") {
+TEST_CASE("operands and results that are partial maxima are reduced during the product") {
   int const n = world_size();
   for (auto const& t : topologies(n)) {
     if (t.axes() == 3) continue;

@@ -52,7 +52,7 @@ TEST_CASE("layers that do not fit their input") {
         "nn::attention_core: the input is 3x4x2x5 but must be [batch, seq, heads, 3 head_dim].");
 }
 
-TEST_CASE("layers that cannot be") {
+TEST_CASE("impossible layers") {
   CHECK(message_of([] { nn::repeat(0, nn::gelu()); }) ==
         "nn::repeat: the number of repetitions must be 1 or more.");
   CHECK(message_of([] { nn::self_attention(10, 4); }) ==
@@ -104,7 +104,7 @@ TEST_CASE("plans for another mesh, another net, or none") {
   CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
 }
 
-TEST_CASE("plans that are priced and do not run yet") {
+TEST_CASE("plans that are priced but cannot be run yet") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const net = nn::linear(4, 6);
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
@@ -133,7 +133,7 @@ TEST_CASE("plans that are priced and do not run yet") {
                         "and search again."));
 }
 
-TEST_CASE("ranks that disagree on the machine or on the plan all hear of it") {
+TEST_CASE("ranks that disagree on the machine or on the plan all get an error") {
   if (world_size() == 1) return;
   auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));

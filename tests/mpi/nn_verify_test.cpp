@@ -162,7 +162,7 @@ TEST_CASE("float is verified with its own tolerance") {
   nn::verify<float>(nn::layer_norm(4), {3, 5, 4});
 }
 
-TEST_CASE("ranks of a mesh share the rows and say the same sentence") {
+TEST_CASE("ranks of a mesh share the rows and get the same error") {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", ranks}});
@@ -191,7 +191,7 @@ TEST_CASE("a gradient declared partial where every rank has all of it") {
   CHECK(has(text, "the sum over the ranks of the gradient of gain[0] is"));
   CHECK(has(text, "The shards are right as B, but the row says P."));
 }
-TEST_CASE("y laid otherwise than computed") {
+TEST_CASE("a y with another placement than the computed one") {
   auto const whole = with_rows([](auto& rows) { rows[1].y = broadcast(); });
   CHECK(has(whole, "gain, rows[1] ("));
   CHECK(has(whole, "y of forward is wrong: on rank 0 y["));
@@ -218,7 +218,7 @@ TEST_CASE("a dy that is read beyond its shard, or is too small") {
   CHECK(has(other, "gain, rows[2] ("));
   CHECK(has(other, "dx of backward is wrong"));
 }
-TEST_CASE("a split of a parameter missing, or too much") {
+TEST_CASE("a split of a parameter that is missing or superfluous") {
   auto const whole = with_rows([](auto& rows) { rows[2].use[0] = broadcast(); });
   CHECK(has(whole, "gain, rows[2] ("));
   CHECK(has(whole, "y of forward is wrong: on rank 1 y["));
@@ -250,7 +250,7 @@ TEST_CASE("a backward pass that replaces the gradient's sum") {
   CHECK(has(text, "gain on one process: the gradient of gain is wrong"));
   CHECK(has(text, "The pass must add to the gradient, not replace what the sum held."));
 }
-TEST_CASE("passes that write what they must not, or not what they must") {
+TEST_CASE("passes that write too much or too little") {
   CHECK(has(verified({.writes_input = true}),
             "gain on one process: forward<1> writes into one of its inputs"));
   CHECK(has(verified({.forgets_last = true}),
@@ -259,13 +259,13 @@ TEST_CASE("passes that write what they must not, or not what they must") {
   CHECK(has(rank, "gain, rows[0] ("));
   CHECK(has(rank, "y of forward is wrong: on rank 1 y[0,0] is"));
 }
-TEST_CASE("a dx that is split where the passes need a parameter that they do not declare") {
+TEST_CASE("a split dx in passes that need a parameter that they do not declare") {
   spoiling const wrong{.spec = [](auto& s) { s.parameters[0].in_backward = false; }};
   auto const text = verified(wrong);
   CHECK(has(text, "gain on one process: backward throws: gain: the pass reads parameter gain"));
 }
 
-TEST_CASE("what the spec alone shows, both describe and verify refuse") {
+TEST_CASE("errors in the spec are refused by describe and by verify") {
   auto const both = [](auto spoil, std::string const& expected) {
     CHECK(described_with(spoil) == expected);
     CHECK(verified({.spec = [spoil](auto& s) { spoil(s); }}) == expected);
@@ -298,9 +298,8 @@ TEST_CASE("what the spec alone shows, both describe and verify refuse") {
       [](auto& s) { s.rows[0].dx = partial(ashlar::reduction::max); },
       "gain: rows[0] (x B, y B, dy B, dx P(max), gain B, gradient of gain B, statistic 0 from B to "
       "B) has dx as P(max), but gradients add up: write partial(), split(dim, 0) or broadcast().");
-  both([](auto& s) { s.rows = {}; },
-       "gain: the spec has no rows, so no plan can place the layer. The least is the row that is "
-       "broadcast everywhere.");
+  both([](auto& s) { s.rows = {}; }, "gain: the spec has no rows, so no plan can place the layer. "
+                                     "Give at least the row that is broadcast everywhere.");
   both(
       [](auto& s) {
         s.parameters.push_back({"bias", {4}, false});
@@ -313,7 +312,7 @@ TEST_CASE("what the spec alone shows, both describe and verify refuse") {
       },
       "gain: parameter gain is 4x1, but the layer's type declares 1 dims for it in `parameters`.");
 }
-TEST_CASE("what a layer's type says must fit its spec") {
+TEST_CASE("the type of a layer must fit its spec") {
   CHECK(verified({.spec = [](auto& s) { s.backward = ashlar::search::backward_form::halves; }}) ==
         "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, but it "
         "has none.");

@@ -119,7 +119,7 @@ std::string try_any_product(product_case const& c) {
 
 }  // namespace
 
-TEST_CASE("products of anything, wherever it lies, to anywhere") {
+TEST_CASE("products of any tensors from any placements to any placement") {
   if (!for_all("matmul", 200, products(), try_any_product)) return;
   CHECK(mpi_traffic::balanced());
 

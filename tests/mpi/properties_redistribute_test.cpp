@@ -115,7 +115,7 @@ bool is_prime(int n) {
 
 }  // namespace
 
-TEST_CASE("redistribution of anything to anywhere, and back") {
+TEST_CASE("redistribution of any tensor to any placement, and back") {
   if (!for_all("redistribute", 250, moves(), try_any_move)) return;
   CHECK(mpi_traffic::balanced());
 

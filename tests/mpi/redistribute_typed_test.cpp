@@ -69,7 +69,7 @@ void compare_paths(ashlar::mesh const& m, dense const& x, From, To to) {
 
 }  // namespace
 
-TEST_CASE("typed and run-time redistribution run one plan and leave the same values") {
+TEST_CASE("typed and run-time redistribution run one plan and give the same values") {
   for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
     auto const m = two_axes(machine);
     auto const x = values({world_size() + 1, 5});
@@ -91,7 +91,7 @@ TEST_CASE("the pipe form is redistribute") {
   CHECK(to_full(y) == x.values);
 }
 
-TEST_CASE("where nothing moves the shard is shared, and clone gives a new one") {
+TEST_CASE("if nothing moves, the shard is shared, and clone gives a new one") {
   auto const m = two_axes();
   auto const x = placed<float, 2>(m, values({4, 4}), {ashlar::split(0), ashlar::broadcast()})
                      .as_static<sbp<S<0>, B>>();

@@ -114,7 +114,7 @@ TEST_CASE("reshapes on every placement") {
   CHECK((seen.refused > 0) == (n > 1));
 }
 
-TEST_CASE("typed reshapes lie as they are told, or say what to do") {
+TEST_CASE("typed reshapes have the requested placement, or the error says what to do") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({2 * n, 6});
@@ -230,7 +230,7 @@ TEST_CASE("dims split and merged by name, on every placement") {
   CHECK((seen.refused > 0) == (n > 1));
 }
 
-TEST_CASE("typed splits and merges of dims know how they lie") {
+TEST_CASE("typed splits and merges of dims have the right placements") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({2 * n, 6, n});
@@ -281,7 +281,7 @@ TEST_CASE("slices of every dim, on every placement") {
   static_assert(std::same_as<decltype(typed)::placement_type, sbp<S<1>>>);
 }
 
-TEST_CASE("tensors joined along every dim, on every placement") {
+TEST_CASE("concatenations along every dim, on every placement") {
   int const n = world_size();
   int local = 0, refused = 0;
   for (auto const& t : topologies(n)) {
@@ -324,7 +324,7 @@ TEST_CASE("tensors joined along every dim, on every placement") {
   CHECK((refused > 0) == (n > 1));
 }
 
-TEST_CASE("joins of tensors that do not go together") {
+TEST_CASE("concatenations of tensors that do not fit") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}}), other(MPI_COMM_WORLD, {{"gpu", n}});
   auto const a = seeded_integers({4, 6});

@@ -172,7 +172,7 @@ TEST_CASE("evaluate and predict: without dropout, without touching gradients, un
   });
 }
 
-TEST_CASE("a loss or gradient that is not finite is told everywhere, and changes nothing") {
+TEST_CASE("a loss or gradient that is not finite is an error on all ranks and changes nothing") {
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
   auto bad = good;
@@ -220,7 +220,7 @@ TEST_CASE("data of the wrong size is refused before anything is sent") {
   });
 }
 
-TEST_CASE("a target that is no class is refused on every rank") {
+TEST_CASE("a target that is not a class is refused on every rank") {
   nn::feature_batch const batch{5, 4};
   auto data = random_batch<double>(batch, 0, 5, 1);
   data.targets[3] = 5;

@@ -148,7 +148,7 @@ TEST_CASE("every rank gets rank 0's id, whoever comes first") {
     }
 }
 
-TEST_CASE("a rank that does not come is named on those that came") {
+TEST_CASE("a missing rank is named in the error of the others") {
   for (exchange const by : ways) {
     meeting const m(by);
     processes ranks;
@@ -175,7 +175,7 @@ TEST_CASE("no rank 0") {
   CHECK(has(meet(nowhere, 1, 50ms), "no machine has this name"));
 }
 
-TEST_CASE("files that an earlier run left behind are not believed") {
+TEST_CASE("files that an earlier run left behind are ignored") {
   meeting const m(rendezvous::file);
   {  // A run of the same size without a job name, in which rank 2 never arrived.
     processes ranks;
@@ -200,19 +200,20 @@ TEST_CASE("files that an earlier run left behind are not believed") {
   CHECK(m.files.is_empty());
 }
 
-TEST_CASE("files of a run of another name are not taken for this one's") {
+TEST_CASE("files of a run with another name are ignored") {
   meeting const m(rendezvous::file);
   std::ofstream(m.file) << "other 2 00\n00\n";
-  CHECK(has(meet(m.rank(1, 2), 1, 50ms), "a run with the name and size other 2, this one is - 2"));
+  CHECK(has(meet(m.rank(1, 2), 1, 50ms),
+            "a run with the name and size other 2, but those of this run are - 2"));
 }
 
-TEST_CASE("a folder that is not there") {
+TEST_CASE("a folder that does not exist") {
   meeting m(rendezvous::file);
   m.file = m.files.file("nowhere/id");
   CHECK(has(meet(m.rank(1, 2), 1, 50ms), "cannot be written"));
 }
 
-TEST_CASE("tcp: ranks that were told different things hear so") {
+TEST_CASE("tcp: ranks with different settings get an error") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, r == 1 ? 3 : 4), 1, 10s); });
@@ -259,7 +260,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   CHECK(said[3] == "id: right");
 }
 
-TEST_CASE("tcp: a port that is taken") {
+TEST_CASE("tcp: a port that is in use") {
   meeting const m(rendezvous::tcp);
   ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in here{};

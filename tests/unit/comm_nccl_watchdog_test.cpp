@@ -57,7 +57,7 @@ bool comes_true(Condition holds) {
   return holds();
 }
 
-TEST_CASE("operations that end are no fault") {
+TEST_CASE("operations that end are not a fault") {
   flight_record record(grid, 4);
   device gpu;
   watchdog guard(record, gpu.what(), 40ms);
@@ -106,7 +106,7 @@ TEST_CASE("a fault of a communicator stops at once") {
             "nccl: remote process exited. The oldest open operation is #1 all-reduce"));
 }
 
-TEST_CASE("a program that never comes back is ended") {
+TEST_CASE("a program whose thread never returns is ended") {
   flight_record record(grid);
   device gpu;
   watchdog guard(record, gpu.what(), 20ms, 30ms);
@@ -131,7 +131,7 @@ TEST_CASE("the record keeps the last operations only") {
   CHECK(record.last() == 5);
 }
 
-TEST_CASE("NCCL's results say what to do") {
+TEST_CASE("explanations of NCCL's results say what to do") {
   CHECK(to_string(ashlar::nccl::call_site{3, "gpu", "all-gather"}) ==
         "rank 3, all-gather along gpu");
   CHECK(to_string(ashlar::nccl::call_site{-1, "", "ncclGetVersion"}) == "ncclGetVersion");

@@ -65,7 +65,7 @@ search::problem segmented(search::problem net) {
   return net;
 }
 
-TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
+TEST_CASE("a pipeline that was saved and loaded is the same, priced again") {
   for (int const stages : {1, 2, 4}) {
     saved_pipeline const s(stages);
     auto const j = s.saved();
@@ -92,7 +92,7 @@ TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
   }
 }
 
-TEST_CASE("each thing that is wrong with a pipeline file is one error that names the file") {
+TEST_CASE("each mistake in a pipeline file is one error that names the file") {
   saved_pipeline const s;
   auto const good = s.saved();
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
@@ -175,7 +175,7 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   CHECK(has(text, "\n  1         "));  // stages that recompute are listed separately
 }
 
-TEST_CASE("what explain says of a pipeline") {
+TEST_CASE("explain describes a pipeline") {
   saved_pipeline const s;
   auto const text = search::explain(s.net, s.found, cluster).text;
   CAPTURE(text);

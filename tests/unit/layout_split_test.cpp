@@ -73,7 +73,7 @@ TEST_CASE(
   CHECK(merges < cases);
 }
 
-TEST_CASE("two rows over two by two ranks are the first case where nested is not flat") {
+TEST_CASE("two rows over two by two ranks are the first case where nested and flat splits differ") {
   CHECK(balanced_part(balanced_part({0, 2}, 2, 1), 2, 0) == interval{1, 1});
   CHECK(balanced_part({0, 2}, 4, 2).size == 0);
 }
@@ -94,7 +94,7 @@ TEST_CASE("intervals intersect like sets of indices") {
         }
 }
 
-TEST_CASE("shapes count their elements, print, and refuse what cannot be counted") {
+TEST_CASE("shapes count their elements, print, and refuse too many elements") {
   CHECK(ashlar::shape{}.elements() == 1);
   CHECK(ashlar::shape{3, 0, 5}.elements() == 0);
   CHECK(ashlar::shape{512, 1024}.elements() == 524288);

@@ -84,7 +84,7 @@ TEST_CASE("alpha and beta come back closely with noise of 20 %, and nothing near
   }
 }
 
-TEST_CASE("what no size makes dearer has a beta of zero, what no message costs an alpha of zero") {
+TEST_CASE("beta is zero if time does not grow with size, alpha is zero if latency is negligible") {
   // First times that fall with the size, then times that rise faster than the size.
   auto const falling = fit_link({{1, 1000, 3e-6}, {1, 2000, 2e-6}, {1, 4000, 1e-6}});
   CHECK(falling.value.beta == 0);
@@ -94,7 +94,7 @@ TEST_CASE("what no size makes dearer has a beta of zero, what no message costs a
   CHECK(rising.value.beta > 0);
 }
 
-TEST_CASE("samples that tell nothing of alpha and beta are errors") {
+TEST_CASE("samples that do not determine alpha and beta are errors") {
   auto const said = [](std::vector<link_sample> const& samples) {
     return message_of([&] { fit_link(samples); });
   };
@@ -123,7 +123,7 @@ TEST_CASE("flops and gemm_half come back, exactly without noise and closely with
   }
 }
 
-TEST_CASE("products that tell nothing of flops and gemm_half are errors") {
+TEST_CASE("products that do not determine flops and gemm_half are errors") {
   auto const said = [](std::vector<gemm_sample> const& samples) {
     return message_of([&] { fit_gemm(samples); });
   };

@@ -74,7 +74,7 @@ TEST_CASE("an axis named node, host or rack is between nodes, every other inside
   CHECK(ashlar::default_tier("nodes") == ashlar::link_tier::intra_node);
 }
 
-TEST_CASE("topologies refuse empty axes, equal names and unfit names") {
+TEST_CASE("topologies refuse empty axes, equal names and invalid names") {
   CHECK_THROWS_AS((topology{{"a", 0}}), std::invalid_argument);
   CHECK_THROWS_AS((topology{{"a", 2}, {"a", 2}}), std::invalid_argument);
   CHECK_THROWS_AS(ashlar::axis_name(""), std::invalid_argument);

@@ -25,7 +25,7 @@ std::string described(Layer const& layer, ashlar::shape const& x) {
 
 }  // namespace
 
-TEST_CASE("windows that cannot be") {
+TEST_CASE("impossible windows") {
   CHECK(message_of([] { nn::convolution(3, 4, 0); }) ==
         "nn::convolution: the window and its stride must be 1 or more.");
   CHECK(message_of([] { nn::convolution(3, 4, 3, {.stride = 0}); }) ==
@@ -96,11 +96,11 @@ TEST_CASE("layers of recommendation models") {
   CHECK(described(nn::bottom_mlp(13, {8, 4}), {2, 3, 5}) ==
         "nn::bottom_mlp: the input is 2x3x5 but must be [batch, vectors, 4 features].");
   CHECK(message_of([] { nn::bottom_mlp(13, {}); }) ==
-        "nn::bottom_mlp: it has 0 layers; 1 to 4 are possible.");
+        "nn::bottom_mlp: it has 0 layers, but must have 1 to 4.");
   CHECK(message_of([] {
           nn::bottom_mlp(13, {1, 2, 3, 4, 5});
-        }) == "nn::bottom_mlp: it has 5 layers; 1 to 4 are possible.");
-  std::string const possible = " features; 1 or more are possible, and 2^53 weights.";
+        }) == "nn::bottom_mlp: it has 5 layers, but must have 1 to 4.");
+  std::string const possible = " features must have 1 or more of both, and at most 2^53 weights.";
   CHECK(message_of([] { nn::bottom_mlp(0, {4}); }) ==
         "nn::bottom_mlp: a layer from 0 to 4" + possible);
   CHECK(message_of([] {

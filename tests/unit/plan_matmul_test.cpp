@@ -194,7 +194,7 @@ void compare(ashlar::topology const& t, ashlar::machine const& m,
 
 }  // namespace
 
-TEST_CASE("no local product costs less, whatever the ends reduce by") {
+TEST_CASE("no local product costs less, whatever the reductions of the ends") {
   using ashlar::reduction;
   for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster}) {
     compare({{"gpu", 5}}, m, {reduction::sum, reduction::max, reduction::min}, 120, 2000);
@@ -242,7 +242,7 @@ TEST_CASE("a memory limit is kept to, by the cheapest plan that does") {
                 limited << " " << streamed << " " << refused);
 }
 
-TEST_CASE("what cannot be done is refused, and the message says what can") {
+TEST_CASE("impossible requests are refused, and the error says what is possible") {
   ashlar::topology const t{{"gpu", 4}};
   problem const q{{64, 64}, {64, 64}, {ashlar::split(0)}, {ashlar::split(0)}, {ashlar::split(0)}};
   auto const m = ashlar::machines::workstation;

@@ -142,7 +142,7 @@ TEST_CASE("random search excludes plans over the limit, and says so if it drew n
   }
 }
 
-TEST_CASE("equal seeds and evaluations give equal results; progress never goes back") {
+TEST_CASE("equal seeds and evaluations give equal results; progress never decreases") {
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=4");
   auto m = ashlar::machines::gpu_cluster;
@@ -240,7 +240,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
   CHECK(r.plan.seconds == Approx(known).epsilon(1e-9));
 }
 
-TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
+TEST_CASE("a changed choice costs what the complete plan says, also in memory") {
   random_cases draw(13);
   int changes = 0;
   for (int round = 0; round < 60; ++round) {
@@ -278,7 +278,7 @@ TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
   CHECK(changes == 1500);
 }
 
-TEST_CASE("a filter narrows every algorithm alike") {
+TEST_CASE("a filter narrows every algorithm in the same way") {
   auto const net = mlp(3, 12, 6);
   auto const t = parse_topology("a=2,b=2");
   auto const m = ashlar::machines::workstation;
@@ -301,7 +301,7 @@ TEST_CASE("a filter narrows every algorithm alike") {
   }
 }
 
-TEST_CASE("a plan from elsewhere is appraised: its gap; and refused where it is none") {
+TEST_CASE("another plan is appraised with its gap, and refused if it does not fit the net") {
   auto const net = block_net(2, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto m = ashlar::machines::gpu_cluster;
@@ -323,7 +323,7 @@ TEST_CASE("a plan from elsewhere is appraised: its gap; and refused where it is 
     if (!(c == data[1])) wrong.choices[1] = c;
   CHECK(says(message([&] { appraise(net, wrong, m); }), "begins its residual"));
   wrong.choices.pop_back();
-  CHECK(says(message([&] { appraise(net, wrong, m); }), "Give the plan of this net"));
+  CHECK(says(message([&] { appraise(net, wrong, m); }), "Give a plan of this net"));
   m.memory = data.memory - 1;
   CHECK(says(message([&] { appraise(net, data, m); }), "more than the"));
   check_claims(net, appraise(net, optimal(net, t, m), m), m);

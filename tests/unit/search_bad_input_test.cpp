@@ -48,7 +48,7 @@ TEST_CASE("zero extents name the element and the tensor") {
   CHECK(has(refused(negative), "element 0 (gelu): y -3x4 has an empty dim"));
 }
 
-TEST_CASE("counts that are none") {
+TEST_CASE("impossible counts") {
   auto net = mlp(3, 4, 2);
   net.micro_batches = 0;
   CHECK(has(refused(net), "they are 0, 4, 4 and 2"));
@@ -82,7 +82,7 @@ TEST_CASE("bytes beyond 2^63, of one tensor, of all, and on all ranks together")
   CHECK(has(refused(saved), "element 1 (gelu) keeps too many bytes for the backward pass"));
 }
 
-TEST_CASE("the largest problems that are taken have finite figures") {
+TEST_CASE("the largest accepted problems have finite figures") {
   search::problem net;
   std::int64_t const large = std::int64_t{1} << 28;
   net.add(linear_spec({large, large / 32}, 64));  // x has 2^53 bytes
@@ -113,7 +113,7 @@ TEST_CASE("a mesh with a prime axis that no dim can split evenly is searched and
   CHECK(has(explain(net, data, ashlar::machines::workstation).text, "note: "));
 }
 
-TEST_CASE("a checked count stays too large once it is") {
+TEST_CASE("a checked count that is too large stays too large") {
   std::int64_t const most = std::numeric_limits<std::int64_t>::max();
   static_assert((checked_count(3) * 4 + 5).value() == 17);
   static_assert(!(checked_count(std::int64_t{1} << 62) * 2).fits());
@@ -141,7 +141,7 @@ TEST_CASE("sizes of memory") {
     CHECK_MESSAGE(!parse_bytes(bad).has_value(), bad);
 }
 
-TEST_CASE("sizes of memory have a point also where numbers are written with a comma") {
+TEST_CASE("sizes of memory have a point, also in locales that write a comma") {
   std::string const before = std::setlocale(LC_NUMERIC, nullptr);
   bool found = false;
   for (auto const* name : {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "fr_FR"})

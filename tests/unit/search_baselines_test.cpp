@@ -87,7 +87,7 @@ TEST_CASE("Summa splits both dims of both operands and of the result") {
   CHECK(to_string(layer(net, plan, "residual").x) == "[S(0),S(2)]");
 }
 
-TEST_CASE("images stay data parallel beside dense layers that do not") {
+TEST_CASE("images stay data parallel beside dense layers that are not") {
   search::problem net;
   ashlar::shape const image{4, 3, 2, 2};
   auto relu = map_spec("relu", image, ashlar::nonlinear_training_rows("nchw"), 1);
@@ -100,7 +100,7 @@ TEST_CASE("images stay data parallel beside dense layers that do not") {
   search::layer_spec dense = linear_spec({4, 12}, 8);  // equivalent to a dense layer on [3, 2, 2]
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
-  SUBCASE("taken by a dense layer as they are") {}
+  SUBCASE("direct input of a dense layer") {}
   if (flattens) {
     net.add(flat);
   } else {

@@ -50,7 +50,7 @@ double bound_of(search::problem const& net, ashlar::topology const& t, ashlar::m
   return search::chain_solver<-1, search::role_moves>(rows).solve();
 }
 
-TEST_CASE("on random nets, meshes and machines it costs what trying everything costs") {
+TEST_CASE("on random nets, meshes and machines the cost is that of enumeration") {
   random_cases draw(11);
   int looser = 0, residuals = 0;
   for (int done = 0; done < 300;) {
@@ -74,7 +74,7 @@ TEST_CASE("on random nets, meshes and machines it costs what trying everything c
   CHECK(looser > 0);  // the bound alone does not always prove optimality
 }
 
-TEST_CASE("and what dynamic programming over all choices finds, on more axes and longer nets") {
+TEST_CASE("on more axes and longer nets the cost is that of dynamic programming over all choices") {
   random_cases draw(12);
   int looser = 0;
   for (int done = 0; done < 150; ++done) {

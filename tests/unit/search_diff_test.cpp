@@ -92,7 +92,7 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   CHECK(text.find("parameters ") != std::string::npos);
 }
 
-TEST_CASE("copies that differ alike are one line, the dearest first") {
+TEST_CASE("repeated layers with the same difference are one line, the most expensive first") {
   auto const m = ashlar::machines::gpu_cluster;
   auto const net = block_net(6, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");

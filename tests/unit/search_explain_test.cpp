@@ -89,7 +89,7 @@ TEST_CASE("no line is wider than 100 columns, on meshes of one to three axes") {
   }
 }
 
-TEST_CASE("equal blocks are written once, also where what is before and after them differs") {
+TEST_CASE("equal blocks are written once, even if the layers before and after them differ") {
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const few = block_net(3, {4, 6}, 8), many = block_net(96, {4, 6}, 8);

@@ -74,7 +74,7 @@ std::vector<std::string> words(std::string const& letters, int longest) {
   return all;
 }
 
-TEST_CASE("patterns fit what they do when everything is tried, and many '*' take no time") {
+TEST_CASE("patterns match what brute force matches, and many '*' take no time") {
   using search::detail::fits_pattern;
   int wrong = 0, fitting = 0;
   for (auto const& pattern : words("ab*?", 5))
@@ -119,7 +119,7 @@ TEST_CASE("the plan obeys its pins and is the cheapest that does") {
   CHECK(tried == 40);
 }
 
-TEST_CASE("a pin that the optimum has anyway costs nothing, another says what it costs") {
+TEST_CASE("a pin that the optimum has anyway costs nothing; of another, the cost is reported") {
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
@@ -143,7 +143,7 @@ TEST_CASE("a pin that the optimum has anyway costs nothing, another says what it
   CHECK(ends.plan[7].y == parse_placement("S(0),S(1)"));
 }
 
-TEST_CASE("impossible pins list what is nearest") {
+TEST_CASE("the error for impossible pins lists the nearest choices") {
   auto const net = block_net(1, {4, 6}, 8);
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;

@@ -166,7 +166,7 @@ TEST_CASE("plans run on streams that only events order") {
   }
 }
 
-TEST_CASE("transfers of two groups that overlap, asked after in any order") {
+TEST_CASE("transfers of two overlapping groups, polled in any order") {
   ashlar::topology const t{{"node", 2}, {"gpu", 2}};
   fake::pause_up_to(300);
   all_ranks(t, sums::library, [&](rank_of& me) {
@@ -220,7 +220,7 @@ TEST_CASE("transfers of two groups that overlap, asked after in any order") {
   fake::pause_up_to(0);
 }
 
-TEST_CASE("a transfer that is dropped is waited for, one that runs waits its turn") {
+TEST_CASE("a dropped transfer is waited for, and a running one waits for its turn") {
   ashlar::topology const t{{"gpu", 3}};
   all_ranks(t, sums::ordered, [&](rank_of& me) {
     auto const what = ashlar::flat_all_reduce(7, {0}, t, t.coordinates_of(me.rank),
@@ -248,7 +248,7 @@ TEST_CASE("a barrier waits for all ranks") {
   });
 }
 
-TEST_CASE("a rank that does not come: the others hear which operation and end") {
+TEST_CASE("a missing rank: the others name the operation and stop") {
   ashlar::topology const t{{"gpu", 3}};
   auto const folder = std::filesystem::temp_directory_path() /
                       ("ashlar_records_" + std::to_string(::getpid()));

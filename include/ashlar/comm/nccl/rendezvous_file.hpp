@@ -103,8 +103,8 @@ class file_rendezvous {
         fail("rank 0 has not answered" +
              std::string(job.empty() || job + " " + size == head_
                              ? ""
-                             : "; the file is of a run with the name and size " + job + " " + size +
-                                   ", this one is " + head_));
+                             : "; the file belongs to a run with the name and size " + job + " " +
+                                   size + ", but those of this run are " + head_));
     }
   }
 

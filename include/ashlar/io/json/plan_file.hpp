@@ -88,7 +88,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
   int const axes = t.axes();
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
-    throw error("name", "is \"" + name + "\" where the net has \"" + spec.name.text +
+    throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
                             "\": the plan is for another net.");
   search::layer_choice c;
   c.x = placement_of(j, "x", spec.x.rank(), axes);
@@ -103,13 +103,14 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
       static_cast<int>(statistics.size()) != spec.statistics.size())
     throw error("parameters", "the layer has " + std::to_string(spec.parameters.size()) +
                                   " parameters and " + std::to_string(spec.statistics.size()) +
-                                  " statistics, the file " + std::to_string(parameters.size()) +
-                                  " and " + std::to_string(statistics.size()) + ".");
+                                  " statistics, but the file has " +
+                                  std::to_string(parameters.size()) + " and " +
+                                  std::to_string(statistics.size()) + ".");
   for (int k = 0; k < spec.parameters.size(); ++k) {
     auto const& p = parameters[static_cast<std::size_t>(k)];
     refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
     if (auto const name = p.at("name").get<std::string>(); name != spec.parameters[k].name.text)
-      throw error("name", "is \"" + name + "\" where the layer has \"" +
+      throw error("name", "is \"" + name + "\", but the layer has \"" +
                               spec.parameters[k].name.text + "\".");
     int const rank = spec.parameters[k].extents.rank();
     search::parameter_choice choice{placement_of(p, "use", rank, axes),
