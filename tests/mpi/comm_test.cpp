@@ -85,7 +85,7 @@ ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
 
-TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the bytes recorded") {
+TEST_CASE("at once or in pieces, directly or as messages: the same bits, and the recorded bytes") {
   for (auto const& t : topologies(world_size())) {
     if (t.axes() > 2) continue;  // covered by two axes
     auto const direct = mesh_on(transport::shared_memory, t);
@@ -430,7 +430,7 @@ TEST_CASE("where communication is forbidden, both forms of transfer are refused"
   ashlar::mesh const m(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {8, 8}, sbp<B, S<0>>{}, 1);
   std::string const expected =
-      "mesh: communication is forbidden here, but all-gather along gpu was asked for.";
+      "mesh: communication is forbidden here, but all-gather along gpu was requested.";
   {
     ashlar::no_communication const outer(m);
     {

@@ -57,7 +57,8 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
     for (auto const n : part->extents.extent)
       even = even && n % (plan.panels.count * t.ranks()) == 0;
   }
-  if (even && log.received_bytes() != whole) wrong += " other bytes than whole;";
+  if (even && log.received_bytes() != whole)
+    wrong += " bytes differ from those of the complete product;";
   return wrong.empty() ? ""
                        : to_string(x.extents()) + " " + to_string(plan.a.from) + " x " +
                              to_string(plan.b.from) + " -> " + to_string(p, t) + " in " +

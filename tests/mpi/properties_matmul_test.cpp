@@ -93,7 +93,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
   traffic_check const traffic(m, c.mesh.on);
   auto const product = matmul(a, b, c.c, wanted);
   std::string wrong = traffic.difference(predicted(m, plan), plan.panels.letter == 0);
-  if (!(product.placement() == c.c)) wrong += " the result lies elsewhere;";
+  if (!(product.placement() == c.c)) wrong += " the result has another placement;";
   return wrong + wrong_with(product, expected);
 }
 

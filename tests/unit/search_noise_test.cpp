@@ -35,7 +35,7 @@ double regret(search::problem const& net, ashlar::topology const& t, ashlar::mac
   return seconds_on(net, search::optimal(net, t, supposed), supposed, truth) / least - 1;
 }
 
-TEST_CASE("a disturbed machine differs in every number, by no more than was asked for") {
+TEST_CASE("a disturbed machine differs in every number, by no more than was requested") {
   auto const truth = ashlar::machines::h200_server;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     auto const of_collectives = disturbed(truth, 0.2, seed);

@@ -168,7 +168,7 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
   }
   CHECK(seen == 127u);
   MESSAGE(count.mutants, " mutants, ", count.refused, " refused, ", count.by_order,
-          " of them for a rule of order, ", count.waiting, " that wait for ever");
+          " of them for a rule of order, ", count.waiting, " that wait forever");
   CHECK(count.waiting > 0);
   CHECK(count.refused < count.mutants);
 }

@@ -231,7 +231,7 @@ class basic_mesh {
   void refuse_if_forbidden(collective kind, axis_list const& axes) const {
     if (state_->forbidden)
       throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
-                              " along " + to_string(axes, topology()) + " was asked for.");
+                              " along " + to_string(axes, topology()) + " was requested.");
   }
 
   template <class T>

@@ -139,8 +139,8 @@ TEST_CASE(
   auto const all = start_ranks(2);
   CHECK(all[1].status == 1);
   CHECK(all[1].said ==
-        "[rank 1] error: nccl::environment: rank 1: it is number 1 of its node (from 0), which "
-        "has 1 device. Start as many ranks on a node as it has devices. For tests that share one, "
+        "[rank 1] error: nccl::environment: rank 1: its local rank is 1, but its node has 1 "
+        "device. Start as many ranks on a node as it has devices. For tests that share one, "
         "give each rank its own NCCL_HOSTID.\n");
   CHECK(all[0].status == 1);
   CHECK(has(all[0].said, "1 of 2 ranks are missing, the first is rank 1"));

@@ -99,7 +99,7 @@ TEST_CASE("the environment of one rank without MPI") {
     variables const set(
         {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "3"}});
     CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
-              "rank 0: it is number 3 of its node (from 0), which has 1 device"));
+              "rank 0: its local rank is 3, but its node has 1 device"));
   }
   {
     variables const set({{"ASHLAR_LAUNCH", "env"},

@@ -244,7 +244,7 @@ TEST_CASE("a barrier waits for all ranks") {
     std::this_thread::sleep_for(std::chrono::milliseconds(10 * me.rank));
     ++come;
     me.transport->barrier();
-    if (come != 4) throw std::logic_error("somebody went through");
+    if (come != 4) throw std::logic_error("a rank passed the barrier");
   });
 }
 

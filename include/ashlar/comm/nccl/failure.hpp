@@ -84,11 +84,10 @@ inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
     return "there is no device on this node. Start on a node where nvidia-smi shows a device.";
   if (shares || local_rank < devices) return "";
-  return "it is number " + std::to_string(local_rank) + " of its node (from 0), which has " +
+  return "its local rank is " + std::to_string(local_rank) + ", but its node has " +
          std::to_string(devices) + (devices == 1 ? " device" : " devices") +
          ". Start as many ranks on a node as it has devices. For tests that share one, give each "
-         "rank its "
-         "own NCCL_HOSTID.";
+         "rank its own NCCL_HOSTID.";
 }
 
 /// Converts NCCL's version code to text: 22809 becomes "2.28.9".
