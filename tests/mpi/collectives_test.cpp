@@ -328,7 +328,7 @@ TEST_CASE("how the ranks of a group are distributed over nodes") {
   CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // axes alternate between nodes
 }
 
-TEST_CASE("a table is read as it is written") {
+TEST_CASE("a table is read back as it was written") {
   auto const table = parse_algorithms(
       "# a comment\n\n  all-gather 2 0 any ring # more\nall-reduce 16 "
       "64KiB several-per-node library"

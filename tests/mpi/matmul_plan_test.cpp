@@ -139,7 +139,7 @@ TEST_CASE("the costs lead to the textbook algorithms") {
   CHECK(three.c.steps[0].kind == collective::reduce_scatter);
 }
 
-TEST_CASE("the plan is a constant expression too") {
+TEST_CASE("the plan is a constant expression, too") {
   constexpr auto plan = plan_matmul({64, 100000}, {ashlar::split(1)}, {100000, 64},
                                     {ashlar::split(0)}, false, false, {ashlar::broadcast()}, 4,
                                     {{"gpu", 4}}, ashlar::machines::workstation);

@@ -209,7 +209,7 @@ TEST_CASE("a pass that writes beyond the shard that the row declares") {
   CHECK(has(text, "gain, rows[0] ("));
   CHECK(has(text, "forward<1> on rank 0 writes outside the shards that it was given or made."));
 }
-TEST_CASE("a dy that is read beyond its shard, or is too small") {
+TEST_CASE("a dy that is read beyond its shard or is too small") {
   auto const text = with_rows([](auto& rows) { rows[0].dy = split(0, 0); });
   CHECK(has(text, "gain, rows[0] ("));
   CHECK(has(text, "dx of backward is wrong: on rank 0 dx["));

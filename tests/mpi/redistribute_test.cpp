@@ -138,7 +138,7 @@ TEST_CASE("from one kind of reduction to another: reduced in between") {
   }
 }
 
-TEST_CASE("a scalar can be partial too") {
+TEST_CASE("a scalar can be partial, too") {
   dense x{index{}};
   x.values = {7};
   for (auto const& t : topologies(world_size())) {

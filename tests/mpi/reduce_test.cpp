@@ -77,7 +77,7 @@ TEST_CASE("sums, maxima and minima over each dim, on every placement") {
   }
 }
 
-TEST_CASE("the sum over all dims is a scalar, partial where anything was split") {
+TEST_CASE("the sum over all dims is a scalar, partial on the axes that split the tensor") {
   int const n = world_size();
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);

@@ -27,7 +27,7 @@ TEST_CASE("the first n mod p parts get one more, and the parts follow one anothe
       }
 }
 
-TEST_CASE("the balanced split is what dealing items one at a time gives") {
+TEST_CASE("the balanced split equals dealing out items one at a time") {
   for (int p = 1; p <= 6; ++p)
     for (int n = 0; n <= 20; ++n) {
       std::vector<int> items(static_cast<std::size_t>(n));

@@ -59,7 +59,7 @@ bool has(std::string const& text, char const* part) { return text.find(part) != 
 
 }  // namespace
 
-TEST_CASE("alpha and beta come back exactly without noise") {
+TEST_CASE("alpha and beta are recovered exactly without noise") {
   for (double const alpha : {1e-7, 2e-6, 5e-5})
     for (double const beta : {1e-12, 2e-10, 1e-8}) {
       auto const fit = fit_link(gathers(alpha, beta, 0, 1));
@@ -69,7 +69,8 @@ TEST_CASE("alpha and beta come back exactly without noise") {
     }
 }
 
-TEST_CASE("alpha and beta come back closely with noise of 20 %, and nothing nearby fits better") {
+TEST_CASE(
+    "alpha and beta are recovered closely with noise of 20 %, and nothing nearby fits better") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     auto const samples = gathers(3e-6, 2.5e-10, 0.2, seed);
     auto const fit = fit_link(samples);
@@ -109,7 +110,7 @@ TEST_CASE("samples that do not determine alpha and beta are errors") {
   CHECK(has(said({{1, INFINITY, 1e-6}, {1, 8192, 1e-6}}), "not finite"));
 }
 
-TEST_CASE("flops and gemm_half come back, exactly without noise and closely with it") {
+TEST_CASE("flops and gemm_half are recovered, exactly without noise and closely with it") {
   for (double const half : {0.0, 3.0, 40.0, 300.0}) {
     auto const exact = fit_gemm(products(1e11, half, 0, 1));
     CHECK(exact.flops == doctest::Approx(1e11).epsilon(1e-5));

@@ -89,7 +89,7 @@ TEST_CASE("every algorithm finds the optimum of small nets, and certifies it") {
   }
 }
 
-TEST_CASE("within a memory limit too; the bound is then the dual's, so a gap may remain") {
+TEST_CASE("every algorithm obeys a memory limit, with the dual's bound, so a gap may remain") {
   random_cases draw(12);
   int limited = 0, certified = 0;
   for (int done = 0; done < 60;) {
@@ -125,7 +125,7 @@ TEST_CASE("within a memory limit too; the bound is then the dual's, so a gap may
   CHECK(certified > 0);
 }
 
-TEST_CASE("random search excludes plans over the limit, and says so if it drew no other") {
+TEST_CASE("random search excludes plans over the limit, and reports if it drew no other") {
   auto const net = block_net(2, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto m = ashlar::machines::gpu_cluster;

@@ -121,7 +121,7 @@ TEST_CASE("images stay data parallel beside dense layers that are not") {
   }
 }
 
-TEST_CASE("the best topology is the cheapest of all, where an axis is one of the machine's") {
+TEST_CASE("the best topology is the cheapest of all, if an axis is one of the machine's") {
   auto const net = block_net(2, {12, 16}, 24);
   auto m = ashlar::machines::gpu_cluster;
   for (char const* tier : {"node", "gpu"}) {
@@ -181,7 +181,7 @@ TEST_CASE("a refined plan keeps roles and the order of shards") {
   CHECK(fine("[S(0,1),S(0,0)]") == to_string(parse_placement("[S(0,2),S(0,0),S(0,3),S(0,1)]")));
 }
 
-TEST_CASE("topologies over the memory limit are passed over; without another the error says so") {
+TEST_CASE("topologies over the memory limit are skipped; if no other is left, the error says so") {
   auto const net = block_net(2, {64, 64}, 512);
   auto const t = parse_topology("node=2,gpu=4");
   auto m = ashlar::machines::gpu_cluster;

@@ -106,8 +106,7 @@ TEST_CASE("transformer blocks, even and uneven") {
       }
 }
 
-TEST_CASE(
-    "attention, whose activations are seen with heads, where dims that no row splits are left") {
+TEST_CASE("attention, with activations split into heads and with dims that no row splits") {
   auto const t = parse_topology("node=2,gpu=2,lane=2");
   shape const x{16, 32, 24}, wide{16, 32, 72};
   search::problem net;

@@ -46,7 +46,8 @@ TEST_CASE("a chain of twelve layers gets the same plan in the compiler and at ru
   check_equal(compiled, optimal(mlp(12, 512, 1024), two_nodes, ashlar::machines::workstation));
 }
 
-TEST_CASE("so does a net with a residual, a loss, and extents that do not divide") {
+TEST_CASE(
+    "a net with a residual, a loss and uneven extents gets the same plan in the compiler, too") {
   constexpr auto compiled = optimal(uneven<6>(), two_nodes, ashlar::machines::gpu_cluster);
   check_equal(compiled, optimal(uneven(), two_nodes, ashlar::machines::gpu_cluster));
 }

@@ -143,7 +143,7 @@ search::problem blocks_in(int blocks, int m) {
   return net;
 }
 
-TEST_CASE("two pipelines: what they take adds up, by kind, by stage and by element") {
+TEST_CASE("two pipelines: their differences add up, by kind, by stage and by element") {
   auto const machine = ashlar::machines::gpu_cluster;
   auto const t = parse_topology("node=4,gpu=2");
   auto const found = [&](int stages, int m) {

@@ -100,7 +100,7 @@ TEST_CASE("equal blocks are written once, even if the layers before and after th
   CHECK(long_text.size() < short_text.size() + 200);
 }
 
-TEST_CASE("folds find the longest stretches of whole residuals") {
+TEST_CASE("folds find the longest stretches of complete residuals") {
   auto const as_text = [](std::vector<foldable> const& list) {
     std::string text;
     for (auto const& f : search::folds(list))

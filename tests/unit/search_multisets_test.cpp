@@ -128,7 +128,8 @@ search::problem gpt_net(int blocks) {
   return net;
 }
 
-TEST_CASE("out of effort, the search for placements ends with a plan that costs what it says") {
+TEST_CASE(
+    "with little effort, the search for placements ends with a plan that has the stated cost") {
   auto const m = ashlar::machines::piz_daint;
   auto const t = parse_topology("a=4:inter,b=4:inter,c=8:inter");
   auto const net = gpt_net(4);

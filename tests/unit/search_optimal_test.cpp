@@ -77,7 +77,8 @@ TEST_CASE("the optimum costs what exhaustive search finds, and as much as its sc
   CHECK(of_four_layers > 40);
 }
 
-TEST_CASE("the same within a memory limit; below the least possible, the error names it") {
+TEST_CASE(
+    "within a memory limit the same holds; the error below the least possible memory names it") {
   int limited = 0;
   for_random_cases(2, 250, 5e4, [&](auto const& net, auto const& t, auto m, auto& draw) {
     auto const fastest = optimal(net, t, m);

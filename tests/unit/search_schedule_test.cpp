@@ -50,7 +50,7 @@ struct by_hand {
   }
 };
 
-TEST_CASE("moves come in the order in which a step executes them") {
+TEST_CASE("moves are listed in the order in which a step executes them") {
   by_hand const c;
   std::vector<std::string> const expected{
       "forward 0 x",

@@ -24,7 +24,7 @@ TEST_CASE("redistribute, and the bytes that are recorded") {
   fake::pause_up_to(0);
 }
 
-TEST_CASE("redistributions beside the program, several at a time") {
+TEST_CASE("asynchronous redistributions, several at a time") {
   auto const all = pairs(square, 9);
   fake::pause_up_to(100);
   fake::all_ranks(4, [&](world const& w) { redistribute_beside(w, square, all); });

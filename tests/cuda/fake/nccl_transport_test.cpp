@@ -319,7 +319,7 @@ TEST_CASE("a fault of a communicator is an error of the next call") {
   CHECK(fake::live_communicators() == 0);
 }
 
-TEST_CASE("groups that are split: who is in them, and one communicator for the whole mesh") {
+TEST_CASE("split groups: their members, and one communicator for all ranks of the mesh") {
   ashlar::topology const t{{"pod", 2}, {"one", 1}, {"gpu", 2}};
   auto const at = [&](int rank, ashlar::axis_list const& axes) {
     return split_of(t, t.coordinates_of(rank), axes);
