@@ -125,14 +125,14 @@ struct meeting {
   int port = free_port();
   std::string file = files.file("id");
 
-  explicit meeting(exchange way) : by(way) {}
+  explicit meeting(rendezvous way) : by(way) {}
   launch rank(int r, int size) const { return at(by, r, size, port, file); }
 };
 
-constexpr exchange ways[] = {rendezvous::tcp, rendezvous::file};
+constexpr rendezvous ways[] = {rendezvous::tcp, rendezvous::file};
 
 TEST_CASE("every rank gets rank 0's id, whoever comes first") {
-  for (exchange const by : ways)
+  for (rendezvous const by : ways)
     for (int size = 1; size <= 8; ++size) {
       meeting const m(by);
       processes ranks;
@@ -149,7 +149,7 @@ TEST_CASE("every rank gets rank 0's id, whoever comes first") {
 }
 
 TEST_CASE("a missing rank is named in the error of the others") {
-  for (exchange const by : ways) {
+  for (rendezvous const by : ways) {
     meeting const m(by);
     processes ranks;
     for (int r : {0, 1, 3}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 1200ms); });
@@ -163,7 +163,7 @@ TEST_CASE("a missing rank is named in the error of the others") {
 }
 
 TEST_CASE("no rank 0") {
-  for (exchange const by : ways) {
+  for (rendezvous const by : ways) {
     meeting const m(by);
     auto const said = meet(m.rank(1, 2), 1, 100ms);
     CHECK(has(said, by == rendezvous::tcp

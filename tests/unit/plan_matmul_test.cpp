@@ -249,7 +249,7 @@ TEST_CASE("impossible requests are refused, and the error says what is possible"
   auto const least = message_of([&] { plan_of(q, t, m, {100}); });
   CHECK(has(least, "matmul: no plan of 64x64 times 64x64 on 4 ranks fits 100 bytes a rank; the "
                    "smallest plan needs "));
-  auto const number = std::stoll(least.substr(least.find("takes ") + 6));
+  auto const number = std::stoll(least.substr(least.find("needs ") + 6));
   CHECK(plan_of(q, t, m, {number}).peak_bytes == number);
   CHECK(has(message_of([&] { plan_of(q, t, m, {number - 1}); }), "Allow it more memory"));
   CHECK(has(message_of([&] { plan_of(q, t, m, {0, 'm', 17}); }), "streams 17 panels of 'm'"));
