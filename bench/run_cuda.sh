@@ -11,13 +11,13 @@ usage() {
   cat <<'TEXT'
 Usage: bench/run_cuda.sh [--minutes N] [--programs DIR] [--into DIR] [--tiny] [--report]
                          [--no-install] [-h]
-At most ten minutes, with the build; leave the GPU alone meanwhile.
+At most ten minutes, with the build; run nothing else on the GPU meanwhile.
   --minutes N      end parts that would take longer, and skip what is left (default: 10)
-  --programs DIR   use the programs of a build folder that is there, and build nothing
+  --programs DIR   use the programs of this build folder, and build nothing
   --into DIR       write figures and page there, not into bench/results
   --tiny           the smallest sizes, to try the programs and this script; needs --into
-  --report         only the page, from the figures that are there; needs no GPU
-  --no-install     use what is there; never call the package manager
+  --report         only the page, from the existing figures; needs no GPU
+  --no-install     use installed packages; never call the package manager
 Exit: 0 all parts ran; 1 some part failed or found a wrong result; 77 no GPU.
 TEXT
 }
@@ -43,10 +43,10 @@ while [ $# -gt 0 ]; do
   shift
 done
 case "$minutes" in
-  '' | *[!0-9]*) printf 'bench/run_cuda.sh: --minutes %s is no number\n' "$minutes" >&2; exit 2 ;;
+  '' | *[!0-9]*) printf 'bench/run_cuda.sh: --minutes %s is not a number\n' "$minutes" >&2; exit 2 ;;
 esac
 if [ "$tiny" = yes ] && [ -z "$into" ]; then
-  printf 'bench/run_cuda.sh: --tiny measures nothing worth a page: give --into DIR\n' >&2
+  printf 'bench/run_cuda.sh: --tiny measures nothing that belongs into the page: give --into DIR\n' >&2
   exit 2
 fi
 

@@ -10,9 +10,9 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 # shellcheck source=bench/support/page.sh
 . bench/support/page.sh
 page_options "Usage: bench/run_overlap.sh [--quick] [--report] [-h]
-About ten minutes of two cores; leave the machine alone meanwhile. Four ranks too where there are as many cores.
+About ten minutes of two cores; run nothing else meanwhile. It runs four ranks, too, if there are four cores.
   --quick    smaller nets and three runs, two minutes; into the build folder, not into the page
-  --report   only tables and page, from the figures that are there" "$@"
+  --report   only tables and page, from the existing figures" "$@"
 
 build=build/default
 page=bench/results/overlap.md

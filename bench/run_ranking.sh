@@ -10,9 +10,9 @@ usage() {
   cat <<'TEXT'
 Usage: bench/run_ranking.sh [--real] [--simulated] [--report] [-h]
 Without an option all of it: builds, then about eight minutes of two cores; leave the machine alone.
-  --real        only 4 and 8 real ranks: calibrates with as many ranks, then measures
+  --real        only 4 and 8 real ranks: calibrates with the same number of ranks, then measures
   --simulated   only 16 and 64 simulated ranks (needs SimGrid)
-  --report      only tables and plots, from the figures that are there
+  --report      only tables and plots, from the existing figures
 TEXT
 }
 

@@ -12,7 +12,7 @@ cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 page_options "Usage: bench/run_search.sh [--quick] [--report] [-h]
 About four minutes on one core; leave the machine alone meanwhile.
   --quick    shorter and fewer runs, a minute; into the build folder, not into the page
-  --report   only tables, plots and page, from the figures that are there" "$@"
+  --report   only tables, plots and page, from the existing figures" "$@"
 
 build=build/default
 page=bench/results/search.md

@@ -10,15 +10,15 @@ set -euo pipefail
 usage() {
   cat <<'TEXT'
 Usage: bench/run_torch.sh --python PATH [options]
-About fifteen minutes; leave the machine alone meanwhile. PATH is a Python with torch and numpy, say of
+About fifteen minutes; run nothing else meanwhile. PATH is a Python with torch and numpy, for example from
   python3 -m venv FOLDER && FOLDER/bin/pip install torch numpy
-  --rounds N       rounds of each, in turns; default 9
-  --steps N        steps of a round that are measured, after one that is not; default 3
+  --rounds N       rounds of each library, in turns; default 9
+  --steps N        measured steps in a round, after one step that is not measured; default 3
   --nets LIST      default "gpt vgg"
   --ranks LIST     default "1 2"
   --layout NAME    auto (what the search finds) or data; default auto
-  --program PATH   a program bench/torch_train_step that is there; default: it is built
-Losses are compared over 20 steps, which must agree to 1e-4. Exit: 0 they do, 1 they do not, 77 no torch.
+  --program PATH   an existing program bench/torch_train_step; default: it is built
+Losses of 20 steps must agree to 1e-4. Exit: 0 they agree, 1 they do not, 77 torch is missing.
 TEXT
 }
 

@@ -4,7 +4,7 @@
 """The training steps of bench/torch_train_step.cpp in PyTorch: DistributedDataParallel on gloo, one thread a rank,
 eager float32, fused AdamW with the same numbers, clipping. Weights and batches are what that program wrote into
 FOLDER. Started by mpirun, a process a rank; each takes its share of the samples. Prints "ms MEDIAN" of the steps but
-the first, "cpu_ms MEDIAN" of what rank 0 computed in them, and the losses. Ends with 77 where there is no PyTorch."""
+the first, "cpu_ms MEDIAN" of what rank 0 computed in them, and the losses. Exits with 77 if PyTorch is missing."""
 
 import argparse
 import os
@@ -14,11 +14,11 @@ import time
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("net", choices=("gpt", "vgg"))
-parser.add_argument("folder", help="what torch_train_step --write made")
+parser.add_argument("folder", help="the folder that torch_train_step --write wrote")
 parser.add_argument("--steps", type=int, default=4)
 parser.add_argument("--lr", type=float, default=1e-4)
-parser.add_argument("--meet", required=True, help="a file, not there yet, by which the ranks find each other")
-parser.add_argument("--no-ddp", action="store_true", help="the bare model, of one rank")
+parser.add_argument("--meet", required=True, help="a new file by which the ranks find each other")
+parser.add_argument("--no-ddp", action="store_true", help="the bare model, on one rank")
 options = parser.parse_args()
 
 os.environ["OMP_NUM_THREADS"] = os.environ["MKL_NUM_THREADS"] = "1"
@@ -76,7 +76,7 @@ class GPT(nn.Module):
         return self.head(self.norm(x)).flatten(0, 1)
 
     def in_order(self):
-        """The layers as ashlar has them."""
+        """Returns the layers in ashlar's order."""
         all_layers = [self.tokens, self.positions]
         for b in self.blocks:
             all_layers += [b.norm1, b.qkv, b.projection, b.norm2, b.up, b.down]
@@ -97,7 +97,7 @@ def vgg13():
 
 
 def values_for(layer, is_qkv, name, values):
-    """Values of ashlar, [in, out] and q, k, v of each head together, as PyTorch has them."""
+    """Values of ashlar, [in, out] and q, k, v of each head together, in PyTorch's order."""
     if isinstance(layer, nn.Linear):
         if name == "weight":
             values = values.reshape(layer.in_features, layer.out_features)
@@ -110,7 +110,7 @@ def values_for(layer, is_qkv, name, values):
 
 
 def load(layers):
-    """Writes the values in FOLDER into layers, weights before biases as they are there."""
+    """Writes the values in FOLDER into layers, weights before biases, as in the file."""
     flat = numpy.fromfile(f"{options.folder}/parameters.bin", numpy.float32)
     at = 0
     with open(f"{options.folder}/parameters.txt", encoding="ascii") as names:
@@ -128,7 +128,7 @@ def load(layers):
 
 
 def batches():
-    """This rank's samples of each step."""
+    """Returns this rank's samples of each step."""
     is_gpt = options.net == "gpt"
     samples, extents = (BATCH, (CONTEXT,)) if is_gpt else (IMAGES, (3, SIDE, SIDE))
     inputs = numpy.fromfile(f"{options.folder}/inputs.bin", numpy.int32 if is_gpt else numpy.float32)

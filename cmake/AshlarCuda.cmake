@@ -32,7 +32,7 @@ function(ashlar_cuda_architecture_flags out)
         list(APPEND flags -gencode "arch=compute_${number},code=${code}")
       endforeach()
     else()
-      message(FATAL_ERROR "ashlar: ASHLAR_CUDA_ARCHITECTURES holds ${architecture}. "
+      message(FATAL_ERROR "ashlar: ASHLAR_CUDA_ARCHITECTURES contains ${architecture}. "
         "Write numbers such as 90, 90-real or 90-virtual, or native.")
     endif()
   endforeach()

@@ -60,7 +60,7 @@ if(MPI_CXX_FOUND)
     ashlar_find_mpi_program(ASHLAR_MPIEXEC mpiexec ${ASHLAR_MPI_FAMILY} "${ashlar_mpi_folder}")
     if(ASHLAR_MPIEXEC AND NOT ASHLAR_MPIEXEC STREQUAL MPIEXEC_EXECUTABLE)
       message(STATUS "ashlar: ${MPIEXEC_EXECUTABLE} starts programs of ${ashlar_launcher}, the "
-        "compiler is ${ASHLAR_MPI_FAMILY}'s: taking ${ASHLAR_MPIEXEC}")
+        "compiler is ${ASHLAR_MPI_FAMILY}'s: ${ASHLAR_MPIEXEC} is used instead")
       set(MPIEXEC_EXECUTABLE "${ASHLAR_MPIEXEC}" CACHE FILEPATH "Starts MPI programs" FORCE)
     else()
       message(WARNING "ashlar: ${MPIEXEC_EXECUTABLE} starts programs of ${ashlar_launcher}, but the "

@@ -76,7 +76,7 @@ if(nlohmann_json_FOUND)
   ashlar_add_library(json ${ashlar_json_headers})
   target_link_libraries(ashlar_json INTERFACE ashlar_core nlohmann_json::nlohmann_json)
 else()
-  message(STATUS "ashlar: nlohmann_json not found: no plan files (ashlar::json)")
+  message(STATUS "ashlar: nlohmann_json not found: ashlar::json, for plan files, is not built")
 endif()
 
 # AUTO defines ashlar::cuda if its packages are found. This enables no language and does not change

@@ -8,14 +8,14 @@ usage() {
 Usage: tests/run.sh [--preset NAME] [--mpi NAME] [--thorough] [--no-install] [-h]
 Installs what is missing, configures, builds, and runs every test.
   --preset NAME   default, debug, asan, tsan, clang, cuda or smpi (CMakePresets.json); default: default
-                  tsan runs the unit tests only: it sees threads, not what ranks of MPI share
-                  cuda demands CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
-                  which may share one GPU, then the kernels' under compute-sanitizer; default builds them
-                  too where nvcc is found. Without a GPU they are skipped: exit 77
+                  tsan runs the unit tests only: it sees threads, but not the memory that MPI ranks share
+                  cuda requires CUDA and NCCL and runs only the tests of the device, on 1, 2 and 4 ranks,
+                  which may share one GPU, then those of the kernels under compute-sanitizer; default builds them
+                  too if nvcc is found. Without a GPU they are skipped: exit 77
   --mpi NAME      openmpi or mpich, in a build folder of its own; default: the system's
   --thorough      all of it: the default preset, then the longest tests, sanitizers, Clang, MPICH, and five
                   minutes of fuzzing; hours of two cores. Prints a summary; fails if anything failed
-  --no-install    use what is there; never call the package manager
+  --no-install    use installed packages; never call the package manager
 TEXT
 }
 

@@ -11,16 +11,16 @@ usage() {
 Usage: tests/same_bits.sh [COMMIT] [options]
 Compares this tree with COMMIT (default c9423e0), which is checked out in build/bits/old_tree.
   --plans          compares the plans of the search, in one process, instead of trainings
-  --ranks LIST     on how many ranks to train, in turn; default "1 2 3 4 6"
+  --ranks LIST     the numbers of ranks on which to train, in turn; default "1 2 3 4 6"
   --tolerance T    accepts losses (with --plans: seconds) that differ by at most T, relative;
                    hashes of parameters are then not compared
-  --only TEXT      only nets whose name contains TEXT
+  --only TEXT      compares only nets whose name contains TEXT
   --all            names every case that differs, not only the first
-  --seed N         of this tree's trainings; another one than 3 shows that differences are found
-  --save PREFIX    keeps what COMMIT printed as PREFIX_bits_N.txt or PREFIX_plans.txt
-  --against PREFIX compares with files so kept; COMMIT is neither built nor run
+  --seed N         the seed of this tree's trainings; a seed other than 3 shows that differences are found
+  --save PREFIX    saves the output of COMMIT as PREFIX_bits_N.txt or PREFIX_plans.txt
+  --against PREFIX compares with files saved in this way; COMMIT is neither built nor run
 Exit status: 0 equal, 1 something differs, 2 it could not be compared. CMAKE_BUILD_PARALLEL_LEVEL and
-CMAKE_CXX_COMPILER_LAUNCHER are obeyed.
+CMAKE_CXX_COMPILER_LAUNCHER are used.
 TEXT
 }
 

@@ -254,11 +254,11 @@ void figure_3(char const* what, Block const& block) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  CLI::App app{"The experiments of AutoDDL's section 5, predicted"};
+  CLI::App app{"Predicts the experiments of AutoDDL's section 5"};
   std::string only;
   int most = 3;
-  app.add_option("--only", only, "experiments whose name holds this text");
-  app.add_option("--axes", most, "at most so many axes of a mesh")->check(CLI::Range(1, 4));
+  app.add_option("--only", only, "only experiments whose name contains this text");
+  app.add_option("--axes", most, "maximum number of axes of a mesh")->check(CLI::Range(1, 4));
   CLI11_PARSE(app, argc, argv);
   std::vector<std::string> lines;
   for (auto const& e : experiments())

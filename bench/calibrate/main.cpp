@@ -115,8 +115,10 @@ ashlar::machine fit_links(std::vector<collective_sample> const& all, bool prints
   if (!across) m.inter = m.intra, m.inter_of = m.intra_of;
   if (!inside) m.intra = m.inter, m.intra_of = m.inter_of;
   if (prints && inside != across)
-    std::printf("%s\n", inside ? "One node only: inter is written as intra was found."
-                               : "One rank a node: intra is written as inter was found.");
+    std::printf(
+        "%s\n",
+        inside ? "Only one node: the links between nodes are written as those within a node."
+               : "One rank per node: the links within a node are written as those between nodes.");
   if (prints && inside && across)
     for (int k = 0; k < ashlar::collective_links::kinds; ++k) {
       auto const found = error_on(all, reach::both, k, m);
@@ -166,7 +168,8 @@ std::string note_of(int ranks, int per_node, int cores, double others) {
   std::string text = std::string("bench/calibrate, ") + day + ": " + std::to_string(ranks) +
                      " ranks, " + std::to_string(per_node) + " a node of " + std::to_string(cores) +
                      " cores (" + host + "), float, ASHLAR_SHARED_MEMORY " + memory_setting();
-  if (others >= 0) text += ", others used " + std::to_string(int(others + 0.5)) + " % of the cores";
+  if (others >= 0)
+    text += ", other processes used " + std::to_string(int(others + 0.5)) + " % of the cores";
   return text;
 }
 
@@ -176,17 +179,20 @@ int run(MPI_Comm world, options const& o) {
   MPI_Comm_rank(world, &rank);
   bool const prints = rank == 0;
   if (ranks < 2)
-    throw std::runtime_error("calibrate: one rank has nobody to talk to. Start it with mpirun -n 2 "
-                             "or more.");
+    throw std::runtime_error(
+        "calibrate: one rank cannot communicate. Start it with mpirun -n 2 or more.");
   std::vector<std::int64_t> sizes;
   for (auto const& text : o.sizes) {
     sizes.push_back(parse_size(text));
-    if (sizes.back() < 4) throw std::runtime_error("--sizes: " + text + " holds no float.");
+    if (sizes.back() < 4)
+      throw std::runtime_error("--sizes: " + text +
+                               " is less than one float. Give 4 bytes or more.");
   }
   auto distinct = sizes;
   std::sort(distinct.begin(), distinct.end());
   if (std::unique(distinct.begin(), distinct.end()) - distinct.begin() < 2)
-    throw std::runtime_error("--sizes: one size does not tell alpha from beta. Give two or more.");
+    throw std::runtime_error(
+        "--sizes: one size does not determine alpha and beta. Give two or more.");
   parse_size(o.memory), parse_size(o.cold);  // Report a wrong text before anything is measured.
   auto const folder = std::filesystem::path(o.out).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder))
@@ -206,8 +212,9 @@ int run(MPI_Comm world, options const& o) {
           "these\ntimings mean little beyond %d ranks a node.\n",
           found, cores, cores);
     if (o.per_node > 0 && o.per_node != found)
-      std::printf("NOTE: a node holds %d ranks; taken for nodes of %d, as told.\n", found,
-                  per_node);
+      std::printf(
+          "NOTE: a node has %d ranks, but they are treated as nodes of %d (--ranks-per-node).\n",
+          found, per_node);
     std::fflush(stdout);
   }
   others_share const others(world);
@@ -227,7 +234,7 @@ int run(MPI_Comm world, options const& o) {
   print_products(products, fit);
   std::printf("a pass over %s: %.2f GB/s read and written by each rank\n",
               size_text(parse_size(o.cold)).c_str(), 1e-9 * pass);
-  if (busy >= 0) std::printf("others used %.0f %% of the cores meanwhile\n", busy);
+  if (busy >= 0) std::printf("other processes used %.0f %% of the cores meanwhile\n", busy);
   write_samples(samples, m, o.measuring.csv);
   if (o.out.empty()) return 0;
   ashlar::io::save_machine(o.out, m, note_of(ranks, per_node, cores, busy));
@@ -240,10 +247,11 @@ int run(MPI_Comm world, options const& o) {
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   options o;
-  CLI::App app{"Measures collectives, products and memory, and writes the machine that plans are "
-               "priced with"};
-  app.add_option("--out", o.out, "the file to write; none: only the tables");
-  app.add_option("--sizes", o.sizes, "bytes of the tensors that groups move, two sizes or more")
+  CLI::App app{"Measures collectives, products and memory, and writes the machine file with which "
+               "plans are priced"};
+  app.add_option("--out", o.out,
+                 "the machine file to write; without it, only the tables are printed");
+  app.add_option("--sizes", o.sizes, "bytes of the tensors that groups move; two sizes or more")
       ->delimiter(',')
       ->capture_default_str();
   app.add_option("--memory", o.memory, "memory per rank to write into the file; 0: no limit")
@@ -252,11 +260,11 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(32, 16384))
       ->capture_default_str();
   app.add_option("--cold", o.cold,
-                 "bytes that no cache holds: collectives take turns in so many, and the pass over "
-                 "memory reads as many")
+                 "bytes that do not fit in any cache: collectives use buffers of this size in "
+                 "turn, and the pass over memory reads this size")
       ->capture_default_str();
   app.add_option("--ranks-per-node", o.per_node,
-                 "take so many ranks behind each other for a node, whatever MPI says")
+                 "treat N consecutive ranks as a node, whatever MPI reports")
       ->check(CLI::PositiveNumber);
   add_to(app, o.measuring, "group and size, and for all products");
   if (auto const ended = parse(app, o.measuring, argc, argv, env.rank())) return *ended;

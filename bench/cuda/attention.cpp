@@ -158,16 +158,18 @@ void run(options const& o, device_memory& memory, csv_file& csv, std::string con
 
 int main(int argc, char** argv) try {
   options o;
-  CLI::App app("Causal attention on one device");
+  CLI::App app("Measures causal attention on one device");
   app.add_option("--tokens", o.tokens, "batch times sequence")->check(CLI::PositiveNumber);
-  app.add_option("--heads", o.heads, "of each token")->check(CLI::PositiveNumber);
+  app.add_option("--heads", o.heads, "heads of each token")->check(CLI::PositiveNumber);
   app.add_option("--head-dim", o.head_dim, "columns of a head")->check(CLI::PositiveNumber);
-  app.add_option("--sequences", o.sequences, "lengths")->delimiter(',')->check(CLI::PositiveNumber);
-  app.add_option("--types", o.types, "of bf16, float")
+  app.add_option("--sequences", o.sequences, "sequence lengths")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
+  app.add_option("--types", o.types, "element types: bf16, float")
       ->delimiter(',')
       ->check(CLI::IsMember({"bf16", "float"}));
-  app.add_option("--round", o.round, "a number for the table");
-  app.add_flag("--list", o.lists, "name the cases and end; needs no device");
+  app.add_option("--round", o.round, "number of the round, for the table");
+  app.add_flag("--list", o.lists, "list the cases and exit; needs no device");
   add_to(app, o, "case");
   if (auto const code = parse(app, o, argc, argv, 0)) return *code;
   for (auto const s : o.sequences)

@@ -144,7 +144,7 @@ void run_all(options const& o, nccl::world const& w) {
         std::int64_t const bytes = parse_size(size), columns = 64 * w.size(),
                            rows = bytes / 4 / columns / w.size() * w.size();
         if (rows == 0)
-          throw std::runtime_error("--sizes " + size + " is too little for " +
+          throw std::runtime_error("--sizes " + size + " is too small for " +
                                    std::to_string(w.size()) + " ranks.");
         ashlar::shape const extents{rows, columns};
         matrix const source = make_source(mesh, extents, m.from);
@@ -177,8 +177,8 @@ void run_all(options const& o, nccl::world const& w) {
 
 int main(int argc, char** argv) {
   options o;
-  CLI::App app("Redistributions of GPU ranks beside bare NCCL");
-  app.add_option("--sizes", o.sizes, "of the whole tensor")->delimiter(',');
+  CLI::App app("Measures redistributions of GPU ranks beside bare NCCL");
+  app.add_option("--sizes", o.sizes, "bytes of the whole tensor")->delimiter(',');
   add_to(app, o, "case");
   bool const speaks = ashlar_bench::environment_or("OMPI_COMM_WORLD_RANK", "0") == "0";
   if (auto const code = parse(app, o, argc, argv, speaks ? 0 : 1)) return *code;

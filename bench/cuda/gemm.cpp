@@ -76,8 +76,8 @@ product_shape parse_shape(std::string const& text) {
   if (std::sscanf(extents.c_str(), "%lldx%lldx%lld%c", &m, &n, &k, &rest) != 3 || m < 1 || n < 1 ||
       k < 1)
     throw std::runtime_error("\"" + text +
-                             "\" is no shape. Write m x n x k as 64x48x32, or with a "
-                             "transposed factor as TN:64x48x32 or NT:64x48x32.");
+                             "\" is not a shape. Write m x n x k as 64x48x32, or with a transposed "
+                             "factor as TN:64x48x32 or NT:64x48x32.");
   s.m = m, s.n = n, s.k = k;
   return s;
 }
@@ -234,14 +234,14 @@ class bench {
 
 int main(int argc, char** argv) try {
   options o;
-  CLI::App app("Matrix products beside bare cuBLASLt, on one device");
+  CLI::App app("Measures matrix products beside bare cuBLASLt, on one device");
   app.add_option("--shapes", o.shapes,
                  "m x n x k, as 64x48x32; default: those of GPT-2, and squares")
       ->delimiter(',');
-  app.add_option("--types", o.types, "of bf16, tf32, float, double")
+  app.add_option("--types", o.types, "element types: bf16, tf32, float, double")
       ->delimiter(',')
       ->check(CLI::IsMember({"bf16", "tf32", "float", "double"}));
-  app.add_flag("--list", o.lists, "name the products and end; needs no device");
+  app.add_flag("--list", o.lists, "list the products and exit; needs no device");
   add_to(app, o, "product");
   if (auto const code = parse(app, o, argc, argv, 0)) return *code;
   if (o.lists) {

@@ -245,14 +245,17 @@ void updates(bench& b, options const& o) {
 
 int main(int argc, char** argv) try {
   options o;
-  CLI::App app("Kernels that memory bounds beside a copy of as many bytes, on one device");
+  CLI::App app(
+      "Measures memory-bound kernels beside a copy of the same number of bytes, on one device");
   app.add_option("--tokens", o.tokens, "rows of activations")->check(CLI::PositiveNumber);
-  app.add_option("--width", o.width, "their columns")->check(CLI::PositiveNumber);
-  app.add_option("--heads", o.heads, "that the width is split into")->check(CLI::PositiveNumber);
+  app.add_option("--width", o.width, "columns of activations")->check(CLI::PositiveNumber);
+  app.add_option("--heads", o.heads, "heads into which the width is split")
+      ->check(CLI::PositiveNumber);
   app.add_option("--vocabulary", o.vocabulary, "columns of logits")->check(CLI::PositiveNumber);
-  app.add_option("--parameters", o.parameters, "of an update")->check(CLI::PositiveNumber);
-  app.add_option("--only", o.only, "cases whose name holds this text");
-  app.add_flag("--list", o.lists, "name the cases and end; needs no device");
+  app.add_option("--parameters", o.parameters, "parameters of an update")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--only", o.only, "only cases whose name contains this text");
+  app.add_flag("--list", o.lists, "list the cases and exit; needs no device");
   add_to(app, o, "case");
   if (auto const code = parse(app, o, argc, argv, 0)) return *code;
   if (o.width % o.heads != 0)

@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 """PyTorch's causal scaled_dot_product_attention, forward and backward, on the shapes of bench/cuda/attention and
-into the same table. Ends with 77 where there is no PyTorch or it sees no GPU."""
+into the same table. Exits with 77 if PyTorch is missing or sees no GPU."""
 
 import argparse
 import os
@@ -15,8 +15,8 @@ parser.add_argument("--heads", type=int, default=12)
 parser.add_argument("--head-dim", type=int, default=64)
 parser.add_argument("--sequences", default="256,512,1024,2048,4096,8192")
 parser.add_argument("--types", default="bf16,float")
-parser.add_argument("--round", type=int, default=1, help="a number for the table")
-parser.add_argument("--seconds", type=float, default=0.4, help="about this long for each pass")
+parser.add_argument("--round", type=int, default=1, help="number of the round, for the table")
+parser.add_argument("--seconds", type=float, default=0.4, help="approximate time for each pass")
 parser.add_argument("--csv", default="", help="append the table to this file")
 options = parser.parse_args()
 
@@ -34,7 +34,7 @@ HEADING = "library,round,type,batch,sequence,heads,head_dim,pass,us,tflops"
 
 
 def seconds_of(run):
-    """The median of trials of about 5 ms by the device's clock, as bench/support/device_trials.hpp."""
+    """Returns the median of trials of about 5 ms by the device's clock, as bench/support/device_trials.hpp."""
 
     def trial(repeats):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))

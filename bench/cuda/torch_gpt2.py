@@ -2,9 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 """A training step of the GPT of examples/train_gpt --model gpt2 in PyTorch: eager and compiled, bfloat16 autocast,
-fused AdamW, clipping, on one GPU. Same layers, batch, context and vocabulary; the last matrix is its own, as there.
-Ids are bytes, uploaded for each step, and the loss is read after each step, as there too. Ends with 77 where there
-is no PyTorch or it sees no GPU."""
+fused AdamW, clipping, on one GPU. Same layers, batch, context and vocabulary; the last matrix is its own, as in ashlar.
+Ids are bytes, uploaded for each step, and the loss is read after each step, also as in ashlar. Exits with 77 if
+PyTorch is missing or sees no GPU."""
 
 import argparse
 import os
@@ -19,9 +19,9 @@ parser.add_argument("--heads", type=int, default=12)
 parser.add_argument("--context", type=int, default=1024)
 parser.add_argument("--vocabulary", type=int, default=50304)
 parser.add_argument("--batch", type=int, default=8)
-parser.add_argument("--steps", type=int, default=30, help="measured, after five that are not")
+parser.add_argument("--steps", type=int, default=30, help="measured steps, after five that are not measured")
 parser.add_argument("--mode", choices=("eager", "compiled"), default="eager")
-parser.add_argument("--round", type=int, default=1, help="a number for the table")
+parser.add_argument("--round", type=int, default=1, help="number of the round, for the table")
 parser.add_argument("--csv", default="", help="append the table to this file")
 options = parser.parse_args()
 

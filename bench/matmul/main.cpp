@@ -278,10 +278,11 @@ int main(int argc, char** argv) {
     if (std::string(argv[i]) == "--bytes") setenv("ASHLAR_SHARED_MEMORY", "off", 1);
   ashlar::mpi::environment env(argc, argv);
   options o;
-  CLI::App app{"Matrix products beside ScaLAPACK and COSMA"};
-  app.add_option("--shapes", o.shapes, "m x n x k; default: six, or the square ones in float")
+  CLI::App app{"Measures matrix products beside ScaLAPACK and COSMA"};
+  app.add_option("--shapes", o.shapes,
+                 "shapes m x n x k; default: six, or only the square ones with --float")
       ->delimiter(',');
-  app.add_flag("--float", o.in_float, "float instead of double");
+  app.add_flag("--float", o.in_float, "use float instead of double");
   app.add_flag("--bytes", o.bytes, "count received bytes instead of measuring times");
   add_to(app, o, "shape");
   if (auto const status = parse(app, o, argc, argv, env.rank())) return *status;

@@ -43,7 +43,8 @@ inline product_shape parse_product_shape(std::string const& text) {
   bool const three = std::sscanf(text.c_str(), "%lldx%lldx%lld%c", &m, &n, &k, &rest) == 3;
   for (long long const extent : {m, n, k})
     if (!three || extent < 1 || extent > 1 << 20)
-      throw std::runtime_error("\"" + text + "\" is no shape. Write m, n and k as 4096x4096x256.");
+      throw std::runtime_error("\"" + text +
+                               "\" is not a shape. Write m, n and k as 4096x4096x256.");
   return {m, n, k};
 }
 

@@ -345,25 +345,29 @@ void measure(std::string const& name, Net const& net, Batch const& batch, ashlar
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   options o;
-  CLI::App app{"Communication that goes on beside the work of a step, and what the timeline says"};
+  CLI::App app{
+      "Measures communication beside the work of a step, and compares it with the timeline"};
   app.add_option("--nets", o.nets, "mlp, gpt")
       ->delimiter(',')
       ->check(CLI::IsMember({"mlp", "gpt"}));
   app.add_option("--plans", o.plans, "data, tensor")
       ->delimiter(',')
       ->check(CLI::IsMember({"data", "tensor"}));
-  app.add_option("--ratios", o.ratios, "communication over work")->delimiter(',');
+  app.add_option("--ratios", o.ratios, "ratios of communication to work")->delimiter(',');
   app.add_option("--width", o.width, "features of the nets")->check(CLI::Range(64, 8192));
-  app.add_option("--rows", o.rows, "of the perceptron's batch; the GPT's tokens")
+  app.add_option("--rows", o.rows, "rows of the perceptron's batch, and tokens of the GPT")
       ->check(CLI::Range(64, 1 << 20));
   app.add_option("--layers", o.layers, "blocks of the GPT, middle layers of the perceptron")
       ->check(CLI::Range(1, 64));
-  app.add_option("--rounds", o.how.least_rounds, "alternating runs")->check(CLI::PositiveNumber);
+  app.add_option("--rounds", o.how.least_rounds, "runs of each program, in turns")
+      ->check(CLI::PositiveNumber);
   app.add_option("--alpha", o.alpha, "seconds of a message")->check(CLI::PositiveNumber);
-  app.add_flag("--asleep", o.asleep, "computations only sleep for as long, and nothing is trained");
-  app.add_flag("--details", o.details, "the last walk with overlap, action by action");
+  app.add_flag("--asleep", o.asleep,
+               "computations only sleep for their time, and nothing is trained");
+  app.add_flag("--details", o.details, "print the last run with overlap, action by action");
   app.add_option("--csv", o.csv, "append the table to this file");
-  app.add_option("--plain", o.plain, "append the figures without anything held back to this file");
+  app.add_option("--plain", o.plain,
+                 "append the figures of runs without added delays to this file");
   if (auto const ended = parse(app, o, argc, argv, env.rank())) return *ended;
   ashlar::mesh const m(env.world(), {{"gpu", env.size()}});
   csv_file csv(env.rank() == 0 ? o.csv : "", heading);

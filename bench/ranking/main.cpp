@@ -131,7 +131,7 @@ void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::m
               name.c_str(), ashlar_test::spearman(predicted, measured), plans.size(),
               ashlar_test::spearman(predicted, trained), place_of_first(measured),
               place_of_first(trained),
-              busy > 5 ? "; others used the cores too: measure again" : "");
+              busy > 5 ? "; other processes used the cores, too: measure again" : "");
 }
 
 }  // namespace
@@ -139,17 +139,20 @@ void rank(std::string const& name, Net const& net, Batch const& batch, ashlar::m
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   options o;
-  CLI::App app{"Predicted and measured communication of strategies of a net"};
-  app.add_option("--machine", o.machine, "the file of bench/calibrate that prices them");
-  app.add_option("--mesh", o.mesh, "such as node=2,gpu=2; default: two axes as even as possible");
+  CLI::App app{"Compares predicted and measured communication of strategies of a net"};
+  app.add_option("--machine", o.machine, "the file of bench/calibrate with which they are priced");
+  app.add_option("--mesh", o.mesh,
+                 "mesh such as node=2,gpu=2; default: two axes of extents as equal as possible");
   app.add_option("--nets", o.nets, "gpt, mlp")
       ->delimiter(',')
       ->check(CLI::IsMember({"gpt", "mlp"}));
-  app.add_option("--strategies", o.strategies, "how many")->check(CLI::Range(3, 10000));
-  app.add_option("--scale", o.scale, "of widths and batches")->check(CLI::Range(1, 64));
-  app.add_option("--rounds", o.how.least_rounds, "turns of each")->check(CLI::PositiveNumber);
-  app.add_option("--repeats", o.repeats, "measurements of each a turn")->check(CLI::PositiveNumber);
-  app.add_option("--steps", o.steps, "steps of each that train, one a turn")
+  app.add_option("--strategies", o.strategies, "number of strategies")->check(CLI::Range(3, 10000));
+  app.add_option("--scale", o.scale, "factor of widths and batches")->check(CLI::Range(1, 64));
+  app.add_option("--rounds", o.how.least_rounds,
+                 "rounds, in each of which every strategy has a turn")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--repeats", o.repeats, "measurements in each turn")->check(CLI::PositiveNumber);
+  app.add_option("--steps", o.steps, "training steps of each strategy, one in each turn")
       ->check(CLI::PositiveNumber);
   app.add_option("--csv", o.csv, "append the table to this file");
   if (auto const ended = parse(app, o, argc, argv, env.rank())) return *ended;

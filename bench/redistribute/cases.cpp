@@ -185,7 +185,7 @@ std::vector<redistribution_case> all_cases(int ranks) {
 ashlar::shape extents_of(int rank, std::int64_t bytes) {
   auto const elements = static_cast<std::uint64_t>(bytes) / sizeof(double);
   if (bytes % 8 != 0 || !std::has_single_bit(elements) || elements < 512)
-    throw std::runtime_error("sizes are powers of two from 4096 bytes on, not " +
+    throw std::runtime_error("sizes must be powers of two of at least 4096 bytes, not " +
                              std::to_string(bytes) + ".");
   int const bits = std::countr_zero(elements);
   ashlar::shape s;

@@ -221,11 +221,12 @@ int run(MPI_Comm world, options const& o) {
 int main(int argc, char** argv) {
   ashlar::mpi::environment env(argc, argv);
   options o;
-  CLI::App app{"Redistributions beside bare MPI calls, ScaLAPACK and COSTA"};
-  app.add_option("--sizes", o.sizes, "bytes of the whole tensor: powers of two from 4KiB on")
+  CLI::App app{"Measures redistributions beside bare MPI calls, ScaLAPACK and COSTA"};
+  app.add_option("--sizes", o.sizes, "bytes of the whole tensor: powers of two of at least 4KiB")
       ->delimiter(',');
-  app.add_option("--cases", o.cases, "only cases whose name holds this text");
-  app.add_option("--only", o.only, "only contestants whose name holds this text, to profile them");
+  app.add_option("--cases", o.cases, "only cases whose name contains this text");
+  app.add_option("--only", o.only,
+                 "only contestants whose name contains this text, to profile them");
   add_to(app, o, "case and size");
   if (auto const status = parse(app, o, argc, argv, env.rank())) return *status;
   return run(env.world(), o);

@@ -221,20 +221,21 @@ void compare(named_net const& net, std::string const& mesh, ashlar::machine cons
 
 int main(int argc, char** argv) {
   arguments args;
-  CLI::App app{"Search algorithms beside the exact one"};
-  app.add_option("--nets", args.nets, "of alexnet, vgg13, gpt, dlrm, dense")->delimiter(',');
-  app.add_option("--meshes", args.meshes, "such as rack=8,node=8; several after one another");
+  CLI::App app{"Compares search algorithms with the exact one"};
+  app.add_option("--nets", args.nets, "nets: alexnet, vgg13, gpt, dlrm, dense")->delimiter(',');
+  app.add_option("--meshes", args.meshes, "one or more meshes such as rack=8,node=8");
   app.add_option("--machine", args.machine, "the name of a preset");
   app.add_option("--seconds", args.seconds,
-                 "of each run of an algorithm, once its tables of costs are made")
+                 "seconds of each run of an algorithm, without the time for its tables of costs")
       ->check(CLI::PositiveNumber);
-  app.add_option("--runs", args.runs, "of each random algorithm, with seeds one after another")
+  app.add_option("--runs", args.runs, "runs of each random algorithm, with consecutive seeds")
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", args.seed, "of the first run");
-  app.add_flag("--reduced", args.reduced, "the exact search's choices for all");
+  app.add_option("--seed", args.seed, "seed of the first run");
+  app.add_flag("--reduced", args.reduced,
+               "give all algorithms the reduced choices of the exact search");
   app.add_option("--noise", args.noise,
-                 "instead: what plans cost more for a machine that is up to 20 and 50 "
-                 "percent wrong, in so many trials of each net and mesh")
+                 "instead: how much more plans cost if they were made for a machine that is up to "
+                 "20 and 50 percent wrong, with this number of trials of each net and mesh")
       ->check(CLI::PositiveNumber);
   app.add_option("--csv", args.csv, "append the table to this file");
   app.add_option("--curves", args.curves, "append the best costs over time to this file");

@@ -22,7 +22,7 @@ class csv_file {
     std::ifstream before(path);
     bool const continued = before && std::getline(before, first) && !first.empty();
     if (continued && first != heading)
-      throw std::runtime_error("--csv " + path + ": has other columns. Give a new file.");
+      throw std::runtime_error("--csv " + path + ": its heading is different. Give a new file.");
     out_.open(path, std::ios::app);
     if (!out_) throw std::runtime_error("--csv " + path + ": cannot be written.");
     if (!continued) out_ << heading << '\n';

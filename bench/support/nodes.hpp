@@ -28,8 +28,9 @@ inline int ranks_per_node(MPI_Comm world, std::string const& program) {
   int most[3];
   MPI_Allreduce(uniform, most, 3, MPI_INT, MPI_MAX, world);
   if (most[0] != -most[1] || most[2] != 0)
-    throw std::runtime_error(program + ": nodes have different numbers of ranks, or not the ranks "
-                                       "behind each other. Launch as many on each node, by slot.");
+    throw std::runtime_error(program +
+                             ": nodes have different numbers of ranks, or their ranks "
+                             "are not consecutive. Launch the same number on each node, by slot.");
   return on_node;
 }
 

@@ -23,11 +23,12 @@ struct measuring_options {
 
 /// Adds these options to `app`. `unit` names, in the help text, what --seconds is spent on.
 inline void add_to(CLI::App& app, measuring_options& o, std::string const& unit) {
-  app.add_option("--trials", o.how.most_rounds, "at most this many trials of each")
+  app.add_option("--trials", o.how.most_rounds, "maximum number of trials of each case")
       ->check(CLI::PositiveNumber);
-  app.add_option("--seconds", o.how.budget, "about this long for each " + unit);
+  app.add_option("--seconds", o.how.budget, "approximate time for each " + unit);
   app.add_option("--others", o.others,
-                 "measure again, twice at most, while others use more per cent");
+                 "measure again, at most twice, while other processes use more than this "
+                 "percentage of the cores");
   app.add_option("--csv", o.csv, "append the table to this file");
 }
 

@@ -26,7 +26,7 @@ inline std::int64_t parse_size(std::string const& text) {
                              : unit == "GiB" ? 1 << 30
                                              : 0;
   if (end == 0 || scale == 0 || value < 0)
-    throw std::runtime_error("\"" + text + "\" is no size. Write 4096, 64KiB or 128MiB.");
+    throw std::runtime_error("\"" + text + "\" is not a size. Write 4096, 64KiB or 128MiB.");
   return value * scale;
 }
 

@@ -61,7 +61,7 @@ struct task {
   /// Prints the plan beside data parallelism and tensor parallelism.
   void compare(search::plan const& found) const {
     if (!search::is_exact_on(mesh)) {
-      std::cout << "  no baselines beside it: these are planned on at most "
+      std::cout << "  no baselines for comparison: these are planned on at most "
                 << search::most_exact_axes << " axes\n";
       return;
     }

@@ -30,7 +30,7 @@ search::problem bert(options const& o) {
 }
 search::problem mlp(options const& o) {
   if (o.widths.size() < 2)
-    throw ashlar::error("--widths", "an mlp has 2 widths or more: features in, and classes.");
+    throw ashlar::error("--widths", "an mlp needs 2 widths or more: input features and classes.");
   search::problem p;
   p.element_size = p.accumulation_size = sizeof(float);
   p.micro_batches = o.micro_batches;
@@ -107,9 +107,10 @@ ashlar::machine choose_machine(options const& o) {
   auto const bytes = o.memory == "none" ? std::optional<std::int64_t>(0)
                                         : ashlar::parse_bytes(o.memory);
   if (!bytes || (*bytes == 0 && o.memory != "none"))
-    throw ashlar::error("--memory", "\"" + o.memory +
-                                        "\" is no size. Write it as 140GB, 80GiB, in bytes, or "
-                                        "none for no limit.");
+    throw ashlar::error(
+        "--memory",
+        "\"" + o.memory +
+            "\" is not a size. Write it as 140GB, 80GiB, in bytes, or none for no limit.");
   machine.memory = *bytes;
   return machine;
 }

@@ -12,11 +12,11 @@ namespace example {
 options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   options o;
   CLI::App app(
-      "Finds where every tensor of a net shall lie on a mesh, without running it:\n"
-      "  plan gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024 \\\n"
-      "    --ranks node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json\n"
-      "A pin is ELEMENT.TENSOR=PLACEMENT, such as 3.x=S(0),B or 3..135/12.weight=*,S(1) or\n"
-      "linear.y=S(0),*; elements are numbered and named by --explain.");
+      "Finds the placements of every tensor of a net on a mesh, without running the net:\n  plan "
+      "gpt --layers 96 --d-model 12288 --heads 96 --context 2048 --batch 1024 \\\n    --ranks "
+      "node=128,gpu=8 --machine h200_server --memory 140GB --out plan.json\nA pin is "
+      "ELEMENT.TENSOR=PLACEMENT, such as 3.x=S(0),B or 3..135/12.weight=*,S(1) "
+      "or\nlinear.y=S(0),*; elements are numbered and named by --explain.");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   auto const number = [&](char const* name, auto& value, int least, char const* help,
                           char const* group) {
@@ -32,7 +32,7 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
             [](std::string& text) -> std::string {
               if (text == "auto") text = "0";
               else if (!CLI::Range(1, 1 << 30)(text).empty())
-                return text + " is neither auto nor a number from 1 on";
+                return text + " is neither auto nor a number of 1 or more";
               return {};
             },
             "auto|N"))
@@ -46,35 +46,37 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
   number("--d-model", o.d_model, 1, "features of a token", net);
   number("--heads", o.heads, 1, "attention heads; must divide --d-model", net);
   number("--context", o.context, 1, "tokens in a sequence", net);
-  number("--vocabulary", o.vocabulary, 1, "words", net);
-  number("--batch", o.batch, 1, "sequences, rows or images of a micro-batch, all ranks together",
+  number("--vocabulary", o.vocabulary, 1, "words in the vocabulary", net);
+  number("--batch", o.batch, 1, "sequences, rows or images in a micro-batch, on all ranks together",
          net);
   auto* const micro_batches = count(
       "--micro-batches", o.micro_batches,
-      "micro-batches in a step; auto: the fastest number, --batch being that of the step", net);
+      "micro-batches in a step; auto: the fastest number, where --batch is the batch of the step",
+      net);
   number("--image", o.image, 1, "rows and columns of an image", net);
   number("--classes", o.classes, 1, "classes of images", net);
   app.add_flag("--halo", o.halo,
-               "plans may also split the rows of images and exchange what windows reach over the "
-               "border; such plans are priced and do not run yet")
+               "plans may also split the rows of images and exchange the rows at the borders; such "
+               "plans are priced but cannot be run yet")
       ->group(net);
   number("--tables", o.tables, 2, "embedding tables of dlrm", net);
-  number("--rows", o.rows, 1, "rows of each of them", net);
-  app.add_option("--widths", o.widths, "of mlp: features in, of every hidden layer, and classes")
+  number("--rows", o.rows, 1, "rows of each table", net);
+  app.add_option("--widths", o.widths,
+                 "of mlp: input features, features of every hidden layer, and classes")
       ->delimiter(',')
       ->take_all()
       ->check(CLI::Range(1, 1 << 30))
       ->capture_default_str()
       ->group(net);
-  app.add_option("--type", o.type, "of activations and parameters")
+  app.add_option("--type", o.type, "element type of activations and parameters")
       ->check(CLI::IsMember({"bfloat16", "float", "double"}))
       ->capture_default_str()
       ->group(net);
-  number("--optimizer-states", o.optimizer_states, 0, "values kept per parameter, of its type",
-         net);
+  number("--optimizer-states", o.optimizer_states, 0,
+         "optimizer values kept per parameter, of its type", net);
 
-  char const* const where = "Where it runs";
-  app.add_option("--ranks", o.ranks, "named axes such as node=128,gpu=8")
+  char const* const where = "Mesh and machine";
+  app.add_option("--ranks", o.ranks, "the mesh: named axes such as node=128,gpu=8")
       ->capture_default_str()
       ->group(where);
   app.add_option("--machine", o.machine, "a machine file, or one of " + machine_names())
@@ -85,45 +87,46 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
                  "(default: the machine's)")
       ->group(where);
 
-  char const* const how = "How it is searched";
+  char const* const how = "Search";
   app.add_option("--algorithm", o.algorithm, "one of " + algorithm_names())
       ->capture_default_str()
       ->group(how);
-  app.add_option("--seed", o.seed, "of the algorithms that draw")->group(how);
-  app.add_option("--evaluations", o.evaluations, "at most so many plans priced")
+  app.add_option("--seed", o.seed, "seed of the random algorithms")->group(how);
+  app.add_option("--evaluations", o.evaluations, "maximum number of plans to price")
       ->check(CLI::PositiveNumber)
       ->group(how);
-  app.add_option("--seconds", o.seconds, "at most about so long")
+  app.add_option("--seconds", o.seconds, "approximate time limit")
       ->check(CLI::PositiveNumber)
       ->group(how);
-  app.add_option("--pin", o.pins, "a placement that is given; may come several times")
+  app.add_option("--pin", o.pins, "a placement that the plan must have; may be given several times")
       ->group(how)
       ->take_all();
 
   bool pipeline = false;
-  app.add_flag("--pipeline", pipeline, "--stages auto --micro-batches auto, unless they are given")
+  app.add_flag("--pipeline", pipeline,
+               "short for --stages auto --micro-batches auto; either may be given, too")
       ->group(how);
   auto* const stages = count("--stages", o.stages,
-                             "pipeline stages; auto: the fastest number. They take exact, and "
-                             "micro-batches auto unless these are given",
+                             "pipeline stages; auto: the fastest number. Stages need the exact "
+                             "algorithm, and set --micro-batches auto unless that is given",
                              how);
 
-  char const* const what = "What comes out";
-  app.add_flag("--explain", o.explain, "every placement and collective")->group(what);
-  app.add_flag("--program", o.program, "the actions of a step, in order, with their times")
+  char const* const what = "Output";
+  app.add_flag("--explain", o.explain, "print every placement and collective")->group(what);
+  app.add_flag("--program", o.program, "print the actions of a step, in order, with their times")
       ->group(what);
   app.add_option("--diff", o.diff, "compare with a plan file, or with data or tensor")->group(what);
-  app.add_option("--pareto", o.pareto, "what memory buys: so many limits are searched")
+  app.add_option("--pareto", o.pareto, "time-memory front with this number of limits")
       ->check(CLI::Range(2, 1000))
       ->expected(0, 1)
       ->default_str("12")
       ->group(what);
   app.add_option("--out", o.out, "write the plan as JSON")->group(what);
-  app.add_option("--html", o.html, "write a page that shows it")->group(what);
-  app.add_option("--header", o.header, "write it as a constexpr variable in a C++ header")
+  app.add_option("--html", o.html, "write an HTML page that shows the plan")->group(what);
+  app.add_option("--header", o.header, "write the plan as a constexpr variable in a C++ header")
       ->group(what);
-  app.add_option("--name", o.name, "of that variable")->capture_default_str()->group(what);
-  app.add_flag("--quiet", o.quiet, "no progress on the standard error")->group(what);
+  app.add_option("--name", o.name, "name of that variable")->capture_default_str()->group(what);
+  app.add_flag("--quiet", o.quiet, "print no progress on standard error")->group(what);
   try {
     app.parse(argc, argv);
     if (pipeline && stages->count() == 0) o.stages = 0;
@@ -131,9 +134,9 @@ options parse_options(int argc, char** argv, std::optional<int>& exit_code) {
     for (char const* other :
          {"--algorithm", "--evaluations", "--seconds", "--pin", "--pareto", "--header"})
       if (o.stages != 1 && app.count(other) > 0)
-        throw CLI::ValidationError(std::string(other) +
-                                   " is for plans without pipeline stages. Leave it out, or "
-                                   "--pipeline and --stages.");
+        throw CLI::ValidationError(
+            std::string(other) +
+            " is for plans without pipeline stages. Omit it, or omit --pipeline and --stages.");
   } catch (CLI::ParseError const& e) {
     exit_code = app.exit(e) == 0 ? 0 : 2;
   }

@@ -76,8 +76,8 @@ std::optional<options> run_pipeline(options const& o) {
   progress_line const line(!o.quiet);
   int tried = 0;
   auto const layout = [&](auto const& chain, auto const& t, ashlar::machine const& m) {
-    line.show("searching: " + std::to_string(++tried) + ", stages of " + std::to_string(t.ranks()) +
-              " ranks");
+    line.show("searching: plan " + std::to_string(++tried) + ", stages of " +
+              std::to_string(t.ranks()) + " ranks");
     return search::optimal(chain, t, m);
   };
   auto const search_in = [&](std::vector<int> stages, ashlar::machine const& m) {

@@ -26,7 +26,7 @@ ashlar::machine choose_machine(training_options const& o, ashlar::machine const&
   if (!bytes || *bytes == 0)
     throw ashlar::error("--memory-limit",
                         "\"" + o.memory_limit +
-                            "\" is no size. Write it as 512MB, 2GiB or in bytes.");
+                            "\" is not a size. Write it as 512MB, 2GiB or in bytes.");
   machine.memory = *bytes;
   return machine;
 }

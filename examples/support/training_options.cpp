@@ -15,27 +15,27 @@ void add_number(CLI::App& app, char const* name, int& value, int least, char con
 }
 
 void add_training_options(CLI::App& app, training_options& o) {
-  add_number(app, "--batch", o.batch, 1, "samples in a micro-batch, all ranks together");
+  add_number(app, "--batch", o.batch, 1, "samples in a micro-batch, on all ranks together");
   add_number(app, "--steps", o.steps, 1, "training steps");
   add_number(app, "--warmup", o.warmup, 0, "steps of linear warm-up");
   add_number(app, "--every", o.every, 1, "steps between progress lines");
   app.add_option("--lr", o.lr, "peak learning rate")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--seed", o.seed, "of parameters, data and dropout")->capture_default_str();
+  app.add_option("--seed", o.seed, "seed of parameters, data and dropout")->capture_default_str();
   app.add_option("--mesh", o.mesh, "named axes such as node=2,gpu=2 (default: gpu=RANKS)");
   app.add_option("--layout", o.layout, "auto (searched), data, tensor, or a plan file")
       ->capture_default_str();
   app.add_option("--save-layout", o.save_layout, "write the plan to this file");
   app.add_option(
       "--machine", o.machine,
-      "machine that plans are priced with: a file (bench/calibrate) or h200_server, ...");
+      "machine with which plans are priced: a file (bench/calibrate) or h200_server, ...");
   app.add_option("--memory-limit", o.memory_limit,
                  "bytes per rank, such as 512MB: restricts --layout auto");
   app.add_option("--trace", o.trace,
                  "write the last step, measured and predicted, to this file for ui.perfetto.dev");
   app.add_flag("--no-overlap", o.no_overlap,
-               "computations and transfers one after the other (the same results)");
+               "run computations and transfers one after the other (the same results)");
   app.add_flag("--exact-log", o.exact_log, "print every loss with all its digits");
 }
 

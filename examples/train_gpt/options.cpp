@@ -51,13 +51,14 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--precision", o.precision,
-                 "of products: float, tf32 or bf16 (bf16: activations too; parameters stay float)")
+                 "precision of products: float, tf32 or bf16 (bf16: activations too; parameters "
+                 "stay float)")
       ->check(CLI::IsMember({"float", "tf32", "bf16"}))
       ->capture_default_str();
-  app.add_flag("--graph", o.graph, "steps as one CUDA graph each: less work for the host");
+  app.add_flag("--graph", o.graph, "run each step as one CUDA graph: less work for the host");
   app.add_option("--model", o.model,
-                 "what is not said otherwise: small, as shown here, or gpt2, as GPT-2's smallest: "
-                 "12 layers, d-model 768, 12 heads, context 1024, vocabulary 50304")
+                 "defaults: small (shown here) or gpt2 (the smallest GPT-2: 12 layers, d-model "
+                 "768, 12 heads, context 1024, vocabulary 50304)")
       ->check(CLI::IsMember({"small", "gpt2"}))
       ->capture_default_str();
   add_number(app, "--layers", o.layers, 1, "transformer blocks");
@@ -74,15 +75,16 @@ std::optional<farewell> parse_options(int argc, char** argv, options& o) {
     app.add_option(name, value, help)->check(valid)->capture_default_str();
   };
   real("--clip", o.clip, CLI::Range(1e-6, 1e6), "largest global gradient norm");
-  real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber, "of weights and tables");
-  real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "probability");
-  real("--temperature", o.temperature, CLI::Range(0.01, 100.0), "of the sample");
+  real("--weight-decay", o.weight_decay, CLI::NonNegativeNumber,
+       "weight decay of weights and tables");
+  real("--dropout", o.dropout, CLI::Range(0.0, 0.99), "dropout probability");
+  real("--temperature", o.temperature, CLI::Range(0.01, 100.0), "temperature of the sample");
   app.add_option("--peak-flops", o.peak_flops,
-                 "of a rank, per second: what MFU is a share of (default: the GPU's data sheet, or "
-                 "the flops of a --machine)")
+                 "peak flops per second of a rank, for MFU (default: the GPU's data sheet, or the "
+                 "flops of a --machine)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--text", o.text, "file to learn from (default: the project's own sources)");
-  app.add_option("--prompt", o.prompt, "what the sample continues")->capture_default_str();
+  app.add_option("--prompt", o.prompt, "text that the sample continues")->capture_default_str();
   app.final_callback([&] {
     if (o.model == "gpt2") take_gpt2(app, o);
     check_device(o);

@@ -30,7 +30,7 @@ struct options : example::training_options {
 };
 
 std::optional<example::farewell> parse_options(int argc, char** argv, options& o) {
-  CLI::App app("Trains a small VGG13 on a mesh of MPI ranks, on images that it draws.");
+  CLI::App app("Trains a small VGG13 on a mesh of MPI ranks, on images that it generates.");
   app.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   o.batch = 32;
   o.steps = 300;
@@ -42,8 +42,9 @@ std::optional<example::farewell> parse_options(int argc, char** argv, options& o
   example::add_number(app, "--hidden", o.hidden, 1,
                       "features of the linear layers; 4096 in the published net");
   example::add_number(app, "--samples", o.samples, 0,
-                      "new images to be classified at the end, about");
-  app.add_option("--noise", o.noise, "deviation of the noise")->check(CLI::NonNegativeNumber);
+                      "approximate number of new images to classify at the end");
+  app.add_option("--noise", o.noise, "standard deviation of the noise")
+      ->check(CLI::NonNegativeNumber);
   return example::read_options(app, argc, argv);
 }
 

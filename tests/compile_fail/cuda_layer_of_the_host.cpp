@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, or write its passes with the processor's operations and say runs_on_devices (nn/layer.hpp).
+// expect: nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, or write its passes with the processor's operations and define runs_on_devices (nn/layer.hpp).
 
 // A layer that computes only on the host is placed on a mesh of GPU ranks.
 

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: map: a device has no kernel for this function; a lambda runs on the host alone. Use an object of device/functor.hpp, or make a kernel for yours
+// expect: map: a device has no kernel for this function; a lambda runs on the host only. Use an object of device/functor.hpp, or write a kernel for yours
 
 // nvcc has compiled no kernel for this lambda.
 

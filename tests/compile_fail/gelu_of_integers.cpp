@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: gelu: its values are no integers. Make the tensor of float, double or bfloat16.
+// expect: gelu: its values are not integers. Make the tensor of float, double or bfloat16.
 
 #include <ashlar/tensor/elementwise.hpp>
 

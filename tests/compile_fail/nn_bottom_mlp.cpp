@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: nn::bottom_mlp: only described, for the search: a model has no second input.
+// expect: nn::bottom_mlp: this layer is only for the search, because a model has no second input.
 
 #include <ashlar/nn/dlrm.hpp>
 #include <ashlar/nn/place.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: nn::linear: the input has no dims beside those the layer takes.
+// expect: nn::linear: the input needs at least one dim besides those that the layer takes.
 
 #include <ashlar/nn/linear.hpp>
 #include <ashlar/nn/place.hpp>

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: normal, uniform: random tensors are of float, double or bfloat16. Make integers with from_index.
+// expect: normal, uniform: random tensors must be of float, double or bfloat16. Make integers with from_index.
 
 #include <ashlar/tensor/factory.hpp>
 

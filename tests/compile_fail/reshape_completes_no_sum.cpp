@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
-// expect: reshape: partial axes stay partial and no other axis becomes so.
+// expect: reshape: partial axes stay partial and no other axis becomes partial.
 
 // A reshape cannot complete partial sums.
 

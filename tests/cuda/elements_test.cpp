@@ -28,7 +28,7 @@ using namespace ashlar::cuda;
 using ashlar::bfloat16;
 using ashlar_test::device_arrays;
 
-TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, double, bfloat16) {
+TEST_CASE_TEMPLATE("element_kernels_agree_with_the_host", T, float, double, bfloat16) {
   device_arrays device;
   ashlar_test::check_maps<T>(device);
   ashlar_test::check_random<T>(device);
@@ -37,12 +37,12 @@ TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, double,
   ashlar_test::check_embedding_of_many<T>(device);
 }
 
-TEST_CASE("reductions_give_what_the_host_gives") {
+TEST_CASE("reductions_agree_with_the_host") {
   device_arrays device;
   ashlar_test::check_reductions(device);
 }
 
-TEST_CASE("updates_and_conversions_give_what_the_host_gives") {
+TEST_CASE("updates_and_conversions_agree_with_the_host") {
   device_arrays device;
   ashlar_test::check_conversions(device);
   ashlar_test::check_updates<float, float>(device, false);

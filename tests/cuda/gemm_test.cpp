@@ -100,14 +100,14 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
 
 }  // namespace
 
-TEST_CASE("products_give_what_the_host_gives") {
+TEST_CASE("products_agree_with_the_host") {
   device_arrays device;
   check_products<float>(device, {}, 1e-5);
   check_products<double>(device, {}, 1e-12);
   check_products<ashlar::bfloat16>(device, {}, 1e-2);
 }
 
-TEST_CASE("tf32_and_tuned_products_do_within_their_precision") {
+TEST_CASE("tf32_and_tuned_products_agree_within_their_precision") {
   device_arrays device;
   check_products<float>(device, {.float_mode = cuda::float_products::tf32}, 2e-2);
   check_products<float>(device, {.tune = true}, 1e-5);

@@ -22,7 +22,7 @@ TEST_CASE("redistribute, and the bytes that are recorded") {
   redistribute_at_once(gpu_ranks(), grid(), pairs(grid(), 7));
 }
 
-TEST_CASE("redistributions beside the program, several at a time") {
+TEST_CASE("asynchronous redistributions, several at a time") {
   redistribute_beside(gpu_ranks(), grid(), pairs(grid(), 17));
 }
 

@@ -205,7 +205,7 @@ void check_operations(double enough) {
 
 }  // namespace
 
-TEST_CASE("operations_give_what_the_host_gives") {
+TEST_CASE("operations_agree_with_the_host") {
   check_operations<float>(1e-5);
   check_operations<double>(1e-12);
   check_operations<bfloat16>(2e-2);

@@ -22,7 +22,7 @@ using namespace ashlar::cuda;
 using ashlar::bfloat16;
 using ashlar_test::device_arrays;
 
-TEST_CASE_TEMPLATE("row_kernels_give_what_the_host_gives", T, float, double, bfloat16) {
+TEST_CASE_TEMPLATE("row_kernels_agree_with_the_host", T, float, double, bfloat16) {
   device_arrays device;
   ashlar_test::check_softmax<T>(device);
   ashlar_test::check_cross_entropy<T>(device);

@@ -39,7 +39,7 @@ TEST_CASE("a_device_is_selected_and_described") {
   CHECK(has(message_of([] { cuda::select(cuda::count()); }), "Start as many ranks on a node"));
 }
 
-TEST_CASE("arrays_go_there_and_back_in_the_order_of_a_stream") {
+TEST_CASE("arrays_round_trip_in_the_order_of_a_stream") {
   cuda::stream stream(true);
   cuda::pool pool;
   cuda::pinned<float> from(1000), to(1000);
@@ -85,14 +85,13 @@ TEST_CASE("an_event_orders_two_streams") {
   CHECK(to == std::vector<float>(static_cast<std::size_t>(n), 98.0F));
 }
 
-TEST_CASE("memory_that_is_not_there_is_said_with_what_was_asked_and_what_is_free") {
+TEST_CASE("out_of_memory_names_the_request_and_the_free_bytes") {
   cuda::stream stream;
   cuda::pool pool;
   std::int64_t const bytes = std::int64_t{1} << 50;
   std::string const text = message_of(
       [&] { pool.allocate(bytes, stream, "the activations of layer 3"); });
-  CHECK(
-      has(text, "out of device memory: 1125899906842624 bytes were asked for by the activations"));
+  CHECK(has(text, "out of device memory: the activations requested 1125899906842624 bytes"));
   CHECK(has(text, "are free"));
   cuda::array<float> after(pool, 16, stream);  // the pool still works
   CHECK(after.data() != nullptr);

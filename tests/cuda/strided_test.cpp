@@ -22,7 +22,7 @@ using namespace ashlar::cuda;
 using ashlar::bfloat16;
 using ashlar_test::device_arrays;
 
-TEST_CASE_TEMPLATE("strided_kernels_and_attention_give_what_the_host_gives", T, float, double,
+TEST_CASE_TEMPLATE("strided_kernels_and_attention_agree_with_the_host", T, float, double,
                    bfloat16) {
   device_arrays device;
   ashlar_test::check_strided_copy<T>(device);
@@ -30,7 +30,7 @@ TEST_CASE_TEMPLATE("strided_kernels_and_attention_give_what_the_host_gives", T, 
   ashlar_test::check_attention<T>(device, sizeof(T) < 8);
 }
 
-TEST_CASE("strided_kernels_of_integers_give_what_the_host_gives") {
+TEST_CASE("strided_kernels_of_integers_agree_with_the_host") {
   device_arrays device;
   ashlar_test::check_strided_copy<std::int8_t>(device);
   ashlar_test::check_strided_reduction<std::int32_t>(device);

@@ -135,7 +135,7 @@ TEST_CASE("a_local_product_is_rounded_once") {
 
 // The addends of a partial tensor have the element type. Results with and without a split of k are
 // therefore equal only for products that bfloat16 represents exactly.
-TEST_CASE("products_that_bfloat16_can_hold_are_exact_on_every_way_to_them") {
+TEST_CASE("products_that_bfloat16_can_represent_are_exact_with_every_plan") {
   std::mt19937 random(3);
   dense const a = random_integers(random, {11, 29}, -2, 2);
   dense const b = random_integers(random, {29, 7}, -2, 2);
@@ -166,7 +166,7 @@ TEST_CASE("redistributions_keep_every_bit") {
     }
 }
 
-TEST_CASE_TEMPLATE("integer_valued_partials_become_whole_exactly", T, bfloat16, std::int32_t,
+TEST_CASE_TEMPLATE("integer_valued_partials_are_reduced_exactly", T, bfloat16, std::int32_t,
                    std::int64_t) {
   for (auto const on : {transport::shared_memory, transport::messages})
     for (auto const& t : topologies(world_size())) {

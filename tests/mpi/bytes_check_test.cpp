@@ -33,7 +33,7 @@ TEST_CASE("a gather as planned agrees at all three levels") {
   CHECK(check.difference(g.expected) == "");
 }
 
-TEST_CASE("a step too many, or none, differs from the prediction") {
+TEST_CASE("an additional or a missing step differs from the prediction") {
   gathering const g;
   traffic_check check(g.m);
   CHECK(has(check.difference(g.expected), "recorded []"));
@@ -45,7 +45,7 @@ TEST_CASE("a step too many, or none, differs from the prediction") {
   CHECK(check.difference(g.expected) == "");
 }
 
-TEST_CASE("bytes that pass by the transport are noticed, before and in an exchange") {
+TEST_CASE("bytes that bypass the transport are noticed, before and during an exchange") {
   gathering const g;
   float stolen = 1;
   {
@@ -67,7 +67,7 @@ TEST_CASE("bytes that pass by the transport are noticed, before and in an exchan
   }
 }
 
-TEST_CASE("a call that moves data and has no count is refused") {
+TEST_CASE("a call that moves data and is not counted is refused") {
   gathering const g;
   traffic_check const check(g.m);
   float x = 1, sum = 0;

@@ -191,7 +191,7 @@ TEST_CASE("int32: each algorithm gives the bits and the bytes of pairs") {
 TEST_CASE("int64: each algorithm gives the bits and the bytes of pairs") {
   same_as_pairs<std::int64_t>({reduction::max});
 }
-TEST_CASE("bfloat16: a table may say ring or library, sums are rounded once all the same") {
+TEST_CASE("bfloat16: with a table of ring or library, sums are still rounded once") {
   same_as_pairs<ashlar::bfloat16>({reduction::sum});
 }
 
@@ -233,7 +233,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("what has been carried before is carried again without asking the system for memory") {
+TEST_CASE("repeated transfers allocate no new memory") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const use : ashlar::mpi::all_algorithms) {
     auto const m = mesh_with(always(use), t);
@@ -251,7 +251,7 @@ TEST_CASE("what has been carried before is carried again without asking the syst
   }
 }
 
-TEST_CASE("a mesh takes the algorithm of its table") {
+TEST_CASE("a mesh uses the algorithm of its table") {
   ashlar::topology const t{{"gpu", world_size()}};
   int const p = world_size();
   ashlar::shape const extents{p, 100000};  // two chunks per block
@@ -317,7 +317,7 @@ TEST_CASE("the last row that matches and may carry the transfer counts") {
   CHECK_FALSE(may_carry(algorithm::library, two));
 }
 
-TEST_CASE("how a group lies on the nodes") {
+TEST_CASE("how the ranks of a group are distributed over nodes") {
   ashlar::topology const t{{"node", 2}, {"gpu", 4}, {"host", 2}, {"one", 1}};
   CHECK(spread_of(t, {1}) == spread::one_node);
   CHECK(spread_of(t, {1, 3}) == spread::one_node);
@@ -328,7 +328,7 @@ TEST_CASE("how a group lies on the nodes") {
   CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // axes alternate between nodes
 }
 
-TEST_CASE("a table is read as it is written") {
+TEST_CASE("a table is read back as it was written") {
   auto const table = parse_algorithms(
       "# a comment\n\n  all-gather 2 0 any ring # more\nall-reduce 16 "
       "64KiB several-per-node library"
@@ -344,32 +344,33 @@ TEST_CASE("a table is read as it is written") {
   CHECK(parse_algorithms("", "empty").empty());
 }
 
-TEST_CASE("what is wrong with a table is said with its file and line") {
+TEST_CASE("an error in a table names its file and line") {
   std::array<std::string, 2> const wrong[] = {
       {"all-gather 2 0 any", "a row has 5 words, not 4. Write: kind, members, bytes, nodes, "
                              "algorithm."},
       {"permute 2 0 any ring",
        "'permute' has one algorithm only. Write all-gather, reduce-scatter or all-reduce."},
-      {"all-gather 1 0 any ring", "'1' is no number of members. Write 2 or more."},
-      {"all-gather two 0 any ring", "'two' is no number of members. Write 2 or more."},
-      {"all-gather 2 -1 any ring", "'-1' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+      {"all-gather 1 0 any ring", "'1' is not a number of members. Write 2 or more."},
+      {"all-gather two 0 any ring", "'two' is not a number of members. Write 2 or more."},
+      {"all-gather 2 -1 any ring",
+       "'-1' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 9999999999GiB any ring",
-       "'9999999999GiB' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+       "'9999999999GiB' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 1kb any ring",
-       "'1kb' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
+       "'1kb' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB."},
       {"all-gather 2 0 here ring",
-       "'here' is no place. Write any, one-node, one-per-node or several-per-node."},
-      {"all-gather 2 0 any tree", "'tree' is no algorithm. Write pairwise, ring or library."}};
+       "'here' is not a place. Write any, one-node, one-per-node or several-per-node."},
+      {"all-gather 2 0 any tree", "'tree' is not an algorithm. Write pairwise, ring or library."}};
   for (auto const& [line, sentence] : wrong)
     CHECK(message_of([&line = line] { parse_algorithms("# first\n" + line, "table"); }) ==
           "collectives: table, line 2: " + sentence);
   std::string long_one;
   for (int i = 0; i < 257; ++i) long_one += "all-gather 2 0 any ring\n";
   CHECK(message_of([&] { parse_algorithms(long_one, "table"); }) ==
-        "collectives: table, line 257: more than 256 rows. Leave some out.");
+        "collectives: table, line 257: more than 256 rows. Remove some of them.");
 }
 
-TEST_CASE("every rank says what is wrong with rank 0's file") {
+TEST_CASE("every rank gets the error in rank 0's file") {
   ashlar::topology const t{{"gpu", world_size()}};
   CHECK(has(message_of([&] { mesh_with("all-gather 2 0 any\n", t); }),
             ".txt, line 1: a row has 5 words"));

@@ -85,7 +85,7 @@ ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 }  // namespace
 
-TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the bytes recorded") {
+TEST_CASE("at once or in pieces, directly or as messages: the same bits, and the recorded bytes") {
   for (auto const& t : topologies(world_size())) {
     if (t.axes() > 2) continue;  // covered by two axes
     auto const direct = mesh_on(transport::shared_memory, t);
@@ -123,7 +123,7 @@ TEST_CASE("at once or bit by bit, direct or as messages: the same bits, the byte
   }
 }
 
-TEST_CASE("several transfers of one group and of others are under way; dropping one ends it") {
+TEST_CASE("several transfers of one group and of others are pending; dropping one ends it") {
   ashlar::topology const t = topologies(world_size()).back();
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
@@ -150,7 +150,7 @@ TEST_CASE("several transfers of one group and of others are under way; dropping 
   }
 }
 
-TEST_CASE("a shard outside the window turns the whole group to messages") {
+TEST_CASE("with a shard outside the window the complete group uses messages") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}}, ashlar::machines::workstation,
                        {.bytes_per_rank = 64 * 1024});
   auto const plenty = mesh_on(transport::shared_memory, m.topology());
@@ -205,7 +205,7 @@ TEST_CASE("small all-reduces in place, one after the other") {
   }
 }
 
-TEST_CASE("of settings that differ the first rank's count") {
+TEST_CASE("if settings differ, those of the first rank are used") {
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   for (int const without : {0, world_size() - 1}) {
@@ -217,7 +217,7 @@ TEST_CASE("of settings that differ the first rank's count") {
   }
 }
 
-TEST_CASE("settings that are wrong on one rank are the same error on all") {
+TEST_CASE("wrong settings on one rank are the same error on all ranks") {
   ashlar::topology const t{{"gpu", world_size()}};
   std::string const advice = ". Give off, or bytes per rank such as 512MiB or 4GiB; at most 64TiB.";
   for (int const wrong : {0, world_size() - 1}) {
@@ -230,7 +230,7 @@ TEST_CASE("settings that are wrong on one rank are the same error on all") {
     }
     ashlar::shared::settings const s{.bytes_per_rank = is_here ? -7 : 1 << 20};
     CHECK(message_of([&] { ashlar::mesh(MPI_COMM_WORLD, t, ashlar::machines::workstation, s); }) ==
-          "mesh: shared memory is to be -7 bytes per rank" + on + advice);
+          "mesh: the requested shared memory is -7 bytes per rank" + on + advice);
   }
   // If several ranks have errors, the message is that of the first rank.
   scoped_environment const setting("ASHLAR_SHARED_MEMORY",
@@ -287,8 +287,8 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
   }
 }
 
-TEST_CASE(
-    "neighbours of a rank on which an exception ended a transfer are told, not left waiting") {
+TEST_CASE("neighbours of a rank on which an exception ended a transfer get an error instead of "
+          "waiting forever") {
   int const n = world_size();
   if (n == 1) return;
   ashlar::topology const t{{"gpu", n}};
@@ -326,14 +326,14 @@ TEST_CASE(
         if (y && (what == ended::mesh || (eager && what == ended::handle)))
           CHECK(std::count(y->local().begin(), y->local().end(), 1.0f) == elements);
         else CHECK_MESSAGE(message.starts_with(expected), message);
-        CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
+        CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Create a new mesh."));
       }
       if (leaves && m)
         CHECK(has(message_of([&] {
                     m->take_ticket(ashlar::flat_all_reduce(4, {0}, t, m->coordinate(),
                                                            ashlar::reduction::sum));
                   }),
-                  "Go on with a new mesh."));
+                  "Create a new mesh."));
       MPI_Barrier(MPI_COMM_WORLD);
     }
   auto const m = mesh_on(transport::shared_memory, t);
@@ -348,7 +348,7 @@ TEST_CASE("a handle dropped while a neighbour has abandoned the mesh ends withou
   auto const x = ashlar::full<float>(m, {8}, sbp<S<0>>{}, 1);
   if (m.rank() == 0) m.operations().abandon();
   else (void)message_of([&] { (void)redistribute_async(x, sbp<B>{}); });  // may throw
-  CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Go on with a new mesh."));
+  CHECK(has(message_of([&] { (void)(x | ashlar::to<B>); }), "Create a new mesh."));
   CHECK(m.operations().idle());
   MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -426,11 +426,11 @@ TEST_CASE("logs nest, and end with their scope") {
   CHECK(outer.received_bytes() == 0);
 }
 
-TEST_CASE("where communication is forbidden, both forms of transfer say so") {
+TEST_CASE("where communication is forbidden, both forms of transfer are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {8, 8}, sbp<B, S<0>>{}, 1);
   std::string const expected =
-      "mesh: communication is forbidden here, but all-gather along gpu was asked for.";
+      "mesh: communication is forbidden here, but all-gather along gpu was requested.";
   {
     ashlar::no_communication const outer(m);
     {
@@ -459,7 +459,7 @@ TEST_CASE("time spent in transfers adds up") {
   m.barrier();
 }
 
-TEST_CASE("what goes on in progress() is time spent in transfers") {
+TEST_CASE("time spent in progress() is time spent in transfers") {
   auto const m = mesh_on(transport::messages, {{"gpu", world_size()}});
   auto const x = ashlar::full<float>(m, {64, 64}, sbp<S<0>>{}, 1);
   auto const moving = redistribute_async(x, sbp<S<1>>{});

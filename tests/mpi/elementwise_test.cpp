@@ -111,14 +111,15 @@ void operators_on_pairs(ashlar::mesh const& m, index const& extents) {
       }();
       if (!max_plus_whole || addable(p, q)) {
         expect(
-            addable(p, q), [&] { return x + y; }, sum, "the operands lie differently", 0, x, y);
+            addable(p, q), [&] { return x + y; }, sum, "the operands have different placements", 0,
+            x, y);
         expect(
-            addable(p, q), [&] { return x - y; }, difference, "the operands lie differently", 0, x,
-            y);
+            addable(p, q), [&] { return x - y; }, difference,
+            "the operands have different placements", 0, x, y);
       }
       expect(
           multipliable_by_element(p, q), [&] { return x * y; }, elements,
-          "partial times whole is allowed", 0, x, y);
+          "partial times broadcast is allowed", 0, x, y);
     }
 }
 
@@ -156,7 +157,7 @@ TEST_CASE("maps, scaling and softmax on every placement") {
             "f(a + b) is not f(a) + f(b)", 1e-12, x);
         expect(
             !has_extremum(p), [&] { return -3.0 * x; }, mapped(a, [](double v) { return -3 * v; }),
-            "a negative factor turns them around", 0, x);
+            "a negative factor swaps the two", 0, x);
 
         dense rows = a;
         for (int i = 0; i < a.extent(0); ++i) {
@@ -183,7 +184,7 @@ TEST_CASE("empty shards and empty tensors") {
   }
 }
 
-TEST_CASE("typed results say where they lie") {
+TEST_CASE("typed results have the right placements") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({n, 4}, 1);
@@ -206,7 +207,7 @@ TEST_CASE("typed results say where they lie") {
   CHECK(wrong_with(mixed, mapped(a, a, std::plus{})) == "");
 }
 
-TEST_CASE("operands of other extents or of another mesh are refused") {
+TEST_CASE("operands of different extents or of another mesh are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   ashlar::mesh const other(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const x = placed<float, 2>(m, seeded_integers({3, 4}, 1), {ashlar::broadcast()});
@@ -214,7 +215,7 @@ TEST_CASE("operands of other extents or of another mesh are refused") {
   auto const z = placed<float, 2>(other, seeded_integers({3, 4}, 1), {ashlar::broadcast()});
   CHECK(has(message_of([&] { x + y; }), "add: the extents differ: tensor 3x4 [B]@gpu="));
   CHECK(has(message_of([&] { x* y; }), "multiply: the extents differ"));
-  CHECK(has(message_of([&] { x - z; }), "add: the operands live on different meshes"));
+  CHECK(has(message_of([&] { x - z; }), "add: the operands are on different meshes"));
 }
 
 }  // namespace ashlar_test

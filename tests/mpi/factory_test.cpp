@@ -80,7 +80,8 @@ TEST_CASE("random values of rank 3") {
     check_on({{"one", 1}, {"gpu", n}}, text);
 }
 
-TEST_CASE("seeds and streams give other values, with the asked mean, deviation and bounds") {
+TEST_CASE(
+    "other seeds and streams give other values, with the requested mean, deviation and bounds") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const draw = [&](ashlar::random_options o) {
     return to_full(ashlar::normal<double>(m, {40, 50}, sbp<S<0>>{}, o));
@@ -135,10 +136,10 @@ TEST_CASE("from_full and to_full are inverse on every placement") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
   CHECK(message_of([&] {
           ashlar::from_full<2>(m, {2, 2}, sbp<B>{}, std::span(values));
-        }) == "from_full: " + std::to_string(values.size()) + " values for shape 2x2.");
+        }) == "from_full: " + std::to_string(values.size()) + " values do not fill shape 2x2.");
 }
 
-TEST_CASE("print writes on rank 0 where the tensor lies, and its values") {
+TEST_CASE("print writes placement and values of a tensor on rank 0") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
   auto const x = ashlar::from_index<float, 2>(
@@ -153,16 +154,16 @@ TEST_CASE("print writes on rank 0 where the tensor lies, and its values") {
   CHECK(line.str() == "tensor 2x3 [S(0)]@gpu=" + std::to_string(n));
 }
 
-TEST_CASE("extents that cannot be are refused") {
+TEST_CASE("impossible extents are refused") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   CHECK(has(message_of([&] { ashlar::zeros<float>(m, {3, -1}, sbp<B>{}); }), "negative extent"));
   CHECK(has(message_of([&] {
               ashlar::empty<float, 2>(m, {std::int64_t{1} << 40, std::int64_t{1} << 40}, sbp<B>{});
             }),
-            "more elements than can be counted"));
+            "too many elements"));
   // The number of bytes is 0 modulo 2^64.
   CHECK(has(message_of([&] { ashlar::empty<double, 1>(m, {std::int64_t{1} << 61}, sbp<B>{}); }),
-            "more elements than can be counted"));
+            "too many elements"));
   CHECK(has(message_of([&] {
               ashlar::empty<float, 2>(m, {3, 4, 5}, sbp<B>{});
             }),

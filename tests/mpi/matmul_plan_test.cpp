@@ -101,7 +101,7 @@ TEST_CASE("no local product between other placements is cheaper") {
   }
 }
 
-TEST_CASE("the textbook algorithms come out of the costs") {
+TEST_CASE("the costs lead to the textbook algorithms") {
   ashlar::machine const m = ashlar::machines::workstation;
   ashlar::topology const t{{"a", 4}, {"b", 4}};
   auto const p = [](char const* text) { return ashlar::parse_placement(text); };
@@ -139,7 +139,7 @@ TEST_CASE("the textbook algorithms come out of the costs") {
   CHECK(three.c.steps[0].kind == collective::reduce_scatter);
 }
 
-TEST_CASE("the plan is a constant expression too") {
+TEST_CASE("the plan is a constant expression, too") {
   constexpr auto plan = plan_matmul({64, 100000}, {ashlar::split(1)}, {100000, 64},
                                     {ashlar::split(0)}, false, false, {ashlar::broadcast()}, 4,
                                     {{"gpu", 4}}, ashlar::machines::workstation);

@@ -57,7 +57,8 @@ std::string try_streamed(X const& a, Y const& b, placement const& p, matmul_opti
     for (auto const n : part->extents.extent)
       even = even && n % (plan.panels.count * t.ranks()) == 0;
   }
-  if (even && log.received_bytes() != whole) wrong += " other bytes than whole;";
+  if (even && log.received_bytes() != whole)
+    wrong += " bytes differ from those of the complete product;";
   return wrong.empty() ? ""
                        : to_string(x.extents()) + " " + to_string(plan.a.from) + " x " +
                              to_string(plan.b.from) + " -> " + to_string(p, t) + " in " +
@@ -140,7 +141,7 @@ void check_limits(transport on) {
 
 }  // namespace
 
-TEST_CASE("panels of any letter give the product, with the bytes of the whole") {
+TEST_CASE("panels of any letter give the product, with the bytes of the complete product") {
   for (auto const& t : topologies(world_size())) {
     ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
     int streamed = 0;
@@ -155,7 +156,7 @@ TEST_CASE("panels of any letter give the product, with the bytes of the whole") 
   }
 }
 
-TEST_CASE("where memory is short a product streams, and keeps to it") {
+TEST_CASE("if memory is short, a product streams and keeps to the limit") {
   if (world_size() == 1) return;
   for (auto const on : {transport::shared_memory, transport::messages}) check_limits(on);
 }

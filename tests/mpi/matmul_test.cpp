@@ -122,9 +122,10 @@ TEST_CASE("the local product with run-time placements, transposed in all ways: l
             auto const message = message_of(multiply);
             bool both = false;
             for (int i = 0; i < m.axes(); ++i) both |= p[i].is_partial() && q[i].is_partial();
-            CHECK_MESSAGE(has(message, both ? "Reduce one of them first" : "Split it alike") !=
-                              has(message, "on one mesh axis these placements need communication"),
-                          message);
+            CHECK_MESSAGE(
+                has(message, both ? "Reduce one of them first" : "Split it in the same way") !=
+                    has(message, "on one mesh axis these placements need communication"),
+                message);
             CHECK_MESSAGE(has(message, describe(x) + ", " + describe(y)), message);
           }
         }
@@ -149,7 +150,7 @@ TEST_CASE("planned products between any placements") {
     }
 }
 
-TEST_CASE("operands and results that are partial maxima are reduced on their way") {
+TEST_CASE("operands and results that are partial maxima are reduced during the product") {
   int const n = world_size();
   for (auto const& t : topologies(n)) {
     if (t.axes() == 3) continue;

@@ -77,7 +77,7 @@ TEST_CASE("ranks are row-major, last axis fastest") {
   CHECK(m.coordinate()[1] == world_rank() % (n / outer));
 }
 
-TEST_CASE("a mesh lives on a part of the world") {
+TEST_CASE("a mesh may consist of a part of the world") {
   MPI_Comm half = MPI_COMM_NULL;
   MPI_Comm_split(MPI_COMM_WORLD, world_rank() % 2, world_rank(), &half);
   int size = 0;
@@ -92,7 +92,7 @@ TEST_CASE("a mesh lives on a part of the world") {
   MPI_Comm_free(&half);
 }
 
-TEST_CASE("copies of a mesh are the mesh; another of the same shape is another") {
+TEST_CASE("copies of a mesh equal it; another mesh of the same shape does not") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   ashlar::mesh const copy = m, other(MPI_COMM_WORLD, {{"gpu", world_size()}});
   CHECK(copy == m);
@@ -104,7 +104,7 @@ TEST_CASE("values of one rank to all, and of all to one, in shared memory and as
     broadcast_and_reduce(mesh_on(on, {{"gpu", world_size()}}));
 }
 
-TEST_CASE("plans are kept, and made again for another machine") {
+TEST_CASE("plans are cached, and recomputed for another machine") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}});
   auto const from = ashlar::parse_placement("S(0)"), to = ashlar::parse_placement("S(1)");
@@ -117,7 +117,7 @@ TEST_CASE("plans are kept, and made again for another machine") {
   if (n > 1) CHECK(m.plan({5, 6}, 4, from, to).seconds != seconds);
 }
 
-TEST_CASE("of ever new plans a bounded number is kept, and what is in use as long as it is") {
+TEST_CASE("the number of cached plans is bounded, and plans in use are kept") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const from = ashlar::parse_placement("S(0)"), to = ashlar::parse_placement("S(1)");
   std::weak_ptr<ashlar::prepared_plan const> const first = m.prepared({5, 6}, 4, from, to);
@@ -200,7 +200,7 @@ TEST_CASE("pages of a mesh that has ended are free before its window is") {
 }
 
 // This case is last, because its mesh lives until the program ends.
-TEST_CASE("what a mesh had on its way when an exception ended it arrives whole") {
+TEST_CASE("transfers that were pending when an exception ended the mesh arrive completely") {
   if (world_size() != 4) return;
   ashlar::shared::settings sharing;
   sharing.bytes_per_rank = 16 << 20;

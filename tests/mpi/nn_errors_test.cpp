@@ -41,10 +41,9 @@ TEST_CASE("layers that do not fit their input") {
         "nn::layer_norm: the input is 4 but the layer takes 4 in its last dim.");
   CHECK(described(nn::repeat(3, nn::linear(4, 6)), {3, 4}) ==
         "nn::repeat: the repeated net changes the extents 3x4 to 3x6.");
-  CHECK(
-      described(nn::residual(nn::chain(nn::linear(4, 6), nn::gelu())), {3, 4}) ==
-      "nn::residual: the net inside changes the extents 3x4 to 3x6, so its output cannot be added "
-      "to x.");
+  CHECK(described(nn::residual(nn::chain(nn::linear(4, 6), nn::gelu())), {3, 4}) ==
+        "nn::residual: the inner net changes the extents 3x4 to 3x6, so its output cannot be added "
+        "to x.");
   CHECK(described(nn::chain(nn::embedding(7, 4), nn::embedding(7, 4)), {3, 4}) ==
         "nn::embedding: the input is 3x4x4 but must be [batch, seq].");
   CHECK(described(nn::attention_core(), {3, 4, 6}) ==
@@ -53,9 +52,9 @@ TEST_CASE("layers that do not fit their input") {
         "nn::attention_core: the input is 3x4x2x5 but must be [batch, seq, heads, 3 head_dim].");
 }
 
-TEST_CASE("layers that cannot be") {
+TEST_CASE("impossible layers") {
   CHECK(message_of([] { nn::repeat(0, nn::gelu()); }) ==
-        "nn::repeat: a net is repeated 1 time or more.");
+        "nn::repeat: the number of repetitions must be 1 or more.");
   CHECK(message_of([] { nn::self_attention(10, 4); }) ==
         "nn::self_attention: 4 heads do not divide 10 features. Choose a number of heads that "
         "does.");
@@ -74,7 +73,7 @@ TEST_CASE("batches that are empty") {
         "nn::describe: a step has 0 micro-batches; it needs 1 or more.");
 }
 
-TEST_CASE("plans for another mesh, another net, or none") {
+TEST_CASE("plans for another mesh or another net, and empty plans") {
   auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
@@ -90,9 +89,9 @@ TEST_CASE("plans for another mesh, another net, or none") {
   auto const longer = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3), nn::gelu());
   auto const relu = nn::chain(nn::linear(4, 6), nn::relu(), nn::linear(6, 3));
   CHECK(message_of([&] { nn::place<double>(wider, m, plan); }) ==
-        "nn::place: the plan was made for another net: it has other extents, layers or another "
-        "element type. Search again for this net.");
-  CHECK(has(message_of([&] { nn::place<float>(net, m, plan); }), "another element type"));
+        "nn::place: the plan was made for another net: its extents, layers or element type are "
+        "different. Search again for this net.");
+  CHECK(has(message_of([&] { nn::place<float>(net, m, plan); }), "element type are different"));
   CHECK(has(message_of([&] { nn::place<double>(longer, m, plan); }),
             "it has 4 elements, this net has 5."));
   CHECK(has(message_of([&] { nn::place<double>(relu, m, plan); }), "made for another net"));
@@ -105,7 +104,7 @@ TEST_CASE("plans for another mesh, another net, or none") {
   CHECK(message_of([&] { nn::place<double>(net, m, search::plan{}); }) != "nothing was thrown");
 }
 
-TEST_CASE("plans that are priced and do not run yet") {
+TEST_CASE("plans that are priced but cannot be run yet") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const net = nn::linear(4, 6);
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
@@ -134,7 +133,7 @@ TEST_CASE("plans that are priced and do not run yet") {
                         "and search again."));
 }
 
-TEST_CASE("ranks that disagree on the machine or on the plan all hear of it") {
+TEST_CASE("ranks that disagree on the machine or on the plan all get an error") {
   if (world_size() == 1) return;
   auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
@@ -174,7 +173,7 @@ TEST_CASE("choices that no rule of the layer permits") {
   ashlar::placement const rows{ashlar::split(0)}, addends{ashlar::partial()};
   auto const sentence = [](char const* element) {
     return "nn::place: element " + std::string(element) +
-           " of the plan lies as no rule of that layer permits.";
+           " of the plan has placements that no rule of that layer permits.";
   };
   CHECK(placed([&](auto& plan) { plan.choices[0].x = rows; }) == sentence("0 (linear)"));
   CHECK(placed([&](auto& plan) { plan.choices[2].y = addends; }) == sentence("2 (gelu)"));

@@ -97,7 +97,7 @@ void check_memory(Net const& net, Batch const& batch, int vocabulary, int classe
 
 }  // namespace
 
-TEST_CASE("a GPT with dropout whose blocks are computed again") {
+TEST_CASE("a GPT with dropout whose blocks are recomputed") {
   auto const gpt = [](int blocks, std::int64_t features, std::int64_t words) {
     return nn::chain(nn::embedding(words, features),
                      nn::repeat(blocks, nn::gpt_block(features, 3, 0.3)),

@@ -46,7 +46,7 @@ search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
 
 }  // namespace
 
-TEST_CASE("what the search finds, data and tensor parallel, and random plans") {
+TEST_CASE("searched, data and tensor parallel, and random plans") {
   for (auto const& t : topologies(world_size()))
     for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
       ashlar::mesh const m(MPI_COMM_WORLD, t, machine);

@@ -53,7 +53,7 @@ void try_hand_written(ashlar::topology const& t, std::vector<hand_written> const
 
 }  // namespace
 
-TEST_CASE("what the search finds, and data and tensor parallel") {
+TEST_CASE("searched, data and tensor parallel plans") {
   for (auto const& t : topologies(world_size()))
     for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
       ashlar::mesh const m(MPI_COMM_WORLD, t, machine);

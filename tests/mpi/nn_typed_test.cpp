@@ -175,7 +175,7 @@ TEST_CASE("plans found by the compiler") {
                                                                   slow_ranks);
 }
 
-TEST_CASE("plans in which every layer lies otherwise") {
+TEST_CASE("plans in which every layer has other placements") {
   compare<decltype(features), nn::feature_batch, scattered_square>(features, feature_rows,
                                                                    slow_ranks);
   compare<decltype(features), nn::feature_batch, scattered_oblong>(features, feature_rows,

@@ -79,7 +79,7 @@ void refuse_mutants(Layer const& layer, std::int64_t const (&x)[Rank], int at_le
 
 }  // namespace
 
-TEST_CASE("a row of which one entry is exchanged is refused") {
+TEST_CASE("a row in which one entry is replaced is refused") {
   refuse_mutants(nn::linear(5, 4), {7, 5}, 100);
   refuse_mutants(nn::layer_norm(4), {5, 4}, 60);
   refuse_mutants(nn::attention_core(), {2, 5, 3, 6}, 80);

@@ -162,7 +162,7 @@ TEST_CASE("float is verified with its own tolerance") {
   nn::verify<float>(nn::layer_norm(4), {3, 5, 4});
 }
 
-TEST_CASE("ranks of a mesh share the rows and say the same sentence") {
+TEST_CASE("ranks of a mesh share the rows and get the same error") {
   int ranks = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", ranks}});
@@ -180,20 +180,18 @@ TEST_CASE("ranks of a mesh share the rows and say the same sentence") {
 
 TEST_CASE("a gradient declared broadcast where it is partial") {
   auto const text = with_rows([](auto& rows) { rows[1].grad[0] = broadcast(); });
-  CHECK(
-      text ==
-      "nn::verify: gain, rows[1] (x S(0), y S(0), dy S(0), dx S(0), gain B, gradient of gain B, "
-      "statistic 0 from S(0) to S(0)) on rank=2 ranks: the gradient of gain of backward is wrong: "
-      "on rank 0 the gradient of gain[0] is -0.55245, one process makes -0.82125. The shards are "
-      "right as P, and the row says B.");
+  CHECK(text == "nn::verify: gain, rows[1] (x S(0), y S(0), dy S(0), dx S(0), gain B, gradient of "
+                "gain B, statistic 0 from S(0) to S(0)) on rank=2 ranks: the gradient of gain of "
+                "backward is wrong: on rank 0 the gradient of gain[0] is -0.55245, one process "
+                "computes -0.82125. The shards are right as P, but the row says B.");
 }
 TEST_CASE("a gradient declared partial where every rank has all of it") {
   auto const text = with_rows([](auto& rows) { rows[0].grad[0] = partial(); });
   CHECK(has(text, "gain, rows[0] ("));
   CHECK(has(text, "the sum over the ranks of the gradient of gain[0] is"));
-  CHECK(has(text, "The shards are right as B, and the row says P."));
+  CHECK(has(text, "The shards are right as B, but the row says P."));
 }
-TEST_CASE("y laid otherwise than computed") {
+TEST_CASE("a y with another placement than the computed one") {
   auto const whole = with_rows([](auto& rows) { rows[1].y = broadcast(); });
   CHECK(has(whole, "gain, rows[1] ("));
   CHECK(has(whole, "y of forward is wrong: on rank 0 y["));
@@ -203,15 +201,15 @@ TEST_CASE("y laid otherwise than computed") {
   CHECK(has(columns, "y of forward is wrong"));
   auto const sum = with_rows([](auto& rows) { rows[3].y = partial(); });
   CHECK(has(sum, "gain, rows[3] ("));
-  CHECK(has(sum, "The shards are right as B, and the row says P."));
+  CHECK(has(sum, "The shards are right as B, but the row says P."));
 }
 TEST_CASE("a pass that writes beyond the shard that the row declares") {
   spoiling const wrong{.spec = [](auto& s) { s.rows[0].y = split(0, 0); }, .goes_by_x = true};
   auto const text = verified(wrong);
   CHECK(has(text, "gain, rows[0] ("));
-  CHECK(has(text, "forward<1> on rank 0 writes beside the shards that it was given or made."));
+  CHECK(has(text, "forward<1> on rank 0 writes outside the shards that it was given or made."));
 }
-TEST_CASE("a dy that is read beyond its shard, or is too small") {
+TEST_CASE("a dy that is read beyond its shard or is too small") {
   auto const text = with_rows([](auto& rows) { rows[0].dy = split(0, 0); });
   CHECK(has(text, "gain, rows[0] ("));
   CHECK(has(text, "dx of backward is wrong: on rank 0 dx["));
@@ -220,7 +218,7 @@ TEST_CASE("a dy that is read beyond its shard, or is too small") {
   CHECK(has(other, "gain, rows[2] ("));
   CHECK(has(other, "dx of backward is wrong"));
 }
-TEST_CASE("a split of a parameter missing, or too much") {
+TEST_CASE("a split of a parameter that is missing or superfluous") {
   auto const whole = with_rows([](auto& rows) { rows[2].use[0] = broadcast(); });
   CHECK(has(whole, "gain, rows[2] ("));
   CHECK(has(whole, "y of forward is wrong: on rank 1 y["));
@@ -233,26 +231,26 @@ TEST_CASE("a wrong statistic") {
   CHECK(has(sum, "gain, rows[2] ("));
   CHECK(
       has(sum, "statistic 0 of forward<0> is wrong: the sum over the ranks of statistic 0[0] is"));
-  CHECK(has(sum, "The shards are right as P(max), and the row says P."));
+  CHECK(has(sum, "The shards are right as P(max), but the row says P."));
   auto const same = with_rows([](auto& rows) { rows[2].stat[0].from = broadcast(); });
   CHECK(has(same, "gain, rows[2] ("));
-  CHECK(has(same, "The shards are right as P(max), and the row says B."));
+  CHECK(has(same, "The shards are right as P(max), but the row says B."));
 }
 TEST_CASE("a wrong dx") {
   auto const of_row = with_rows([](auto& rows) { rows[3].dx = broadcast(); });
   CHECK(has(of_row, "gain, rows[3] ("));
   CHECK(has(of_row, "dx of backward is wrong: on rank 0 dx[0,0] is"));
-  CHECK(has(of_row, "The shards are right as P, and the row says B."));
+  CHECK(has(of_row, "The shards are right as P, but the row says B."));
   auto const of_pass = verified({.dx_factor = 1.01});
   CHECK(has(of_pass, "gain on one process: dx is wrong: dx[0,0] is "));
-  CHECK(has(of_pass, "differences of the forward pass say"));
+  CHECK(has(of_pass, "finite differences of the forward pass give"));
 }
 TEST_CASE("a backward pass that replaces the gradient's sum") {
   auto const text = verified({.replaces_gradient = true});
   CHECK(has(text, "gain on one process: the gradient of gain is wrong"));
   CHECK(has(text, "The pass must add to the gradient, not replace what the sum held."));
 }
-TEST_CASE("passes that write what they must not, or not what they must") {
+TEST_CASE("passes that write too much or too little") {
   CHECK(has(verified({.writes_input = true}),
             "gain on one process: forward<1> writes into one of its inputs"));
   CHECK(has(verified({.forgets_last = true}),
@@ -261,13 +259,13 @@ TEST_CASE("passes that write what they must not, or not what they must") {
   CHECK(has(rank, "gain, rows[0] ("));
   CHECK(has(rank, "y of forward is wrong: on rank 1 y[0,0] is"));
 }
-TEST_CASE("a dx that is split where the passes need a parameter that they do not declare") {
+TEST_CASE("a split dx in passes that need a parameter that they do not declare") {
   spoiling const wrong{.spec = [](auto& s) { s.parameters[0].in_backward = false; }};
   auto const text = verified(wrong);
   CHECK(has(text, "gain on one process: backward throws: gain: the pass reads parameter gain"));
 }
 
-TEST_CASE("what the spec alone shows, both describe and verify refuse") {
+TEST_CASE("errors in the spec are refused by describe and by verify") {
   auto const both = [](auto spoil, std::string const& expected) {
     CHECK(described_with(spoil) == expected);
     CHECK(verified({.spec = [spoil](auto& s) { spoil(s); }}) == expected);
@@ -300,9 +298,8 @@ TEST_CASE("what the spec alone shows, both describe and verify refuse") {
       [](auto& s) { s.rows[0].dx = partial(ashlar::reduction::max); },
       "gain: rows[0] (x B, y B, dy B, dx P(max), gain B, gradient of gain B, statistic 0 from B to "
       "B) has dx as P(max), but gradients add up: write partial(), split(dim, 0) or broadcast().");
-  both([](auto& s) { s.rows = {}; },
-       "gain: the spec has no rows, so no plan can place the layer. The least is the row that is "
-       "broadcast everywhere.");
+  both([](auto& s) { s.rows = {}; }, "gain: the spec has no rows, so no plan can place the layer. "
+                                     "Give at least the row that is broadcast everywhere.");
   both(
       [](auto& s) {
         s.parameters.push_back({"bias", {4}, false});
@@ -315,9 +312,9 @@ TEST_CASE("what the spec alone shows, both describe and verify refuse") {
       },
       "gain: parameter gain is 4x1, but the layer's type declares 1 dims for it in `parameters`.");
 }
-TEST_CASE("what a layer's type says must fit its spec") {
+TEST_CASE("the type of a layer must fit its spec") {
   CHECK(verified({.spec = [](auto& s) { s.backward = ashlar::search::backward_form::halves; }}) ==
-        "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, and it "
+        "gain: its spec says in layer_spec::backward that it has the pass weight_gradient, but it "
         "has none.");
 }
 

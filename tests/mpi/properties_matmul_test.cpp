@@ -93,7 +93,7 @@ std::string multiply(product_case const& c, ashlar::mesh const& m, A const& a, B
   traffic_check const traffic(m, c.mesh.on);
   auto const product = matmul(a, b, c.c, wanted);
   std::string wrong = traffic.difference(predicted(m, plan), plan.panels.letter == 0);
-  if (!(product.placement() == c.c)) wrong += " the result lies elsewhere;";
+  if (!(product.placement() == c.c)) wrong += " the result has another placement;";
   return wrong + wrong_with(product, expected);
 }
 
@@ -119,7 +119,7 @@ std::string try_any_product(product_case const& c) {
 
 }  // namespace
 
-TEST_CASE("products of anything, wherever it lies, to anywhere") {
+TEST_CASE("products of any tensors from any placements to any placement") {
   if (!for_all("matmul", 200, products(), try_any_product)) return;
   CHECK(mpi_traffic::balanced());
 

@@ -68,7 +68,7 @@ std::string try_move(move_case const& c) {
   traffic_check traffic(m, c.mesh.on);
   auto const there = redistribute(source, c.to);
   std::string wrong = traffic.difference(predicted(m, plan));
-  if (!(there.placement() == c.to)) wrong += " the result lies elsewhere;";
+  if (!(there.placement() == c.to)) wrong += " the result has another placement;";
   if (auto const text = wrong_with(there, x); !text.empty()) wrong += " there: " + text + ";";
 
   auto const& way_back = m.plan(source.extents(), sizeof(T), c.to, c.from);
@@ -83,7 +83,7 @@ std::string try_move(move_case const& c) {
   auto const full = to_full(there);
   if (!std::equal(full.begin(), full.end(), x.values.begin(), x.values.end(),
                   [](T a, double b) { return static_cast<double>(a) == b; }))
-    wrong += " gathered and reduced it is another tensor;";
+    wrong += " the gathered and reduced tensor is different;";
   return wrong;
 }
 
@@ -115,7 +115,7 @@ bool is_prime(int n) {
 
 }  // namespace
 
-TEST_CASE("redistribution of anything to anywhere, and back") {
+TEST_CASE("redistribution of any tensor to any placement, and back") {
   if (!for_all("redistribute", 250, moves(), try_any_move)) return;
   CHECK(mpi_traffic::balanced());
 

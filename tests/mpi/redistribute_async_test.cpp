@@ -51,7 +51,7 @@ std::vector<ashlar::placement> some_placements(int axes) {
 
 }  // namespace
 
-TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in any order") {
+TEST_CASE("all pairs pending at once, polled in any order, arrive as blocking ones do") {
   for (auto const on : {transport::shared_memory, transport::messages})
     for (auto const& t : topologies(world_size())) {
       auto const m = mesh_on(on, t);
@@ -89,7 +89,7 @@ TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in 
     }
 }
 
-TEST_CASE("test() alone brings a tensor to its end; a dropped handle ends too") {
+TEST_CASE("test() alone completes a transfer; a dropped handle completes it, too") {
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, {{"gpu", world_size()}});
     auto const values = numbers({64, 48}, 3);
@@ -107,7 +107,7 @@ TEST_CASE("test() alone brings a tensor to its end; a dropped handle ends too") 
   }
 }
 
-TEST_CASE("a product between begin and end lets the movement go on") {
+TEST_CASE("a product between begin and end lets the transfer progress") {
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, {{"gpu", world_size()}});
     auto const values = numbers({160, 120}, 5);
@@ -125,7 +125,7 @@ TEST_CASE("a product between begin and end lets the movement go on") {
   }
 }
 
-TEST_CASE("what has moved before moves again without asking the system for memory") {
+TEST_CASE("repeated redistributions allocate no new memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
     for (auto const& t : topologies(world_size())) {
       auto const m = mesh_on(on, t, bandwidth_bound);  // plans with many steps

@@ -120,7 +120,7 @@ TEST_CASE("double and integer elements") {
   }
 }
 
-TEST_CASE("from one kind of reduction to another: reduced on the way") {
+TEST_CASE("from one kind of reduction to another: reduced in between") {
   int const n = world_size();
   std::mt19937 random(3);
   auto const x = random_integers(random, {n + 1, 3});
@@ -138,7 +138,7 @@ TEST_CASE("from one kind of reduction to another: reduced on the way") {
   }
 }
 
-TEST_CASE("a scalar can be partial too") {
+TEST_CASE("a scalar can be partial, too") {
   dense x{index{}};
   x.values = {7};
   for (auto const& t : topologies(world_size())) {
@@ -149,6 +149,8 @@ TEST_CASE("a scalar can be partial too") {
   }
 }
 
-TEST_CASE("what was received in all of this was sent") { CHECK(mpi_traffic::balanced()); }
+TEST_CASE("all bytes that were received in these tests were sent") {
+  CHECK(mpi_traffic::balanced());
+}
 
 }  // namespace ashlar_test

@@ -69,7 +69,7 @@ void compare_paths(ashlar::mesh const& m, dense const& x, From, To to) {
 
 }  // namespace
 
-TEST_CASE("typed and run-time redistribution run one plan and leave the same values") {
+TEST_CASE("typed and run-time redistribution run one plan and give the same values") {
   for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
     auto const m = two_axes(machine);
     auto const x = values({world_size() + 1, 5});
@@ -91,7 +91,7 @@ TEST_CASE("the pipe form is redistribute") {
   CHECK(to_full(y) == x.values);
 }
 
-TEST_CASE("where nothing moves the shard is shared, and clone gives a new one") {
+TEST_CASE("if nothing moves, the shard is shared, and clone gives a new one") {
   auto const m = two_axes();
   auto const x = placed<float, 2>(m, values({4, 4}), {ashlar::split(0), ashlar::broadcast()})
                      .as_static<sbp<S<0>, B>>();
@@ -148,7 +148,7 @@ TEST_CASE("placements that do not fit are refused before anything moves") {
     CHECK(has(message_of([&] { ashlar::empty<float, 2>(m, {4, 4}, target); }), part));
   }
   CHECK(has(message_of([&] { redistribute(x, sbp<S<0>, B, B>{}); }), "wrong number of axes"));
-  CHECK(has(message_of([&] { x.as_static<sbp<B, B>>(); }), "lies as [S(0),B], not as [B,B]"));
+  CHECK(has(message_of([&] { x.as_static<sbp<B, B>>(); }), "has placement [S(0),B], not [B,B]"));
   CHECK(log.records().empty());
 }
 

@@ -77,7 +77,7 @@ TEST_CASE("sums, maxima and minima over each dim, on every placement") {
   }
 }
 
-TEST_CASE("the sum over all dims is a scalar, partial where anything was split") {
+TEST_CASE("the sum over all dims is a scalar, partial on the axes that split the tensor") {
   int const n = world_size();
   for (auto const& t : topologies(n)) {
     ashlar::mesh const m(MPI_COMM_WORLD, t);
@@ -94,7 +94,7 @@ TEST_CASE("the sum over all dims is a scalar, partial where anything was split")
   }
 }
 
-TEST_CASE("a reduction over nothing leaves its identity") {
+TEST_CASE("a reduction over nothing gives its identity") {
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const x = placed<double, 2>(m, seeded_integers({0, 2}), {ashlar::split(0)});
   CHECK(to_full(ashlar::sum<0>(x)) == std::vector<double>{0, 0});
@@ -103,7 +103,7 @@ TEST_CASE("a reduction over nothing leaves its identity") {
   CHECK(to_full(ashlar::min<0>(i))[0] == std::numeric_limits<std::int32_t>::max());
 }
 
-TEST_CASE("typed reductions say what they leave") {
+TEST_CASE("typed reductions have the right placements") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({n + 1, 3, 2});

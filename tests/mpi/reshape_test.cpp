@@ -114,7 +114,7 @@ TEST_CASE("reshapes on every placement") {
   CHECK((seen.refused > 0) == (n > 1));
 }
 
-TEST_CASE("typed reshapes lie as they are told, or say what to do") {
+TEST_CASE("typed reshapes have the requested placement, or the error says what to do") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({2 * n, 6});
@@ -136,8 +136,8 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   CHECK_MESSAGE(has(message, "reshape: " + describe(x) + " to 1x" + std::to_string(2 * n) +
                                  "x6 as [B,S(0)]: elements would have to move between ranks. "),
                 message);
-  CHECK_MESSAGE(has(message, "Nothing moves if the result lies as [B,S(1)]: reshape it so, and "
-                             "redistribute that to [B,S(0)]."),
+  CHECK_MESSAGE(has(message, "Nothing moves if the result has placement [B,S(1)]: reshape it to "
+                             "that placement, and redistribute that to [B,S(0)]."),
                 message);
   // Another placement of x would work.
   auto const columns = placed<float, 2>(m, a, {ashlar::broadcast(), ashlar::split(1)});
@@ -147,7 +147,7 @@ TEST_CASE("typed reshapes lie as they are told, or say what to do") {
   auto const uneven = placed<float, 2>(m, seeded_integers({n + 1, 5 * n}),
                                        {ashlar::broadcast(), ashlar::split(0)});
   message = message_of([&] { ashlar::reshape<sbp<B, S<0>>>(uneven, {5 * n * (n + 1)}); });
-  CHECK_MESSAGE(has(message, "first; the result then lies as ["), message);
+  CHECK_MESSAGE(has(message, "first; the result then has placement ["), message);
   CHECK_MESSAGE(has(message, ", and redistribute that to [B,S(0)]."), message);
 }
 
@@ -157,9 +157,8 @@ TEST_CASE("the message of tensor/README.md") {
   auto const x = placed<float, 2>(m, seeded_integers({12, 8}), {ashlar::split(1)});
   CHECK(message_of([&] {
           ashlar::reshape(x, {16, 6});
-        }) ==
-        "reshape: tensor 12x8 [S(1)]@gpu=4 to 16x6: elements would have to move between ranks. "
-        "Redistribute it to [S(0)] first; the result then lies as [S(0)].");
+        }) == "reshape: tensor 12x8 [S(1)]@gpu=4 to 16x6: elements would have to move between "
+              "ranks. Redistribute it to [S(0)] first; the result then has placement [S(0)].");
 }
 
 TEST_CASE("reshapes that are wrong whatever the placement") {
@@ -231,7 +230,7 @@ TEST_CASE("dims split and merged by name, on every placement") {
   CHECK((seen.refused > 0) == (n > 1));
 }
 
-TEST_CASE("typed splits and merges of dims know how they lie") {
+TEST_CASE("typed splits and merges of dims have the right placements") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"one", 1}, {"gpu", n}});
   auto const a = seeded_integers({2 * n, 6, n});
@@ -246,7 +245,7 @@ TEST_CASE("typed splits and merges of dims know how they lie") {
   if (n == 1) return;
   auto const message = message_of([&] { ashlar::split_axis<0>(x, {1, 2 * n}); });
   CHECK_MESSAGE(has(message, "split_axis: "), message);
-  CHECK_MESSAGE(has(message, "Nothing moves if the result lies as [S(3),S(1)]"), message);
+  CHECK_MESSAGE(has(message, "Nothing moves if the result has placement [S(3),S(1)]"), message);
 }
 
 TEST_CASE("slices of every dim, on every placement") {
@@ -282,7 +281,7 @@ TEST_CASE("slices of every dim, on every placement") {
   static_assert(std::same_as<decltype(typed)::placement_type, sbp<S<1>>>);
 }
 
-TEST_CASE("tensors joined along every dim, on every placement") {
+TEST_CASE("concatenations along every dim, on every placement") {
   int const n = world_size();
   int local = 0, refused = 0;
   for (auto const& t : topologies(n)) {
@@ -325,7 +324,7 @@ TEST_CASE("tensors joined along every dim, on every placement") {
   CHECK((refused > 0) == (n > 1));
 }
 
-TEST_CASE("joins of tensors that do not go together") {
+TEST_CASE("concatenations of tensors that do not fit") {
   int const n = world_size();
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", n}}), other(MPI_COMM_WORLD, {{"gpu", n}});
   auto const a = seeded_integers({4, 6});
@@ -334,7 +333,7 @@ TEST_CASE("joins of tensors that do not go together") {
     return message_of([&] { ashlar::concat<0>(parts...); });
   };
   CHECK(has(said(x, placed<float, 2>(m, a, {ashlar::partial()})),
-            "They lie differently. Redistribute them to one placement, as [S(1)], first."));
+            "Their placements differ. Redistribute them to one placement, such as [S(1)], first."));
   CHECK(has(said(x, placed<float, 2>(m, seeded_integers({4, 5}), {ashlar::split(1)})),
             "Only the extents of the joined dim may differ."));
   CHECK(has(said(x, placed<float, 2>(other, a, {ashlar::split(1)})), "different meshes"));

@@ -172,7 +172,7 @@ TEST_CASE("evaluate and predict: without dropout, without touching gradients, un
   });
 }
 
-TEST_CASE("a loss or gradient that is not finite is told everywhere, and changes nothing") {
+TEST_CASE("a loss or gradient that is not finite is an error on all ranks and changes nothing") {
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
   auto bad = good;
@@ -220,7 +220,7 @@ TEST_CASE("data of the wrong size is refused before anything is sent") {
   });
 }
 
-TEST_CASE("a target that is no class is refused on every rank") {
+TEST_CASE("a target that is not a class is refused on every rank") {
   nn::feature_batch const batch{5, 4};
   auto data = random_batch<double>(batch, 0, 5, 1);
   data.targets[3] = 5;
@@ -230,7 +230,7 @@ TEST_CASE("a target that is no class is refused on every rank") {
       auto model = nn::place<double>(perceptron, m, plans.random(random), 1);
       train::trainer trainer(model, train::adam_w{});
       auto const message = message_of([&] { trainer.step(data); });
-      CHECK(message == "nn::softmax_cross_entropy: target 5 is none of the 5 classes.");
+      CHECK(message == "nn::softmax_cross_entropy: target 5 is not one of the 5 classes.");
     }
   });
 }

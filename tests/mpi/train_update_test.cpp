@@ -117,7 +117,7 @@ TEST_CASE("gradient descent, with momentum and decay and without") {
   follow_plans<naive_sgd>(train::sgd{.lr = 0.1}, 1e9);
 }
 
-TEST_CASE("softmax regression, all of it by hand") {
+TEST_CASE("softmax regression, computed by hand") {
   int const rows = 5, features = 3, classes = 4;
   auto const line = nn::chain(nn::linear(features, classes));
   auto const problem = any_length(nn::describe<double>(line, nn::feature_batch{rows, features}));

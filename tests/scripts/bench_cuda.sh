@@ -38,7 +38,7 @@ refuses() {
   [ "$status" -ne 0 ] || fail "$program $*: did not fail"
   grep -q -- "$text" "$work/output" || fail "$program $*: not in the output: $text"
 }
-refuses 'is no shape' gemm --shapes 12x
+refuses 'is not a shape' gemm --shapes 12x
 refuses 'bf32 not in' gemm --types bf32
 refuses 'not a multiple of --heads' kernels --width 10 --heads 3
 refuses 'not a multiple of the sequence 48' attention --sequences 48

@@ -50,9 +50,9 @@ for ranks in 2 4 8; do
   runs "bytes equal to the best grid: 2 of 2" "$ranks" matmul --shapes 96x64x80,64x64x512 --bytes
 done
 
-refuses "no size" 2 redistribute --sizes 3cows
+refuses "not a size" 2 redistribute --sizes 3cows
 refuses "powers of two" 2 redistribute --sizes 5000
 refuses "2, 4 and 8 ranks" 3 redistribute
 refuses "no case has this name" 2 redistribute --cases nonsense
-refuses "no shape" 2 matmul --shapes 12x
+refuses "not a shape" 2 matmul --shapes 12x
 echo "benchmarks run, results right"

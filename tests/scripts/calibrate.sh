@@ -46,7 +46,7 @@ if grep -q '"permute"' "$work/3.json"; then exit 1; fi
 says "predicted, not fitted" "$mpiexec" -n 4 "$calibrate" "${small[@]}" --ranks-per-node 2
 grep -q "^inter *all-to-all" "$work/output"
 grep -q "^both *all-reduce" "$work/output"
-says "One rank a node" "$mpiexec" -n 2 "$calibrate" "${small[@]}" --ranks-per-node 1
+says "One rank per node" "$mpiexec" -n 2 "$calibrate" "${small[@]}" --ranks-per-node 1
 
 # A program reads the file.
 train="$ASHLAR_BINARY_DIR/examples/train_gpt"
@@ -64,11 +64,11 @@ refuses() {
     exit 1
   fi
 }
-refuses "nobody to talk to" 1 "${small[@]}"
-refuses "does not tell alpha from beta" 2 "${brief[@]}" --sizes 4KiB
-refuses "does not tell alpha from beta" 2 "${brief[@]}" --sizes 4KiB,4096
-refuses "no size" 2 "${brief[@]}" --sizes 4KiB,1cow
-refuses "no size" 2 "${small[@]}" --memory lots
+refuses "one rank cannot communicate" 1 "${small[@]}"
+refuses "does not determine alpha and beta" 2 "${brief[@]}" --sizes 4KiB
+refuses "does not determine alpha and beta" 2 "${brief[@]}" --sizes 4KiB,4096
+refuses "not a size" 2 "${brief[@]}" --sizes 4KiB,1cow
+refuses "not a size" 2 "${small[@]}" --memory lots
 refuses "does not divide" 4 "${small[@]}" --ranks-per-node 3
 refuses "there is no folder" 2 "${small[@]}" --out "$work/no/such/machine.json"
 refuses "--largest-product" 2 "${small[@]}" --largest-product 8

@@ -45,7 +45,7 @@ refused() {  # <sentence> <option>...: the program must fail and print the sente
 
 says "proved to be the optimum by exact" "${gpt[@]}" --out "$work/plan.json" --html "$work/plan.html" \
   --header "$work/plan.hpp" --name my_plan
-says "4 x: elements 1 to 12, and alike up to 48" "${gpt[@]}" --explain
+says "4 x: elements 1 to 12, repeated up to 48" "${gpt[@]}" --explain
 says "b takes as long as a" "${gpt[@]}" --diff "$work/plan.json"
 says "a: the plan that was found; b: data" "${gpt[@]}" --diff data
 says "your pin costs " "${gpt[@]}" --pin 'gelu.x=B,S(2)'
@@ -74,12 +74,12 @@ grep -q "inline constexpr auto my_plan" "$work/plan.hpp" || fail "the header lac
 grep -q "</html>" "$work/plan.html" || fail "the page does not end"
 
 refused "(linear) needs most" "${gpt[@]}" --memory 1KB
-refused '"lots" is no size' "${gpt[@]}" --memory lots
+refused '"lots" is not a size' "${gpt[@]}" --memory lots
 refused '"nowhere.json" is neither a file nor one of' "${gpt[@]}" --machine nowhere.json
 refused "an extent is not a number" "${gpt[@]}" --ranks gpu=0
-refused "two axes share one name" "${gpt[@]}" --ranks gpu=2,gpu=2
+refused "two axes have the same name" "${gpt[@]}" --ranks gpu=2,gpu=2
 refused "Merge axes of one tier" "${gpt[@]}" --ranks a=2,b=2,c=2,d=2,e=2 --pin '0.table=B,B,B,B,B'
-says "no baselines beside it" mlp --widths 64,256,10 --batch 8 --ranks a=2,b=2,c=2,d=2,e=2
+says "no baselines for comparison" mlp --widths 64,256,10 --batch 8 --ranks a=2,b=2,c=2,d=2,e=2
 refused "The nearest are" "${gpt[@]}" --pin 'gelu.x=S(0),P'
 refused "a pin is written ELEMENT.TENSOR=PLACEMENT" "${gpt[@]}" --pin x
 refused "there is no element 99" "${gpt[@]}" --pin '99.x=B,B'
@@ -87,23 +87,23 @@ refused "no layer has this name" "${gpt[@]}" --pin 'lineal.x=B,B'
 refused "cannot be read" "${gpt[@]}" --diff nowhere.json
 refused "it is for another net" "${gpt[@]}" --layers 3 --diff "$work/plan.json"
 sed 's/"micro_batches"/"micro_batch"/' "$work/plan.json" >"$work/key.json"
-refused '"micro_batch" is unknown here' "${gpt[@]}" --diff "$work/key.json"
+refused '"micro_batch" is not a known key' "${gpt[@]}" --diff "$work/key.json"
 sed 's/"version": 1/"version": 9/' "$work/plan.json" >"$work/version.json"
 refused "this program reads versions 1 to 2" "${gpt[@]}" --diff "$work/version.json"
 refused "5 heads do not divide 64 features" "${gpt[@]}" --heads 5
 refused "there is no algorithm" "${gpt[@]}" --algorithm simplex
-refused "it may run for ever" "${gpt[@]}" --algorithm random_search
+refused "nothing in the options ends this search" "${gpt[@]}" --algorithm random_search
 refused "these do not run yet: plan the net without stages" "${pipeline[@]}" --diff "$work/stages.json"
 refused "3 stages of 8 equal blocks on node=8,gpu=2" "${pipeline[@]}" --stages 3
 refused "2 stages of 1 equal blocks" mlp --widths 64,256,10 --batch 4 --ranks node=2,gpu=2 --stages 2
 refused "--pin is for plans without pipeline stages" "${pipeline[@]}" --pipeline --pin '0.table=B,B'
 refused "--header is for plans without pipeline stages" "${pipeline[@]}" --stages 2 --header h.hpp
 refused "no number of stages and micro-batches fits" "${pipeline[@]}" --pipeline --memory 1MB
-refused "many is neither auto nor a number from 1 on" "${pipeline[@]}" --stages many
-refused "0 is neither auto nor a number from 1 on" "${pipeline[@]}" --micro-batches 0
-refused "is no name of a C++ variable" "${gpt[@]}" --header "$work/h.hpp" --name 2x
+refused "many is neither auto nor a number of 1 or more" "${pipeline[@]}" --stages many
+refused "0 is neither auto nor a number of 1 or more" "${pipeline[@]}" --micro-batches 0
+refused "is not a valid C++ variable name" "${gpt[@]}" --header "$work/h.hpp" --name 2x
 refused "cannot be written" "${gpt[@]}" --out "$work/no/such/folder.json"
-refused "than can be counted, 2^63" mlp --widths 1073741824,1073741824,2 --batch 1073741824 \
+refused "There must be fewer than 2^63" mlp --widths 1073741824,1073741824,2 --batch 1073741824 \
   --ranks gpu=2
 refused "--batch" "${gpt[@]}" --batch 0
 refused "model" resnet

@@ -53,10 +53,10 @@ told() {
 
 said="$(told reference "-DCBLAS_LIBRARIES=$reference")"
 if [ "$said" != $'IS THE REFERENCE\nIs it the reference BLAS' ]; then
-  printf 'the reference BLAS is not told as one: %s\n' "$said"
+  printf 'the reference BLAS is not reported as one: %s\n' "$said"
   exit 1
 fi
 if [ -n "$usual" ] && [ -f "$usual" ]; then
   said="$(told usual "-DCBLAS_LIBRARIES=$usual")"
-  [ -z "$said" ] || { printf '%s is told to be slow: %s\n' "$usual" "$said"; exit 1; }
+  [ -z "$said" ] || { printf '%s is reported to be slow: %s\n' "$usual" "$said"; exit 1; }
 fi

@@ -37,7 +37,7 @@ printf 'too short' >"$work/short.txt"
 
 refused "has 6 ranks but the program runs on 4" --mesh node=2,gpu=3
 refused "an axis lacks its name or '='" --mesh node=2,gpu
-refused "two axes share one name" --mesh gpu=2,gpu=2
+refused "two axes have the same name" --mesh gpu=2,gpu=2
 refused "an extent is not a number" --mesh gpu=0
 refused "nowhere.json cannot be read" --layout nowhere.json
 refused "is not JSON" "${net[@]}" --mesh node=2,gpu=2 --layout "$work/cut.json"
@@ -51,7 +51,7 @@ refused "5 heads do not divide 36 features" --d-model 36 --heads 5
 refused "the text has 9 bytes" --text "$work/short.txt"
 refused "cannot read" --text "$work/missing.txt"
 refused "least possible" "${net[@]}" --memory-limit 1KB
-refused "is no size" --memory-limit many
+refused "is not a size" --memory-limit many
 refused "the loss is" "${net[@]}" --lr 1e30 --steps 50 --warmup 0
 refused "--steps" --steps 0
 refused "--no-such-option" --no-such-option

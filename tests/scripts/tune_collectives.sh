@@ -36,8 +36,8 @@ ASHLAR_COLLECTIVES="$work/table4" says "all results right" \
 # A failure must leave the file unchanged.
 echo "all-gather 2 0 any tree" >"$work/bad"
 if says "cannot be written" "$mpiexec" -n 2 "$tune" "$work/no/such/folder" 0 1KiB; then exit 1; fi
-if says "no size" "$mpiexec" -n 2 "$tune" "$work/bad" 0 1cow; then exit 1; fi
+if says "not a size" "$mpiexec" -n 2 "$tune" "$work/bad" 0 1cow; then exit 1; fi
 grep -q tree "$work/bad"
-if ASHLAR_COLLECTIVES="$work/bad" says "line 1: 'tree' is no algorithm" \
+if ASHLAR_COLLECTIVES="$work/bad" says "line 1: 'tree' is not an algorithm" \
   "$mpiexec" -n 2 "$user" --sizes 4KiB --trials 1; then exit 1; fi
 echo "tables are written, read and refused"

@@ -44,9 +44,9 @@ void check_fit(std::vector<link_sample> const& samples, ashlar::link const& made
   auto const fit = fit_link(samples);
   double const alpha = fit.value.alpha / made_of.alpha, beta = fit.value.beta / made_of.beta;
   if (rank == 0)
-    std::printf("%-22s %3zu samples: alpha %.4f, beta %.4f of what it was made from, worst error "
-                "%.2f %%\n",
-                what.c_str(), samples.size(), alpha, beta, 100 * fit.error.worst);
+    std::printf(
+        "%-22s %3zu samples: alpha %.4f, beta %.4f of the true values, worst error %.2f %%\n",
+        what.c_str(), samples.size(), alpha, beta, 100 * fit.error.worst);
   // SMPI's envelopes of 16 bytes per message add up to 1 %.
   all.check(std::abs(beta - 1) < 0.02, "beta of " + what);
   all.check(std::abs(alpha - 1) < 0.02, "alpha of " + what);

@@ -22,7 +22,8 @@ inline void check_table(ashlar::signature_table const& table,
     auto holding = common_rows(class_of, p);
     CHECK_MESSAGE(difference(claimed, holding) == "", "rows of the table that do not hold");
     for (auto const& row : excluded) CHECK_MESSAGE(holding.erase(row) == 1, row);
-    CHECK_MESSAGE(difference(holding, claimed) == "", "rows that hold and the table lacks");
+    CHECK_MESSAGE(difference(holding, claimed) == "",
+                  "rows that hold but are missing in the table");
   }
 }
 

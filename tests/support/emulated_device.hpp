@@ -124,7 +124,8 @@ class emulated_block {
       for (int lane = 0; lane < warp; ++lane) {
         auto const* const row = get(first + lane).row;
         if ((reinterpret_cast<std::byte const*>(row) - shared_) % 16 != 0)
-          throw std::logic_error("load_matrices: a row that does not begin at 16 bytes");
+          throw std::logic_error(
+              "load_matrices: a row that does not begin at a multiple of 16 bytes");
         std::memcpy(rows[lane / 8][lane % 8], row, 16);
         loaded_[row] |= 1u << first / warp;
       }
@@ -156,7 +157,7 @@ class emulated_block {
   void copy_async(void* to, void const* from, bool valid) const {
     if ((static_cast<std::byte*>(to) - shared_) % Bytes != 0 ||
         reinterpret_cast<std::uintptr_t>(from) % Bytes != 0)
-      throw std::logic_error("copy_async: an address that is no multiple of its bytes");
+      throw std::logic_error("copy_async: an address that is not a multiple of its size");
     auto const readers = loaded_.find(to);
     if (readers != loaded_.end() && (readers->second & ~(1u << thread_ / ashlar::cuda::warp)) != 0)
       throw std::logic_error("copy_async: another warp has read this row since the last barrier");

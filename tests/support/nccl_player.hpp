@@ -172,7 +172,7 @@ class nccl_player {
     if (c.kind != kind::send && c.kind != kind::receive)
       throw std::logic_error(std::string("in a group: ") + to_string(c.kind));
     if (c.peer == c.index || c.peer < 0 || c.peer >= c.members || c.count <= 0)
-      throw std::logic_error("a send or receive of nothing, or to nobody");
+      throw std::logic_error("a send or receive without elements or without a partner");
     bool const sends = c.kind == kind::send;
     int const peer = member(rank, c, c.peer);
     channel const where{ranks_of(rank, c), sends ? rank : peer, sends ? peer : rank};

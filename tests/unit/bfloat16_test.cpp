@@ -61,7 +61,7 @@ std::uint16_t nearest(long double value) {
 
 }  // namespace
 
-TEST_CASE("every_bit_pattern_goes_to_float_and_back") {
+TEST_CASE("every_bit_pattern_survives_a_round_trip_through_float") {
   int wrong = 0;
   for (std::uint32_t bits = 0; bits < 65536; ++bits) {
     auto const stored = bfloat16::from_bits(static_cast<std::uint16_t>(bits));
@@ -76,7 +76,7 @@ TEST_CASE("every_bit_pattern_goes_to_float_and_back") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("floats_go_to_the_nearest_and_ties_to_even") {
+TEST_CASE("floats_are_rounded_to_the_nearest_and_ties_to_even") {
   int wrong = 0;
   // Each upper half of a float is combined with lower halves at the tie, next to it and far from
   // it.
@@ -112,7 +112,7 @@ TEST_CASE("doubles_are_rounded_once") {
   CHECK(bfloat16(-1e-300).bits() == 0x8000);
 }
 
-TEST_CASE("infinities_and_nans_stay_what_they_are") {
+TEST_CASE("infinities_and_nans_are_preserved") {
   float const inf = std::numeric_limits<float>::infinity();
   CHECK(bfloat16(inf) == limits::infinity());
   CHECK(bfloat16(-inf) == -limits::infinity());

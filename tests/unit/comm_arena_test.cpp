@@ -22,7 +22,7 @@
 namespace ashlar_test {
 
 #if defined(__linux__)
-TEST_CASE("where a region has no more pages, blocks come from the heap") {
+TEST_CASE("if a region has no more pages, blocks come from the heap") {
   constexpr std::size_t addresses = 1 << 20, pages = 10 * 4096;
   int const file = memfd_create("region", 0);
   REQUIRE(file >= 0);
@@ -48,7 +48,7 @@ TEST_CASE("where a region has no more pages, blocks come from the heap") {
 #endif
 
 #if !defined(ASHLAR_ADDRESS_SANITIZER)  // the sanitizer ends a program that requests too much
-TEST_CASE("what could not be had is not in use") {
+TEST_CASE("a failed allocation does not count as in use") {
   ashlar::arena memory;
   void* const some = memory.allocate(1000);
   auto const in_use = memory.bytes_in_use();

@@ -13,7 +13,7 @@
 
 namespace ashlar_test {
 
-TEST_CASE("guarded blocks are full of what is no number, and so is what lies beside them") {
+TEST_CASE("guarded blocks and their margins are filled with NaN") {
   ashlar::arena memory;
   memory.guard(100);
   auto* const block = static_cast<double*>(memory.allocate(3 * sizeof(double)));
@@ -27,7 +27,7 @@ TEST_CASE("guarded blocks are full of what is no number, and so is what lies bes
   CHECK(memory.guarded()->are_intact());
 }
 
-TEST_CASE("a write beside a guarded block is noticed, also when the block has gone") {
+TEST_CASE("a write beside a guarded block is noticed, even if the block is already freed") {
   for (int const place : {-1, 5}) {
     ashlar::arena memory;
     memory.guard(64);

@@ -145,7 +145,7 @@ std::string told(shared::direct_transfer& direct, bool& done) {
 
 }  // namespace
 
-TEST_CASE("nobody reads a shard before it is written or overwrites one that is still read") {
+TEST_CASE("no rank reads a shard before it is written or overwrites one that is still read") {
   for (int const ranks : {1, 2, 3, 5}) {
     node n(ranks);
     std::vector<int> wrong(static_cast<std::size_t>(ranks), -1);
@@ -157,11 +157,11 @@ TEST_CASE("nobody reads a shard before it is written or overwrites one that is s
   }
 }
 
-TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did before counts") {
+TEST_CASE(
+    "ranks that wait for an abandoned rank get an error; transfers it had completed stay valid") {
   int const ranks = 3;
-  std::string const expected =
-      "all-reduce: an exception ended the mesh on rank 41, which others wait for. Go on with a new "
-      "mesh.";
+  std::string const expected = "all-reduce: an exception ended the mesh on rank 41, for which "
+                               "other ranks wait. Create a new mesh.";
   topology const t{{"gpu", ranks}};
   shape const extents{97, 211};  // large enough for an all-reduce in two halves
   redistribution_step const sum{collective::all_reduce, {0}, {partial()}, {broadcast()}};
@@ -208,7 +208,7 @@ TEST_CASE("who waits for a rank that has abandoned its mesh is told; what it did
   }
 }
 
-TEST_CASE("a small transfer waits for those it reads from, and two epochs behind for nobody") {
+TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank two epochs behind") {
   int const ranks = 3;
   topology const t{{"gpu", ranks}};
   node n(ranks);
@@ -241,8 +241,8 @@ TEST_CASE("a small transfer waits for those it reads from, and two epochs behind
   auto next = begin(0, 2);
   bool done = false;
   std::string const message = message_of([&] { done = next.advance(); });
-  CHECK(message == "broadcast: an exception ended the mesh on rank 7, which others wait for. Go on "
-                   "with a new mesh.");
+  CHECK(message == "broadcast: an exception ended the mesh on rank 7, for which other ranks wait. "
+                   "Create a new mesh.");
   CHECK_FALSE(done);
 }
 

@@ -174,7 +174,7 @@ std::string calls_of(trial const& on, ashlar::redistribution_step const& s, int 
   return line;
 }
 
-TEST_CASE("even counts are one call of NCCL, packed where memory is no run") {
+TEST_CASE("even counts are one call of NCCL, packed if memory is not contiguous") {
   trial const even{{{"gpu", 2}}, {4, 6}, sums::library};
   char const* const expected[] = {
       "all-gather:12", "all-gather:12 unpack", "reduce-scatter:12",  "pack reduce-scatter:12",
@@ -263,7 +263,7 @@ TEST_CASE("a group of one rank copies") {
   CHECK(to == from);
 }
 
-TEST_CASE("one rank's values to all, and all ranks' to one") {
+TEST_CASE("one rank's values to all ranks, and all ranks' values to one") {
   ashlar::topology const t{{"node", 2}, {"gpu", 3}};
   for (sums const how : {sums::library, sums::ordered})
     for (auto const kind : {collective::broadcast, collective::reduce})
@@ -296,7 +296,7 @@ TEST_CASE("one rank's values to all, and all ranks' to one") {
         }
 }
 
-TEST_CASE("the player finds what NCCL would wait for or mix up") {
+TEST_CASE("the player finds calls in which NCCL would hang or mix up values") {
   ashlar::topology const t{{"gpu", 2}};
   std::int32_t data[4]{};
   auto const reduce = [&](int rank, int n) {

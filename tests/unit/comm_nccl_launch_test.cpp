@@ -63,7 +63,7 @@ TEST_CASE("each launcher's variables") {
   CHECK(read({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}).local_rank == -1);
 }
 
-TEST_CASE("the agent of torchrun listens on the port itself") {
+TEST_CASE("the agent of torchrun itself listens on the port") {
   auto const l = read(torch + variables{{"TORCHELASTIC_USE_AGENT_STORE", "True"},
                                         {"TORCHELASTIC_RUN_ID", "run-9"}});
   CHECK(l.port == 29501);
@@ -78,7 +78,7 @@ TEST_CASE("a file comes before an address") {
   CHECK(read({{"RANK", "0"}, {"WORLD_SIZE", "1"}}) == launch{});
 }
 
-TEST_CASE("several launchers: the first, or the one that is named") {
+TEST_CASE("several launchers: the first one, or the requested one") {
   CHECK(read(torch + slurm + open_mpi).by == rendezvous::mpi);
   CHECK(read(torch + slurm).rank == 5);
   auto const l = read(torch + slurm + variables{{"ASHLAR_LAUNCH", "slurm"}});
@@ -96,7 +96,7 @@ TEST_CASE("lists of nodes") {
   CHECK(first_host("n[7-9]-ib,m") == "n7-ib");
 }
 
-TEST_CASE("what is wrong is named") {
+TEST_CASE("errors name the wrong variable") {
   auto const without = [](variables from, char const* name) {
     from.erase(name);
     return fault(from);

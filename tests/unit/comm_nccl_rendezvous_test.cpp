@@ -125,14 +125,14 @@ struct meeting {
   int port = free_port();
   std::string file = files.file("id");
 
-  explicit meeting(exchange way) : by(way) {}
+  explicit meeting(rendezvous way) : by(way) {}
   launch rank(int r, int size) const { return at(by, r, size, port, file); }
 };
 
-constexpr exchange ways[] = {rendezvous::tcp, rendezvous::file};
+constexpr rendezvous ways[] = {rendezvous::tcp, rendezvous::file};
 
 TEST_CASE("every rank gets rank 0's id, whoever comes first") {
-  for (exchange const by : ways)
+  for (rendezvous const by : ways)
     for (int size = 1; size <= 8; ++size) {
       meeting const m(by);
       processes ranks;
@@ -148,22 +148,22 @@ TEST_CASE("every rank gets rank 0's id, whoever comes first") {
     }
 }
 
-TEST_CASE("a rank that does not come is named on those that came") {
-  for (exchange const by : ways) {
+TEST_CASE("a missing rank is named in the error of the others") {
+  for (rendezvous const by : ways) {
     meeting const m(by);
     processes ranks;
     for (int r : {0, 1, 3}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 1200ms); });
     auto const said = ranks.wait();
-    CHECK(has(said[0], "1 of 4 ranks did not come, the first of them rank 2"));
+    CHECK(has(said[0], "1 of 4 ranks are missing, the first is rank 2"));
     for (int i = 1; i < 3; ++i)
       CHECK(has(said[static_cast<std::size_t>(i)],
-                by == rendezvous::tcp ? "the first of them rank 2" : "rank 0 has not answered"));
+                by == rendezvous::tcp ? "the first is rank 2" : "rank 0 has not answered"));
     CHECK(has(said[2], "rank 3 at "));
   }
 }
 
 TEST_CASE("no rank 0") {
-  for (exchange const by : ways) {
+  for (rendezvous const by : ways) {
     meeting const m(by);
     auto const said = meet(m.rank(1, 2), 1, 100ms);
     CHECK(has(said, by == rendezvous::tcp
@@ -172,10 +172,10 @@ TEST_CASE("no rank 0") {
   }
   auto nowhere = at(rendezvous::tcp, 1, 2, 4711, "");
   nowhere.address = "no-such-host.invalid";
-  CHECK(has(meet(nowhere, 1, 50ms), "no machine has that name"));
+  CHECK(has(meet(nowhere, 1, 50ms), "no machine has this name"));
 }
 
-TEST_CASE("files that an earlier run left behind are not believed") {
+TEST_CASE("files that an earlier run left behind are ignored") {
   meeting const m(rendezvous::file);
   {  // A run of the same size without a job name, in which rank 2 never arrived.
     processes ranks;
@@ -200,27 +200,27 @@ TEST_CASE("files that an earlier run left behind are not believed") {
   CHECK(m.files.is_empty());
 }
 
-TEST_CASE("files of a run of another name are not taken for this one's") {
+TEST_CASE("files of a run with another name are ignored") {
   meeting const m(rendezvous::file);
   std::ofstream(m.file) << "other 2 00\n00\n";
-  CHECK(has(meet(m.rank(1, 2), 1, 50ms), "a run with the name and size other 2, this one is - 2"));
+  CHECK(has(meet(m.rank(1, 2), 1, 50ms),
+            "a run with the name and size other 2, but those of this run are - 2"));
 }
 
-TEST_CASE("a folder that is not there") {
+TEST_CASE("a folder that does not exist") {
   meeting m(rendezvous::file);
   m.file = m.files.file("nowhere/id");
   CHECK(has(meet(m.rank(1, 2), 1, 50ms), "cannot be written"));
 }
 
-TEST_CASE("tcp: ranks that were told different things hear so") {
+TEST_CASE("tcp: ranks with different settings get an error") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   for (int r : {0, 1}) ranks.start([&, r] { return meet(m.rank(r, r == 1 ? 3 : 4), 1, 10s); });
-  for (auto const& said : ranks.wait()) CHECK(has(said, "told different sizes"));
+  for (auto const& said : ranks.wait()) CHECK(has(said, "the ranks have different world sizes"));
   for (int r : {0, 1, 1}) ranks.start([&, r] { return meet(m.rank(r, 4), 1, 10s); });
   int heard = 0;
-  for (auto const& said : ranks.wait())
-    heard += has(said, "two processes say that they are one rank");
+  for (auto const& said : ranks.wait()) heard += has(said, "two processes have the same rank");
   CHECK(heard == 3);
 }
 
@@ -256,11 +256,11 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   });
   auto const said = ranks.wait();
   CHECK(said[0] == "id: right");
-  CHECK(has(said[2], "another job has that port"));
+  CHECK(has(said[2], "another job uses that port"));
   CHECK(said[3] == "id: right");
 }
 
-TEST_CASE("tcp: a port that is taken") {
+TEST_CASE("tcp: a port that is in use") {
   meeting const m(rendezvous::tcp);
   ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));
   sockaddr_in here{};

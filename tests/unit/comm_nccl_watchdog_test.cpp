@@ -57,7 +57,7 @@ bool comes_true(Condition holds) {
   return holds();
 }
 
-TEST_CASE("operations that end are no fault") {
+TEST_CASE("operations that end are not a fault") {
   flight_record record(grid, 4);
   device gpu;
   watchdog guard(record, gpu.what(), 40ms);
@@ -103,16 +103,16 @@ TEST_CASE("a fault of a communicator stops at once") {
   }
   REQUIRE(comes_true([&] { return guard.has_stopped(); }));
   CHECK(has(message_of([&] { guard.refuse_if_stopped(); }),
-            "nccl: remote process exited. It was at #1 all-reduce"));
+            "nccl: remote process exited. The oldest open operation is #1 all-reduce"));
 }
 
-TEST_CASE("a program that never comes back is ended") {
+TEST_CASE("a program whose thread never returns is ended") {
   flight_record record(grid);
   device gpu;
   watchdog guard(record, gpu.what(), 20ms, 30ms);
   record.issued(all_reduce_of(8), ashlar::element_type::f32);
   REQUIRE(comes_true([&] { return gpu.process_ended.load(); }));
-  CHECK(has(gpu.last_words, "did not come back"));
+  CHECK(has(gpu.last_words, "did not return"));
   CHECK(has(gpu.last_words, "#1 all-reduce"));
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("the record keeps the last operations only") {
   CHECK(record.last() == 5);
 }
 
-TEST_CASE("NCCL's results say what to do") {
+TEST_CASE("explanations of NCCL's results say what to do") {
   CHECK(to_string(ashlar::nccl::call_site{3, "gpu", "all-gather"}) ==
         "rank 3, all-gather along gpu");
   CHECK(to_string(ashlar::nccl::call_site{-1, "", "ncclGetVersion"}) == "ncclGetVersion");
@@ -141,7 +141,7 @@ TEST_CASE("NCCL's results say what to do") {
   CHECK(has(said(result::unhandled_cuda_error), "nvidia-smi"));
   CHECK(has(said(result::system_error), "NCCL_SOCKET_IFNAME"));
   CHECK(has(said(result::internal_error), "NCCL_DEBUG"));
-  CHECK(has(said(result::invalid_argument), "differ in what they call"));
+  CHECK(has(said(result::invalid_argument), "call different operations"));
   CHECK(has(said(result::invalid_usage), "NCCL_HOSTID"));
   CHECK(has(said(result::in_progress), "ASHLAR_NCCL_TIMEOUT"));
 }
@@ -149,8 +149,8 @@ TEST_CASE("NCCL's results say what to do") {
 TEST_CASE("more ranks than devices, and the wrong library") {
   CHECK(device_fault(3, 4, false) == "");
   CHECK(device_fault(3, 1, true) == "");
-  CHECK(has(device_fault(3, 1, false), "number 3 of its node (from 0), which has 1 device."));
-  CHECK(has(device_fault(4, 4, false), "which has 4 devices. Start as many ranks"));
+  CHECK(has(device_fault(3, 1, false), "its local rank is 3, but its node has 1 device."));
+  CHECK(has(device_fault(4, 4, false), "its node has 4 devices. Start as many ranks"));
   CHECK(has(device_fault(0, 0, true), "no device on this node"));
   CHECK(version_fault(22809, 22809) == "");
   CHECK(version_fault(22809, 22801) == "");

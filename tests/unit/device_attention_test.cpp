@@ -107,7 +107,7 @@ TEST_CASE_TEMPLATE("attention_equals_the_query_by_query_loop", T, float, double)
   }
 }
 
-TEST_CASE("attention_takes_a_scale_of_its_own_and_survives_large_scores") {
+TEST_CASE("attention_accepts_another_scale_and_large_scores") {
   host::attention_extents const e{1, 70, 1, 4};
   auto qkv = normals<double>(packed(e), 1);
   CHECK(distance(forward(qkv, e, 0.1).out, reference(qkv, e, 0.1).out) < 1e-13);
@@ -136,7 +136,7 @@ TEST_CASE("attention_gradient_equals_finite_differences_over_several_blocks") {
   }
 }
 
-TEST_CASE("attention_backward_of_nothing_does_nothing") {
+TEST_CASE("attention_backward_of_an_empty_tensor_does_nothing") {
   double const* const none = nullptr;
   double* const nowhere = nullptr;
   for (auto const& e : {host::attention_extents{0, 5, 1, 4}, {2, 0, 1, 4}, {2, 5, 0, 4}}) {

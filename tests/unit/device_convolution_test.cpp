@@ -92,7 +92,7 @@ TEST_CASE("convolution_equals_its_definition") {
         check({{2, 3, 7, 6}, 4, {extent, stride, padding}});
 }
 
-TEST_CASE("convolution_of_nothing") {
+TEST_CASE("convolution_of_an_empty_tensor") {
   check({{0, 3, 7, 6}, 4, {3, 1, 1}});
   check({{2, 0, 7, 6}, 4, {3, 1, 1}});
   check({{2, 3, 7, 6}, 0, {3, 1, 1}});

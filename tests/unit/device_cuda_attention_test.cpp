@@ -17,7 +17,7 @@ using namespace ashlar::cuda;
 
 #include "support/kernel_attention.hpp"
 
-TEST_CASE("attention_kernels_give_what_the_host_gives") {
+TEST_CASE("attention_kernels_agree_with_the_host") {
   ashlar_test::emulated_arrays forwards, backwards(true);
   ashlar_test::check_attention<float>(forwards, true);
   ashlar_test::check_attention<ashlar::bfloat16>(backwards, true);

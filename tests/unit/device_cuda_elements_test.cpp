@@ -25,7 +25,7 @@ using namespace ashlar::cuda;
 
 using ashlar_test::emulated_arrays;
 
-TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, ashlar::bfloat16) {
+TEST_CASE_TEMPLATE("element_kernels_agree_with_the_host", T, float, ashlar::bfloat16) {
   for (bool const backwards : {false, true}) {
     emulated_arrays device(backwards);
     ashlar_test::check_maps<T>(device);
@@ -36,7 +36,7 @@ TEST_CASE_TEMPLATE("element_kernels_give_what_the_host_gives", T, float, ashlar:
   }
 }
 
-TEST_CASE("updates_and_conversions_give_what_the_host_gives") {
+TEST_CASE("updates_and_conversions_agree_with_the_host") {
   for (bool const backwards : {false, true}) {
     emulated_arrays device(backwards);
     ashlar_test::check_conversions(device);

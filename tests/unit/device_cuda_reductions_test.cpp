@@ -19,7 +19,7 @@ using namespace ashlar::cuda;
 
 #include "support/kernel_reductions.hpp"
 
-TEST_CASE("reductions_give_what_the_host_gives") {
+TEST_CASE("reductions_agree_with_the_host") {
   for (bool const backwards : {false, true}) {
     ashlar_test::emulated_arrays device(backwards);
     ashlar_test::check_reductions(device);

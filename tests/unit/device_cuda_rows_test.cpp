@@ -20,7 +20,7 @@ using namespace ashlar::cuda;
 
 #include "support/kernel_rows.hpp"
 
-TEST_CASE_TEMPLATE("row_kernels_give_what_the_host_gives", T, float, ashlar::bfloat16) {
+TEST_CASE_TEMPLATE("row_kernels_agree_with_the_host", T, float, ashlar::bfloat16) {
   for (bool const backwards : {false, true}) {
     ashlar_test::emulated_arrays device(backwards);
     ashlar_test::check_softmax<T>(device);

@@ -17,7 +17,7 @@ using namespace ashlar::cuda;
 
 #include "support/kernel_strided.hpp"
 
-TEST_CASE("strided_kernels_give_what_the_host_gives") {
+TEST_CASE("strided_kernels_agree_with_the_host") {
   for (bool const backwards : {false, true}) {
     ashlar_test::emulated_arrays device(backwards);
     ashlar_test::check_strided_copy<std::int8_t>(device);

@@ -14,7 +14,7 @@
 namespace host = ashlar::device::host;
 using namespace ashlar::test;
 
-TEST_CASE("embedding_shards_of_a_split_vocabulary_sum_to_the_whole") {
+TEST_CASE("embedding_shards_of_a_split_vocabulary_sum_to_the_complete_result") {
   std::int64_t const cols = 5;
   auto const table = normals<float>(7 * cols, 1);
   std::vector<std::int32_t> const ids{6, 0, 3, 3, -1, 7};

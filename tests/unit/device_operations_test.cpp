@@ -69,7 +69,7 @@ TEST_CASE("reduce_dim reduces a dim in the middle and gives its workspace back")
   CHECK(memory.lent == 0);
 }
 
-TEST_CASE("sums are added to what is there") {
+TEST_CASE("sums are added to the existing values") {
   counted_memory memory;
   auto const x = counted(6);
   std::vector<double> columns(3, 100);
@@ -82,7 +82,7 @@ TEST_CASE("sums are added to what is there") {
   CHECK(total == 113);
 }
 
-TEST_CASE("an update leaves the weights rounded in a copy") {
+TEST_CASE("an update writes the rounded weights into a copy") {
   std::vector<float> const gradient{1, -1, 0.5f};
   std::vector<float> velocity(3), weight{1.001f, 2.003f, -0.3f};
   std::vector<bfloat16> copy(3, bfloat16(0.0f));

@@ -130,7 +130,7 @@ TEST_CASE("a_pixel_under_several_windows_gets_all_their_gradients") {
   CHECK(dx[0] + dx[2] == 4);
 }
 
-TEST_CASE("a_nan_is_a_maximum") {
+TEST_CASE("a_nan_counts_as_the_maximum") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   for (std::size_t at = 0; at < 4; ++at) {
     values x{1, 2, 3, 4}, y(1);

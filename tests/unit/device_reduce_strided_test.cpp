@@ -178,7 +178,7 @@ TEST_CASE("integer_sums_wrap_around") {
   CHECK(result == std::vector<std::int32_t>(40, std::numeric_limits<std::int32_t>::min()));
 }
 
-TEST_CASE("a_reduction_of_nothing_is_refused") {
+TEST_CASE("a_reduction_without_sources_is_refused") {
   float result = 0;
   CHECK_THROWS_AS(
       host::reduce_strided<float>(reduction::sum, 0, nullptr, {}, nullptr, &result, nullptr),

@@ -32,7 +32,7 @@ std::vector<sample> corpus() {
   return list;
 }
 
-TEST_CASE("files of the corpus are taken if they are good, refused if they are not") {
+TEST_CASE("good files of the corpus are accepted, bad ones are refused") {
   int good = 0, bad = 0;
   for (auto const& file : corpus()) {
     CAPTURE(file.name);
@@ -44,7 +44,7 @@ TEST_CASE("files of the corpus are taken if they are good, refused if they are n
   CHECK(bad >= 12);
 }
 
-TEST_CASE("files that are nearly those of the corpus are read or refused, never more") {
+TEST_CASE("files similar to those of the corpus are read or refused") {
   auto const files = corpus();
   std::mt19937 random(42);
   auto const below = [&](std::size_t n) { return n == 0 ? 0 : random() % n; };

@@ -65,7 +65,7 @@ search::problem segmented(search::problem net) {
   return net;
 }
 
-TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
+TEST_CASE("a pipeline that was saved and loaded is the same, priced again") {
   for (int const stages : {1, 2, 4}) {
     saved_pipeline const s(stages);
     auto const j = s.saved();
@@ -92,30 +92,30 @@ TEST_CASE("a pipeline that was saved and loaded is the same, priced anew") {
   }
 }
 
-TEST_CASE("each thing that is wrong with a pipeline file is one error that names the file") {
+TEST_CASE("each mistake in a pipeline file is one error that names the file") {
   saved_pipeline const s;
   auto const good = s.saved();
   std::vector<std::pair<char const*, std::function<void(json&)>>> const mistakes{
       {"not of \"ashlar pipeline\"", [](json& j) { j["format"] = "ashlar plan"; }},
       {"this program reads versions 1 to 2", [](json& j) { j["version"] = 3; }},
       {"lacks", [](json& j) { j["version"] = 2; }},
-      {"\"recomputed\" is unknown here",
+      {"\"recomputed\" is not a known key",
        [](json& j) {
          j["recomputed"] = {0, 0, 0, 0};
        }},
-      {"\"bubble\" is unknown here", [](json& j) { j["bubble"] = 1; }},
+      {"\"bubble\" is not a known key", [](json& j) { j["bubble"] = 1; }},
       {"the mesh is node=4,gpu=2", [](json& j) { j["mesh"] = "node=2,gpu=4"; }},
       {"has no axis \"rack\"", [](json& j) { j["axis"] = "rack"; }},
       {"lacks", [](json& j) { j.erase("axis"); }},
-      {"4 of them do not divide the 2 positions along gpu", [](json& j) { j["axis"] = "gpu"; }},
-      {"there is none", [](json& j) { j["stages"] = json::array(); }},
+      {"4 stages do not divide the 2 positions along gpu", [](json& j) { j["axis"] = "gpu"; }},
+      {"the list is empty", [](json& j) { j["stages"] = json::array(); }},
       {"must be a list", [](json& j) { j["stages"] = 4; }},
       {"must be a whole number", [](json& j) { j["stages"][1] = 8.5; }},
       {"must begin at element 0", [](json& j) { j["stages"][0] = 1; }},
       {"must begin at element 0 and increase", [](json& j) { j["stages"][2] = j["stages"][1]; }},
       {"must begin at element 0 and increase", [](json& j) { j["stages"][3] = 1000; }},
       {"inside a residual: cut", [](json& j) { j["stages"][1] = 2; }},
-      {"one stage divides none", [](json& j) { j["stages"] = {0}; }},
+      {"must be omitted for a single stage", [](json& j) { j["stages"] = {0}; }},
       {"but a step has 8", [](json& j) { j["micro_batches"] = 4; }},
       {"batches of 3x8", [](json& j) { j["input"] = {3, 8}; }},
       {"another net", [](json& j) { j["elements"].erase(3); }},
@@ -156,7 +156,7 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   for (auto const& [says, recomputed] :
        {std::pair{"one number for each of the 4 stages", json{1, 0, 1}},
         std::pair{"one number for each of the 4 stages", json(1)},
-        std::pair{"2 segments of stage 2, but it has 1 that can be", json{1, 0, 2, 0}},
+        std::pair{"2 segments of stage 2, but only 1 can be recomputed", json{1, 0, 2, 0}},
         std::pair{"-1 segments of stage 0", json{-1, 0, 0, 0}},
         std::pair{"must be a whole number", json{1, 0, 0.5, 0}}}) {
     auto j = good;
@@ -175,7 +175,7 @@ TEST_CASE("a file says how many segments each stage recomputes") {
   CHECK(has(text, "\n  1         "));  // stages that recompute are listed separately
 }
 
-TEST_CASE("what explain says of a pipeline") {
+TEST_CASE("explain describes a pipeline") {
   saved_pipeline const s;
   auto const text = search::explain(s.net, s.found, cluster).text;
   CAPTURE(text);

@@ -52,7 +52,7 @@ struct saved_plan {
   search::plan plan = optimal(net, mesh, machine);
 };
 
-TEST_CASE("a plan that was saved and loaded is the same plan, priced anew") {
+TEST_CASE("a plan that was saved and loaded is the same plan, priced again") {
   folder const f;
   saved_plan const s;
   auto const path = f.file("plan.json");
@@ -91,7 +91,7 @@ TEST_CASE("orders of shards survive, and every choice of every layer does") {
   }
 }
 
-TEST_CASE("what is recomputed is kept, under version 2") {
+TEST_CASE("the number of recomputed segments is kept, in version 2") {
   folder const f;
   saved_plan s;
   auto const path = f.file("plan.json");
@@ -118,7 +118,7 @@ TEST_CASE("what is recomputed is kept, under version 2") {
   CHECK(has(message_of([&] { load_plan(path, s.net, s.mesh, s.machine); }), "recomputed: "));
 }
 
-TEST_CASE("saving leaves no temporary and replaces what was there") {
+TEST_CASE("saving leaves no temporary file and replaces an existing file") {
   folder const f;
   saved_plan const s;
   auto const path = f.file("plan.json");
@@ -143,7 +143,7 @@ TEST_CASE("a file that cannot be written or read is named") {
             f.path.string()));
 }
 
-TEST_CASE("each thing that is wrong with a plan file is one error that names the file") {
+TEST_CASE("each mistake in a plan file is one error that names the file") {
   folder const f;
   saved_plan const s;
   auto const path = f.file("plan.json");
@@ -242,7 +242,7 @@ TEST_CASE("machines survive a file, to the last bit") {
   }
 }
 
-TEST_CASE("a machine file of version 1 is read as it was meant") {
+TEST_CASE("a machine file of version 1 is read with its meaning at that time") {
   folder const f;
   auto const path = f.file("machine.json");
   json old = {{"format", "ashlar machine"},
@@ -257,11 +257,11 @@ TEST_CASE("a machine file of version 1 is read as it was meant") {
   // In a file of the old version, fields that were added later are unknown.
   old["gemm_half"] = 1;
   write(path, old.dump());
-  CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is unknown"));
+  CHECK(has(message_of([&] { load_machine(path); }), "\"gemm_half\" is not a known key"));
   old.erase("gemm_half");
   old["intra"]["all-reduce"] = old["inter"];
   write(path, old.dump());
-  CHECK(has(message_of([&] { load_machine(path); }), "\"all-reduce\" is unknown"));
+  CHECK(has(message_of([&] { load_machine(path); }), "\"all-reduce\" is not a known key"));
 }
 
 TEST_CASE("a command line names a machine or a file of one") {
@@ -274,7 +274,7 @@ TEST_CASE("a command line names a machine or a file of one") {
   CHECK(has(said, "\"h100_server\" is neither a file nor one of workstation, gpu_cluster"));
 }
 
-TEST_CASE("each thing that is wrong with a machine file is one error that names the file") {
+TEST_CASE("each mistake in a machine file is one error that names the file") {
   folder const f;
   auto const path = f.file("machine.json");
   save_machine(path, {});
@@ -289,11 +289,11 @@ TEST_CASE("each thing that is wrong with a machine file is one error that names 
       {"lacks", [](json& j) { j.erase("intra"); }},
       {"lacks", [](json& j) { j.erase("gemm_half"); }},
       {"lacks", [](json& j) { j["intra"]["alpha"] = "fast"; }},
-      {"\"flop\" is unknown", [](json& j) { j["flop"] = 1; }},
-      {"intra: \"gamma\" is unknown", [](json& j) { j["intra"]["gamma"] = 1; }},
-      {"\"allreduce\" is unknown",
+      {"\"flop\" is not a known key", [](json& j) { j["flop"] = 1; }},
+      {"intra: \"gamma\" is not a known key", [](json& j) { j["intra"]["gamma"] = 1; }},
+      {"\"allreduce\" is not a known key",
        [](json& j) { j["inter"]["allreduce"] = {{"alpha", 1}, {"beta", 1}}; }},
-      {"inter, permute: \"gamma\" is unknown",
+      {"inter, permute: \"gamma\" is not a known key",
        [](json& j) { j["inter"]["permute"] = {{"alpha", 1}, {"beta", 1}, {"gamma", 1}}; }},
       {"lacks", [](json& j) { j["inter"]["permute"] = {{"alpha", 1}}; }},
       {"must be an object", [](json& j) { j["inter"]["permute"] = 7; }},

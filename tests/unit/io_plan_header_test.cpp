@@ -44,7 +44,7 @@ std::string without_seconds(std::istream& in) {
   return text;
 }
 
-TEST_CASE("it is written to the letter as it is committed") {
+TEST_CASE("the header is written exactly as it is committed") {
   auto const problem = ashlar::nn::describe(header_net, header_batch);
   auto const here = std::filesystem::path(__FILE__).parent_path();
   std::ifstream committed(here / ".." / "plans" / "mlp_2x2.inc");
@@ -54,21 +54,22 @@ TEST_CASE("it is written to the letter as it is committed") {
   CHECK(text == without_seconds(committed));
 }
 
-TEST_CASE("names that are none and plans of other nets are refused") {
+TEST_CASE("invalid names and plans of other nets are refused") {
   auto const problem = ashlar::nn::describe(header_net, header_batch);
   auto plan = header_plan();
   for (auto const* name : {"", "2x2", "a b", "a-b", "a::b"})
     CHECK(has(message_of([&] { plan_header_text(problem, plan, name); }),
-              "is no name of a C++ variable"));
+              "is not a valid C++ variable name"));
   for (auto const* keyword : {"class", "co_await", "int", "requires", "xor_eq"})
     CHECK(has(message_of([&] { plan_header_text(problem, plan, keyword); }),
-              "is no name of a C++ variable"));
+              "is not a valid C++ variable name"));
   CHECK(has(plan_header_text(problem, plan, "class_"), "auto class_ = "));
   plan.choices.pop_back();
   CHECK(has(message_of([&] { plan_header_text(problem, plan, "p"); }), "but the net has 4"));
 }
 
-TEST_CASE("numbers are written with a point and so that they are read back; others are refused") {
+TEST_CASE(
+    "numbers are written with a point and all digits; those that are not finite are refused") {
   auto const problem = ashlar::nn::describe(header_net, header_batch);
   auto plan = header_plan();
   std::string const locale_before = std::setlocale(LC_NUMERIC, nullptr);

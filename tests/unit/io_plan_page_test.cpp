@@ -21,7 +21,7 @@ using ashlar::parse_placement, ashlar::parse_topology;
 using ashlar::io::plan_page_text;
 namespace page = ashlar::io::page;
 
-TEST_CASE("a page needs nothing else and closes what it opens") {
+TEST_CASE("a page needs no other files and closes all its tags") {
   auto const m = ashlar::machines::gpu_cluster;
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=4");
@@ -38,7 +38,7 @@ TEST_CASE("a page needs nothing else and closes what it opens") {
           occurrences(text, "</" + n + ">"));
   }
   CHECK(has(text, "3 &times;"));
-  CHECK(has(text, "What memory buys"));
+  CHECK(has(text, "Time against memory"));
   CHECK(has(text, ashlar::seconds_text(total_cost(net, plan, m).seconds())));
   CHECK(has(text, ashlar::bytes_text(double(memory_per_rank(net, plan)))));
   for (auto const* layer : {"embedding", "layer_norm", "linear", "gelu", "+ residual", "dropout"})

@@ -73,7 +73,7 @@ void check_all(ashlar::topology const& t, int rank, std::vector<reduction> const
 
 }  // namespace
 
-TEST_CASE("the boxes of every placement of a vector, a matrix and a rank-3 tensor tile it once") {
+TEST_CASE("the boxes of every placement of a vector, a matrix and a rank-3 tensor cover it once") {
   for (int rank : {1, 2, 3}) {
     check_all({{"node", 2}, {"gpu", 3}}, rank, {});
     check_all({{"a", 2}, {"b", 2}, {"c", 2}}, rank, {});
@@ -85,7 +85,7 @@ TEST_CASE("a partial axis leaves the box as it is, and each of its ranks holds a
   for (int rank : {1, 2}) check_all({{"node", 2}, {"gpu", 3}}, rank, {reduction::sum});
 }
 
-TEST_CASE("a scalar is whole on every rank") {
+TEST_CASE("every rank holds a scalar") {
   ashlar::topology const t{{"a", 2}, {"b", 2}};
   for (int r = 0; r < 4; ++r)
     CHECK(ashlar::local_box({}, t, placement::all_broadcast(2), t.coordinates_of(r)).elements() ==

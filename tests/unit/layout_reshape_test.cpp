@@ -164,7 +164,7 @@ TEST_CASE("partial axes stay partial, with their reduction") {
                                {{"gpu", 2}}));
 }
 
-TEST_CASE("whether a given placement keeps every rank's elements") {
+TEST_CASE("a given placement either keeps every rank's elements or does not") {
   for (auto const& t : {ashlar::topology{{"gpu", 3}}, ashlar::topology{{"a", 2}, {"b", 2}}})
     for (int n : {0, 1, 2, 4, 6}) {
       meanings known(t, {reduction::sum});
@@ -213,7 +213,7 @@ TEST_CASE("an idle axis may have to change its place in the order") {
   CHECK(*q == placement{ashlar::split(0, 1), ashlar::split(0, 0)});
 }
 
-TEST_CASE("where the splits go when dims are split or merged by name") {
+TEST_CASE("positions of splits if dims are split or merged by name") {
   for (auto const& p : all_placements(3, 3)) {
     auto const split = ashlar::split_axis_placement(p, 1, 2);
     CHECK(ashlar::check(split, 4, 3) == nullptr);
@@ -230,7 +230,7 @@ TEST_CASE("where the splits go when dims are split or merged by name") {
   }
 }
 
-TEST_CASE("a slice is local exactly when each rank's part comes out of its own") {
+TEST_CASE("a slice is local exactly if each rank's part comes from its own shard") {
   for (auto const& t : {ashlar::topology{{"gpu", 3}}, ashlar::topology{{"a", 2}, {"b", 2}},
                         ashlar::topology{{"a", 1}, {"b", 5}}}) {
     naive_mesh const mesh(t);
@@ -253,7 +253,7 @@ TEST_CASE("a slice is local exactly when each rank's part comes out of its own")
   }
 }
 
-TEST_CASE("a concatenation is local exactly when each rank has the parts of its part") {
+TEST_CASE("a concatenation is local exactly if each rank holds the parts of its result") {
   for (auto const& t : {ashlar::topology{{"gpu", 3}}, ashlar::topology{{"a", 2}, {"b", 2}}}) {
     naive_mesh const mesh(t);
     for (auto const& p : all_placements(2, t.axes()))

@@ -27,7 +27,7 @@ TEST_CASE("the first n mod p parts get one more, and the parts follow one anothe
       }
 }
 
-TEST_CASE("the balanced split is what dealing items one at a time gives") {
+TEST_CASE("the balanced split equals dealing out items one at a time") {
   for (int p = 1; p <= 6; ++p)
     for (int n = 0; n <= 20; ++n) {
       std::vector<int> items(static_cast<std::size_t>(n));
@@ -73,7 +73,7 @@ TEST_CASE(
   CHECK(merges < cases);
 }
 
-TEST_CASE("two rows over two by two ranks are the first case where nested is not flat") {
+TEST_CASE("two rows over two by two ranks are the first case where nested and flat splits differ") {
   CHECK(balanced_part(balanced_part({0, 2}, 2, 1), 2, 0) == interval{1, 1});
   CHECK(balanced_part({0, 2}, 4, 2).size == 0);
 }
@@ -94,7 +94,7 @@ TEST_CASE("intervals intersect like sets of indices") {
         }
 }
 
-TEST_CASE("shapes count their elements, print, and refuse what cannot be counted") {
+TEST_CASE("shapes count their elements, print, and refuse too many elements") {
   CHECK(ashlar::shape{}.elements() == 1);
   CHECK(ashlar::shape{3, 0, 5}.elements() == 0);
   CHECK(ashlar::shape{512, 1024}.elements() == 524288);

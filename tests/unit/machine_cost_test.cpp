@@ -155,7 +155,7 @@ TEST_CASE("seconds are alpha times messages and beta times bytes, and nothing fo
   CHECK(ashlar::seconds(m, t, {0}, collective::slice, {0, 0}, 8) == 0);
 }
 
-TEST_CASE("a collective that has links of its own takes them, the others their tier's") {
+TEST_CASE("a collective with links of its own uses them, the others use those of their tier") {
   ashlar::machine own = m;
   own.intra_of.set(collective::all_to_all, {2, 20});
   own.inter_of.set(collective::all_to_all, {200, 2000});

@@ -59,7 +59,7 @@ bool has(std::string const& text, char const* part) { return text.find(part) != 
 
 }  // namespace
 
-TEST_CASE("alpha and beta come back exactly without noise") {
+TEST_CASE("alpha and beta are recovered exactly without noise") {
   for (double const alpha : {1e-7, 2e-6, 5e-5})
     for (double const beta : {1e-12, 2e-10, 1e-8}) {
       auto const fit = fit_link(gathers(alpha, beta, 0, 1));
@@ -69,7 +69,8 @@ TEST_CASE("alpha and beta come back exactly without noise") {
     }
 }
 
-TEST_CASE("alpha and beta come back closely with noise of 20 %, and nothing nearby fits better") {
+TEST_CASE(
+    "alpha and beta are recovered closely with noise of 20 %, and nothing nearby fits better") {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     auto const samples = gathers(3e-6, 2.5e-10, 0.2, seed);
     auto const fit = fit_link(samples);
@@ -84,7 +85,7 @@ TEST_CASE("alpha and beta come back closely with noise of 20 %, and nothing near
   }
 }
 
-TEST_CASE("what no size makes dearer has a beta of zero, what no message costs an alpha of zero") {
+TEST_CASE("beta is zero if time does not grow with size, alpha is zero if latency is negligible") {
   // First times that fall with the size, then times that rise faster than the size.
   auto const falling = fit_link({{1, 1000, 3e-6}, {1, 2000, 2e-6}, {1, 4000, 1e-6}});
   CHECK(falling.value.beta == 0);
@@ -94,12 +95,12 @@ TEST_CASE("what no size makes dearer has a beta of zero, what no message costs a
   CHECK(rising.value.beta > 0);
 }
 
-TEST_CASE("samples that tell nothing of alpha and beta are errors") {
+TEST_CASE("samples that do not determine alpha and beta are errors") {
   auto const said = [](std::vector<link_sample> const& samples) {
     return message_of([&] { fit_link(samples); });
   };
-  CHECK(has(said({}), "0 samples do not tell"));
-  CHECK(has(said({{1, 4096, 1e-6}}), "1 samples do not tell"));
+  CHECK(has(said({}), "0 samples do not determine"));
+  CHECK(has(said({{1, 4096, 1e-6}}), "1 samples do not determine"));
   CHECK(has(said({{1, 4096, 1e-6}, {2, 8192, 2e-6}, {3, 12288, 3e-6}}), "several sizes"));
   CHECK(has(said({{1, 4096, 0}, {1, 8192, 1e-6}}), "above zero"));
   CHECK(has(said({{1, 4096, -1e-6}, {1, 8192, 1e-6}}), "above zero"));
@@ -109,7 +110,7 @@ TEST_CASE("samples that tell nothing of alpha and beta are errors") {
   CHECK(has(said({{1, INFINITY, 1e-6}, {1, 8192, 1e-6}}), "not finite"));
 }
 
-TEST_CASE("flops and gemm_half come back, exactly without noise and closely with it") {
+TEST_CASE("flops and gemm_half are recovered, exactly without noise and closely with it") {
   for (double const half : {0.0, 3.0, 40.0, 300.0}) {
     auto const exact = fit_gemm(products(1e11, half, 0, 1));
     CHECK(exact.flops == doctest::Approx(1e11).epsilon(1e-5));
@@ -123,11 +124,11 @@ TEST_CASE("flops and gemm_half come back, exactly without noise and closely with
   }
 }
 
-TEST_CASE("products that tell nothing of flops and gemm_half are errors") {
+TEST_CASE("products that do not determine flops and gemm_half are errors") {
   auto const said = [](std::vector<gemm_sample> const& samples) {
     return message_of([&] { fit_gemm(samples); });
   };
-  CHECK(has(said({}), "0 samples do not tell"));
+  CHECK(has(said({}), "0 samples do not determine"));
   CHECK(has(said({{8, 8, 8, 1e-6}, {8, 8, 8, 2e-6}}), "several extents"));
   CHECK(has(said({{8, 64, 512, 1e-6}, {512, 8, 64, 2e-6}, {64, 512, 8, 1e-6}}), "several extents"));
   CHECK(said({{8, 64, 512, 1e-6}, {512, 8, 65, 2e-6}}) == "nothing was thrown");

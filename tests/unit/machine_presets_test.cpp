@@ -32,7 +32,7 @@ TEST_CASE("machines with a name are found by it, and no others") {
   CHECK(ashlar::find_machine("") == nullptr);
 }
 
-TEST_CASE("machines with a name have numbers that machines have") {
+TEST_CASE("machines with a name have plausible numbers") {
   for (auto const& [name, m] : ashlar::named_machines) {
     CAPTURE(name);
     check_sane(m->intra);

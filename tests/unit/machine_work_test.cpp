@@ -92,7 +92,7 @@ TEST_CASE("a convolution's products are one for each image, by the channels of i
   }
 }
 
-TEST_CASE("a matmul's plan is priced by its local product, whole and in panels") {
+TEST_CASE("a matmul's plan is priced by its local product, complete and in panels") {
   ashlar::topology const t{{"row", 2}, {"column", 2}};
   ashlar::placement const blocks{ashlar::split(0), ashlar::split(1)};
   auto const on = slow_small_products(64);

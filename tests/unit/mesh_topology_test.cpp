@@ -74,7 +74,7 @@ TEST_CASE("an axis named node, host or rack is between nodes, every other inside
   CHECK(ashlar::default_tier("nodes") == ashlar::link_tier::intra_node);
 }
 
-TEST_CASE("topologies refuse empty axes, equal names and unfit names") {
+TEST_CASE("topologies refuse empty axes, equal names and invalid names") {
   CHECK_THROWS_AS((topology{{"a", 0}}), std::invalid_argument);
   CHECK_THROWS_AS((topology{{"a", 2}, {"a", 2}}), std::invalid_argument);
   CHECK_THROWS_AS(ashlar::axis_name(""), std::invalid_argument);
@@ -116,15 +116,15 @@ TEST_CASE("a malformed mesh gives an error that quotes it") {
       {"node= 2", "not a number from 1 to 999999"},
       {"node=1000000", "not a number from 1 to 999999"},
       {"node=99999999999999999999", "not a number from 1 to 999999"},
-      {"no de=2", "letters, digits and '_' only"},
-      {"node=2, gpu=4", "letters, digits and '_' only"},
+      {"no de=2", "may contain only letters, digits and '_'"},
+      {"node=2, gpu=4", "may contain only letters, digits and '_'"},
       {"seventeen_letters=2", "longer than 16 characters"},
-      {"a=2,a=2", "two axes share one name"},
+      {"a=2,a=2", "two axes have the same name"},
       {"a=1,b=1,c=1,d=1,e=1,f=1,g=1", "more than 6 axes"},
       {"gpu=8:", "':inter' or ':intra'"},
       {"gpu=8:fast", "':inter' or ':intra'"},
       {"gpu=8:inter:", "':inter' or ':intra'"},
-      {"a=99999,b=99999", "more ranks than can be counted"},
+      {"a=99999,b=99999", "too many ranks"},
   };
   for (auto const& c : cases) {
     auto const what = topology_message(c.text);

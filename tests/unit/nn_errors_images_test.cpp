@@ -25,23 +25,23 @@ std::string described(Layer const& layer, ashlar::shape const& x) {
 
 }  // namespace
 
-TEST_CASE("windows that cannot be") {
+TEST_CASE("impossible windows") {
   CHECK(message_of([] { nn::convolution(3, 4, 0); }) ==
         "nn::convolution: the window and its stride must be 1 or more.");
   CHECK(message_of([] { nn::convolution(3, 4, 3, {.stride = 0}); }) ==
         "nn::convolution: the window and its stride must be 1 or more.");
   for (std::int64_t padding : {-1, 3})
     CHECK(message_of([=] { nn::convolution(3, 4, 3, {.padding = padding}); }) ==
-          "nn::convolution: the padding must be 0 or more and less than the window, so that no "
-          "window sees nothing but padding.");
+          "nn::convolution: the padding must be 0 or more and less than the window, so that every "
+          "window sees at least one pixel.");
   for (auto const& [in, out] : {std::pair{0, 4}, {3, 0}, {-3, 4}})
     CHECK(message_of([in = in, out = out] { nn::convolution(in, out, 3); }) ==
           "nn::convolution: the numbers of channels must be 1 or more.");
   CHECK(message_of([] { nn::max_pool(2, {.stride = -1}); }) ==
         "nn::max_pool: the window and its stride must be 1 or more.");
   CHECK(message_of([] { nn::average_pool(2, {.padding = 2}); }) ==
-        "nn::average_pool: the padding must be 0 or more and less than the window, so that no "
-        "window sees nothing but padding.");
+        "nn::average_pool: the padding must be 0 or more and less than the window, so that every "
+        "window sees at least one pixel.");
 }
 
 TEST_CASE("images that do not fit") {
@@ -58,7 +58,7 @@ TEST_CASE("images that do not fit") {
         "nn::average_pool: the input is 2x3 but must be images, [batch, channels, height, "
         "width].");
   CHECK(described(nn::max_pool(2), {1, 1, 65536, 65536}) ==
-        "nn::max_pool: an image of 1x1x65536x65536 has more pixels than can be indexed.");
+        "nn::max_pool: an image of 1x1x65536x65536 has too many pixels.");
   CHECK(described(nn::flatten(), {3}) ==
         "nn::flatten: the input is 3 but must have 2 dims or more.");
 }
@@ -79,9 +79,9 @@ TEST_CASE("images without pixels") {
 
 TEST_CASE("nets whose images are too small") {
   CHECK(message_of([] { nn::vgg13({.image = 31}); }) ==
-        "nn::vgg: images of 31 rows cannot be halved five times. Take 32 or more.");
+        "nn::vgg: images of 31 rows cannot be halved five times. Use 32 rows or more.");
   CHECK(message_of([] { nn::alexnet({.image = 62}); }) ==
-        "nn::alexnet: images of 62 rows leave nothing for the last layers. Take 63 or more.");
+        "nn::alexnet: images of 62 rows leave no pixels for the last layers. Use 63 rows or more.");
   CHECK(message_of([] {
           nn::describe(nn::alexnet({.image = 63}), nn::image_batch{1, 3, 63, 63});
         }) == "nothing was thrown");
@@ -96,11 +96,11 @@ TEST_CASE("layers of recommendation models") {
   CHECK(described(nn::bottom_mlp(13, {8, 4}), {2, 3, 5}) ==
         "nn::bottom_mlp: the input is 2x3x5 but must be [batch, vectors, 4 features].");
   CHECK(message_of([] { nn::bottom_mlp(13, {}); }) ==
-        "nn::bottom_mlp: it has 0 layers; 1 to 4 are possible.");
+        "nn::bottom_mlp: it has 0 layers, but must have 1 to 4.");
   CHECK(message_of([] {
           nn::bottom_mlp(13, {1, 2, 3, 4, 5});
-        }) == "nn::bottom_mlp: it has 5 layers; 1 to 4 are possible.");
-  std::string const possible = " features; 1 or more are possible, and 2^53 weights.";
+        }) == "nn::bottom_mlp: it has 5 layers, but must have 1 to 4.");
+  std::string const possible = " features must have 1 or more of both, and at most 2^53 weights.";
   CHECK(message_of([] { nn::bottom_mlp(0, {4}); }) ==
         "nn::bottom_mlp: a layer from 0 to 4" + possible);
   CHECK(message_of([] {

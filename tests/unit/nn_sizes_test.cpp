@@ -41,7 +41,7 @@ std::int64_t count(Net const& net, std::int64_t positions) {
 
 }  // namespace
 
-TEST_CASE("BERT-large, but for what the file comment names") {
+TEST_CASE("BERT-large, except for the parts listed in nn/bert.hpp") {
   std::int64_t const published = 336'226'108;  // with both pre-training heads
   std::int64_t const segments = 2 * 1024, pooler = 1024 * 1024 + 1024, next = 2 * 1024 + 2;
   std::int64_t const own_matrix = 1024 * 30522;
@@ -75,7 +75,7 @@ TEST_CASE("AutoDDL's Transformers, whose last matrix is the embedding's") {
     CHECK(o.features % o.heads == 0);
 }
 
-TEST_CASE("DLRM with MLPerf's layers; all but the tables are few") {
+TEST_CASE("DLRM with MLPerf's layers; most parameters are in the tables") {
   std::int64_t const bottom = 14 * 512 + 513 * 256 + 257 * 128;
   std::int64_t const top = 480 * 1024 + 1025 * 1024 + 1025 * 512 + 513 * 256 + 257 * 2;
   CHECK(nn::parameter_count(nn::describe(nn::dlrm_described(), nn::category_batch{1, 26})) ==

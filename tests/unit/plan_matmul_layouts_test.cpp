@@ -105,7 +105,7 @@ TEST_CASE("uneven extents and meshes: stored once, and no placements found at ra
   }
 }
 
-TEST_CASE("within little memory a grid that fits is chosen, or the best one streams") {
+TEST_CASE("with little memory a grid that fits is chosen, or the best one streams") {
   auto const t = cube_of(8);
   auto const m = ashlar::machines::workstation;
   auto const free = ashlar::plan_matmul_layouts(1024, 1024, 1024, t, 8, m, 0);

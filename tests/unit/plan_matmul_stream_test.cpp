@@ -61,7 +61,7 @@ matmul_plan product_of_blocks(placement const& a, placement const& b, placement 
 
 }  // namespace
 
-TEST_CASE("a panel is a tensor placed like the whole, for every tensor with its letter") {
+TEST_CASE("a panel is placed like the complete tensor, for every tensor with its letter") {
   int joined = 0, refused = 0;
   for (auto const& t : {ashlar::topology{{"a", 2}, {"b", 3}}, ashlar::topology{{"a", 4}, {"b", 2}},
                         ashlar::topology{{"a", 2}, {"b", 1}, {"c", 2}}}) {
@@ -124,7 +124,7 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   CHECK(rows.peak_bytes == 3 * block + 2 * block + strip + strip + rounds);
 }
 
-TEST_CASE("letters that the ends cut differently stream where the cuts divide the dim") {
+TEST_CASE("letters that the ends split differently are streamed if the splits divide the dim") {
   ashlar::topology const t{{"row", 2}, {"column", 4}};
   placement const blocks{split(0), split(1)};
   auto const plan = product_of_blocks(blocks, blocks, blocks, {64, 64}, t, {0, 'k', 2});

@@ -194,7 +194,7 @@ void compare(ashlar::topology const& t, ashlar::machine const& m,
 
 }  // namespace
 
-TEST_CASE("no local product costs less, whatever the ends reduce by") {
+TEST_CASE("no local product costs less, whatever the reductions of the ends") {
   using ashlar::reduction;
   for (auto const& m : {ashlar::machines::workstation, ashlar::machines::gpu_cluster}) {
     compare({{"gpu", 5}}, m, {reduction::sum, reduction::max, reduction::min}, 120, 2000);
@@ -242,14 +242,14 @@ TEST_CASE("a memory limit is kept to, by the cheapest plan that does") {
                 limited << " " << streamed << " " << refused);
 }
 
-TEST_CASE("what cannot be done is refused, and the message says what can") {
+TEST_CASE("impossible requests are refused, and the error says what is possible") {
   ashlar::topology const t{{"gpu", 4}};
   problem const q{{64, 64}, {64, 64}, {ashlar::split(0)}, {ashlar::split(0)}, {ashlar::split(0)}};
   auto const m = ashlar::machines::workstation;
   auto const least = message_of([&] { plan_of(q, t, m, {100}); });
   CHECK(has(least, "matmul: no plan of 64x64 times 64x64 on 4 ranks fits 100 bytes a rank; the "
-                   "least takes "));
-  auto const number = std::stoll(least.substr(least.find("takes ") + 6));
+                   "smallest plan needs "));
+  auto const number = std::stoll(least.substr(least.find("needs ") + 6));
   CHECK(plan_of(q, t, m, {number}).peak_bytes == number);
   CHECK(has(message_of([&] { plan_of(q, t, m, {number - 1}); }), "Allow it more memory"));
   CHECK(has(message_of([&] { plan_of(q, t, m, {0, 'm', 17}); }), "streams 17 panels of 'm'"));

@@ -23,7 +23,7 @@ bool adds_partial(placement const& from, placement const& to) {
 }
 }  // namespace
 
-TEST_CASE("no placement that suits is cheaper to reach") {
+TEST_CASE("no suitable placement is cheaper to reach") {
   std::mt19937 random(7);
   ashlar::shape const extents{96, 60};
   for (auto const& t : {ashlar::topology{{"gpu", 4}}, ashlar::topology{{"node", 2}, {"gpu", 3}}}) {
@@ -52,7 +52,7 @@ TEST_CASE("no placement that suits is cheaper to reach") {
   }
 }
 
-TEST_CASE("what suits already stays, and other axes stay where they can") {
+TEST_CASE("a suitable placement stays, and other axes stay if they can") {
   ashlar::topology const t{{"node", 2}, {"gpu", 4}};
   placement const from{ashlar::split(0), ashlar::split(1)};
   auto const nearest = [&](auto suits) {

@@ -171,7 +171,7 @@ TEST_CASE("a small tensor takes one fused all-reduce or few messages, not the hi
   CHECK(plan.steps.size() <= 2);
 }
 
-TEST_CASE("one-step redistributions are the collective that everybody knows") {
+TEST_CASE("one-step redistributions are the well-known collectives") {
   ashlar::topology const t{{"gpu", 4}};
   using ashlar::broadcast, ashlar::partial, ashlar::split;
   auto only = [&](ashlar::axis_placement from, ashlar::axis_placement to) {

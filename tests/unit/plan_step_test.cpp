@@ -84,7 +84,7 @@ TEST_CASE("every step is right where nested balanced splits cut in other places"
   CHECK(check_steps({14, 8}, {{"a", 3}, {"b", 2}, {"c", 2}}, reduction::sum) > 800);
 }
 
-TEST_CASE("every step is right with maxima and minima, whose padding is no zero") {
+TEST_CASE("every step is right with maxima and minima, whose padding is not zero") {
   CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 3}}, reduction::max) > 100);
   CHECK(check_steps({7, 5}, {{"a", 2}, {"b", 2}}, reduction::min) > 100);
 }
@@ -125,7 +125,7 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
   CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // packed all at once, as NCCL does
 }
 
-TEST_CASE("the steps that change nothing but copies can be undone") {
+TEST_CASE("steps that do not combine values can be reversed") {
   // A step that does not combine values can be reversed by one step: a gather by a slice, an
   // all-to-all by an all-to-all, a permute by a permute.
   ashlar::topology const t{{"a", 2}, {"b", 3}, {"c", 2}};

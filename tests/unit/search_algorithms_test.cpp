@@ -89,7 +89,7 @@ TEST_CASE("every algorithm finds the optimum of small nets, and certifies it") {
   }
 }
 
-TEST_CASE("within a memory limit too; the bound is then the dual's, so a gap may remain") {
+TEST_CASE("every algorithm obeys a memory limit, with the dual's bound, so a gap may remain") {
   random_cases draw(12);
   int limited = 0, certified = 0;
   for (int done = 0; done < 60;) {
@@ -125,7 +125,7 @@ TEST_CASE("within a memory limit too; the bound is then the dual's, so a gap may
   CHECK(certified > 0);
 }
 
-TEST_CASE("random search excludes plans over the limit, and says so if it drew no other") {
+TEST_CASE("random search excludes plans over the limit, and reports if it drew no other") {
   auto const net = block_net(2, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto m = ashlar::machines::gpu_cluster;
@@ -142,7 +142,7 @@ TEST_CASE("random search excludes plans over the limit, and says so if it drew n
   }
 }
 
-TEST_CASE("equal seeds and evaluations give equal results; progress never goes back") {
+TEST_CASE("equal seeds and evaluations give equal results; progress never decreases") {
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=4");
   auto m = ashlar::machines::gpu_cluster;
@@ -240,7 +240,7 @@ TEST_CASE("budgets end a search; a walk without one is refused") {
   CHECK(r.plan.seconds == Approx(known).epsilon(1e-9));
 }
 
-TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
+TEST_CASE("a changed choice costs what the complete plan says, also in memory") {
   random_cases draw(13);
   int changes = 0;
   for (int round = 0; round < 60; ++round) {
@@ -278,7 +278,7 @@ TEST_CASE("a changed choice costs what the plan as a whole says, memory too") {
   CHECK(changes == 1500);
 }
 
-TEST_CASE("a filter narrows every algorithm alike") {
+TEST_CASE("a filter narrows every algorithm in the same way") {
   auto const net = mlp(3, 12, 6);
   auto const t = parse_topology("a=2,b=2");
   auto const m = ashlar::machines::workstation;
@@ -301,7 +301,7 @@ TEST_CASE("a filter narrows every algorithm alike") {
   }
 }
 
-TEST_CASE("a plan from elsewhere is appraised: its gap; and refused where it is none") {
+TEST_CASE("another plan is appraised with its gap, and refused if it does not fit the net") {
   auto const net = block_net(2, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto m = ashlar::machines::gpu_cluster;
@@ -316,14 +316,14 @@ TEST_CASE("a plan from elsewhere is appraised: its gap; and refused where it is 
   auto wrong = data;
   wrong.choices[2].y = wrong.choices[2].dy;
   wrong.choices[2].y.axis[0] = ashlar::partial();
-  CHECK(says(message([&] { appraise(net, wrong, m); }), "element 2 (layer_norm) cannot be placed"));
+  CHECK(says(message([&] { appraise(net, wrong, m); }), "element 2 (layer_norm) has a placement"));
   wrong = data;
   REQUIRE(net[1].kind == search::element_kind::residual_begin);
   for (auto const& c : search::layer_choices(net.spec(1), t))
     if (!(c == data[1])) wrong.choices[1] = c;
   CHECK(says(message([&] { appraise(net, wrong, m); }), "begins its residual"));
   wrong.choices.pop_back();
-  CHECK(says(message([&] { appraise(net, wrong, m); }), "Give the plan of this net"));
+  CHECK(says(message([&] { appraise(net, wrong, m); }), "Give a plan of this net"));
   m.memory = data.memory - 1;
   CHECK(says(message([&] { appraise(net, data, m); }), "more than the"));
   check_claims(net, appraise(net, optimal(net, t, m), m), m);

@@ -88,7 +88,7 @@ TEST_CASE("Summa splits both dims of both operands and of the result") {
   CHECK(to_string(layer(net, plan, "residual").x) == "[S(0),S(2)]");
 }
 
-TEST_CASE("images stay data parallel beside dense layers that do not") {
+TEST_CASE("images stay data parallel beside dense layers that are not") {
   search::problem net;
   ashlar::shape const image{4, 3, 2, 2};
   auto relu = map_spec("relu", image, ashlar::nonlinear_training_rows("nchw"), 1);
@@ -101,7 +101,7 @@ TEST_CASE("images stay data parallel beside dense layers that do not") {
   search::layer_spec dense = linear_spec({4, 12}, 8);  // equivalent to a dense layer on [3, 2, 2]
   bool flattens = false;
   SUBCASE("flattened") { flattens = true; }
-  SUBCASE("taken by a dense layer as they are") {}
+  SUBCASE("direct input of a dense layer") {}
   if (flattens) {
     net.add(flat);
   } else {
@@ -122,7 +122,7 @@ TEST_CASE("images stay data parallel beside dense layers that do not") {
   }
 }
 
-TEST_CASE("the best topology is the cheapest of all, where an axis is one of the machine's") {
+TEST_CASE("the best topology is the cheapest of all, if an axis is one of the machine's") {
   auto const net = block_net(2, {12, 16}, 24);
   auto m = ashlar::machines::gpu_cluster;
   for (char const* tier : {"node", "gpu"}) {
@@ -182,7 +182,7 @@ TEST_CASE("a refined plan keeps roles and the order of shards") {
   CHECK(fine("[S(0,1),S(0,0)]") == to_string(parse_placement("[S(0,2),S(0,0),S(0,3),S(0,1)]")));
 }
 
-TEST_CASE("topologies over the memory limit are passed over; without another the error says so") {
+TEST_CASE("topologies over the memory limit are skipped; if no other is left, the error says so") {
   auto const net = block_net(2, {64, 64}, 512);
   auto const t = parse_topology("node=2,gpu=4");
   auto m = ashlar::machines::gpu_cluster;

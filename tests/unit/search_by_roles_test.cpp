@@ -51,7 +51,7 @@ double bound_of(search::problem const& net, ashlar::topology const& t, ashlar::m
   return search::chain_solver<-1, search::role_moves>(rows).solve();
 }
 
-TEST_CASE("on random nets, meshes and machines it costs what trying everything costs") {
+TEST_CASE("on random nets, meshes and machines the cost is that of enumeration") {
   random_cases draw(11);
   int looser = 0, residuals = 0;
   for (int done = 0; done < 300;) {
@@ -75,7 +75,7 @@ TEST_CASE("on random nets, meshes and machines it costs what trying everything c
   CHECK(looser > 0);  // the bound alone does not always prove optimality
 }
 
-TEST_CASE("and what dynamic programming over all choices finds, on more axes and longer nets") {
+TEST_CASE("on more axes and longer nets the cost is that of dynamic programming over all choices") {
   random_cases draw(12);
   int looser = 0;
   for (int done = 0; done < 150; ++done) {
@@ -107,8 +107,7 @@ TEST_CASE("transformer blocks, even and uneven") {
       }
 }
 
-TEST_CASE(
-    "attention, whose activations are seen with heads, where dims that no row splits are left") {
+TEST_CASE("attention, with activations split into heads and with dims that no row splits") {
   auto const t = parse_topology("node=2,gpu=2,lane=2");
   shape const x{16, 32, 24}, wide{16, 32, 72};
   search::problem net;

@@ -40,7 +40,7 @@ TEST_CASE("gelu on one axis: its rows, one choice each") {
   CHECK(choices.size() == 4);  // S(0), S(1), and B with a replicated or a partial gradient
 }
 
-TEST_CASE("axes that split one dim nest in every order, all tensors alike") {
+TEST_CASE("axes that split one dim nest in every order, the same for all tensors") {
   auto const spec = gelu_spec({6, 4});
   auto const choices = layer_choices(spec, parse_topology("a=2,b=3"));
   CHECK(choices.size() == 4 * 4 + 2);
@@ -79,7 +79,7 @@ TEST_CASE("choices are distinct, valid, and made of rows") {
   }
 }
 
-TEST_CASE("sharded storage splits dim 0 innermost where the parameter is whole") {
+TEST_CASE("sharded storage splits dim 0 innermost if the parameter is broadcast") {
   auto const spec = linear_spec({6, 4}, 8);
   auto const choices = layer_choices(spec, parse_topology("a=2,b=2"));
   auto const find = [&](char const* use, char const* grad, char const* store) {
@@ -108,7 +108,7 @@ TEST_CASE("sharded storage splits dim 0 innermost where the parameter is whole")
   }
 }
 
-TEST_CASE("an axis of extent 1 takes the whole row, or any if asked") {
+TEST_CASE("an axis of extent 1 takes the broadcast row, or any row if requested") {
   auto const spec = gelu_spec({6, 4});
   auto const t = parse_topology("a=1,b=2");
   for (auto const& c : layer_choices(spec, t)) CHECK(c.x[0].is_broadcast());

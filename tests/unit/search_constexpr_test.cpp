@@ -41,13 +41,14 @@ void check_equal(search::basic_plan<N> const& compiled, search::plan const& foun
   }
 }
 
-TEST_CASE("a chain of twelve layers is placed alike by the compiler and at run time") {
+TEST_CASE("a chain of twelve layers gets the same plan in the compiler and at run time") {
   constexpr auto compiled = optimal(mlp<12>(12, 512, 1024), two_nodes,
                                     ashlar::machines::workstation);
   check_equal(compiled, optimal(mlp(12, 512, 1024), two_nodes, ashlar::machines::workstation));
 }
 
-TEST_CASE("so is a net with a residual and a loss, extents that do not divide") {
+TEST_CASE(
+    "a net with a residual, a loss and uneven extents gets the same plan in the compiler, too") {
   constexpr auto compiled = optimal(uneven<6>(), two_nodes, ashlar::machines::gpu_cluster);
   check_equal(compiled, optimal(uneven(), two_nodes, ashlar::machines::gpu_cluster));
 }

@@ -92,7 +92,7 @@ TEST_CASE("one changed parameter is found, by its name and the kinds that it cha
   CHECK(text.find("parameters ") != std::string::npos);
 }
 
-TEST_CASE("copies that differ alike are one line, the dearest first") {
+TEST_CASE("repeated layers with the same difference are one line, the most expensive first") {
   auto const m = ashlar::machines::gpu_cluster;
   auto const net = block_net(6, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
@@ -126,8 +126,9 @@ TEST_CASE("plans of another net with as many elements are refused, too") {
   auto const a = optimal(with_linear, t, m), b = optimal(with_gelu, t, m);
   for (auto const& [net, name] :
        {std::pair{&with_linear, "linear"}, std::pair{&with_gelu, "gelu"}}) {
-    auto const said = "search::diff: element 1 (" + std::string(name) +
-                      ") cannot be placed so: its layer has no such row. Compare plans of one net.";
+    auto const said =
+        "search::diff: element 1 (" + std::string(name) +
+        ") has a placement that its layer does not support. Compare plans of one net.";
     CHECK(message_of([&, net = net] { diff(*net, a, b, m); }) == said);
     CHECK(message_of([&, net = net] { diff(*net, b, a, m); }) == said);
   }
@@ -142,7 +143,7 @@ search::problem blocks_in(int blocks, int m) {
   return net;
 }
 
-TEST_CASE("two pipelines: what they take adds up, by kind, by stage and by element") {
+TEST_CASE("two pipelines: their differences add up, by kind, by stage and by element") {
   auto const machine = ashlar::machines::gpu_cluster;
   auto const t = parse_topology("node=4,gpu=2");
   auto const found = [&](int stages, int m) {
@@ -213,7 +214,8 @@ TEST_CASE("a plan without stages is a pipeline of one") {
   auto const short_one = as_pipeline(other, optimal(other, plan.mesh, machine), machine);
   CHECK(has(message_of([&] { diff(net, p, other, short_one, machine); }),
             "the two pipelines are of different nets"));
-  CHECK(has(message_of([&] { diff(net, p, net, short_one, machine); }), "elements is none of"));
+  CHECK(
+      has(message_of([&] { diff(net, p, net, short_one, machine); }), "elements, but the net has"));
 }
 
 }  // namespace

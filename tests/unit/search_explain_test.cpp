@@ -90,18 +90,18 @@ TEST_CASE("no line is wider than 100 columns, on meshes of one to three axes") {
   }
 }
 
-TEST_CASE("equal blocks are written once, also where what is before and after them differs") {
+TEST_CASE("equal blocks are written once, even if the layers before and after them differ") {
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const few = block_net(3, {4, 6}, 8), many = block_net(96, {4, 6}, 8);
   auto const short_text = explained(few, optimal(few, t, m), m);
   auto const long_text = explained(many, optimal(many, t, m), m);
-  CHECK(occurrences(short_text, "3 x: elements 1 to 7, and alike up to 21") == 1);
-  CHECK(occurrences(long_text, "96 x: elements 1 to 7, and alike up to 672") == 1);
+  CHECK(occurrences(short_text, "3 x: elements 1 to 7, repeated up to 21") == 1);
+  CHECK(occurrences(long_text, "96 x: elements 1 to 7, repeated up to 672") == 1);
   CHECK(long_text.size() < short_text.size() + 200);
 }
 
-TEST_CASE("folds find the longest stretches of whole residuals") {
+TEST_CASE("folds find the longest stretches of complete residuals") {
   auto const as_text = [](std::vector<foldable> const& list) {
     std::string text;
     for (auto const& f : search::folds(list))

@@ -68,7 +68,7 @@ TEST_CASE("the plan is the cheapest of all factorisations") {
   CHECK(finer > 5);
 }
 
-TEST_CASE("it is what trying everything on each mesh finds, below a memory limit too") {
+TEST_CASE("the plan is that of enumeration on each mesh, also below a memory limit") {
   random_cases draw(22);
   auto const t = parse_topology("node=2,gpu=4");
   int limited = 0;

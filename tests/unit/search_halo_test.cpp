@@ -120,7 +120,7 @@ TEST_CASE("a halo is every row that a rank's windows read and it does not own, a
           }
 }
 
-TEST_CASE("the halos of the textbooks") {
+TEST_CASE("halos as in textbooks") {
   topology const four{{"gpu", 4}};
   auto const rows = [&](sliding_window const& w, std::int64_t n) {
     return search::halo_coordinates(w, n, w.places(n), four, {0});
@@ -194,7 +194,7 @@ TEST_CASE("with halos the exact search still finds what enumeration finds") {
   }
 }
 
-TEST_CASE("rows of large images are split when there are fewer images than ranks, and only then") {
+TEST_CASE("rows of large images are split only if there are fewer images than ranks") {
   auto const& m = ashlar::machines::h200_server;
   topology const t{{"gpu", 8}};
   auto const plan_for = [&](nn::image_batch const& batch, bool halo) {

@@ -37,8 +37,8 @@ bool all_split(ashlar::placement const& p, int dim) {
 
 }  // namespace
 
-TEST_CASE(
-    "VGG13 on 16 nodes of Piz Daint: convolutions by images, dense weights synchronize nothing") {
+TEST_CASE("VGG13 on 16 nodes of Piz Daint: convolutions split images, dense weights synchronize "
+          "nothing") {
   ashlar::topology const t{{"a", 4}, {"b", 4}};
   auto const net = nn::describe(nn::vgg13(), nn::image_batch{8 * 16, 3, 224, 224});
   auto const plan = search::optimal(net, t, ashlar::machines::piz_daint);
@@ -96,7 +96,7 @@ double bound_on_rows(search::problem const& net, ashlar::topology const& t,
 
 }  // namespace
 
-TEST_CASE("rows that split a dim where another does as well are in no bound and no optimum") {
+TEST_CASE("rows that split a dim as well as another row does are in no bound and no optimum") {
   auto const images = [](std::int64_t batch, int channels) {
     auto const net = nn::chain(nn::convolution(3, channels, 3, {.padding = 1}), nn::relu(),
                                nn::convolution(channels, channels, 3, {.padding = 1}), nn::relu(),

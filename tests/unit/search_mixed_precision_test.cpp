@@ -146,7 +146,7 @@ TEST_CASE("the optimum of a GPT of bfloat16 is that of all choices") {
   CHECK(dearer > 4);
 }
 
-TEST_CASE("so it is on more axes, whichever search finds it") {
+TEST_CASE("the optimum holds on more axes, with every search") {
   auto const m = ashlar::machines::gpu_cluster;
   auto const net = small_gpt<ashlar::bfloat16>(2);
   for (auto const* mesh : {"node=2,gpu=2,lane=2", "node=2,host=2,gpu=2"}) {

@@ -39,7 +39,7 @@ void check_plan(search::plan const& plan, search::problem const& net, ashlar::to
   }
 }
 
-TEST_CASE("alike axes have one of each set of choices that exchanging them makes of one another") {
+TEST_CASE("interchangeable axes keep one choice of each equivalence class") {
   auto const linear = linear_spec({8, 8}, 8);
   auto const count = [&](char const* mesh, search::shard_orders orders) {
     return layer_choices(linear, parse_topology(mesh), search::trivial_axes::one_row, orders)
@@ -54,7 +54,7 @@ TEST_CASE("alike axes have one of each set of choices that exchanging them makes
   CHECK(count("a=2,b=2,c=2", multisets) < count("a=2,b=2,c=2", canonical) / 3);
 }
 
-TEST_CASE("on random nets and machines it costs what dynamic programming over all choices finds") {
+TEST_CASE("on random nets and machines the cost is that of dynamic programming over all choices") {
   random_cases draw(31);
   char const* const meshes[] = {"a=2,b=2",        "a=2,b=2,c=2",
                                 "node=2,a=2,b=2", "node=2,rack=3,gpu=3",
@@ -89,7 +89,7 @@ TEST_CASE("on four axes") {
 }
 
 TEST_CASE(
-    "five axes: the plan is legal and its bound holds for coarser meshes where it is proved") {
+    "five axes: the plan is legal, and its bound holds for coarser meshes, where it is proved") {
   auto const m = ashlar::machines::gpu_cluster;
   auto const t = parse_topology("node=4,gpu=8");
   auto const fine = parse_topology("node=2,node1=2:inter,gpu=2,gpu1=2,gpu2=2");
@@ -128,7 +128,8 @@ search::problem gpt_net(int blocks) {
   return net;
 }
 
-TEST_CASE("out of effort, the search for placements ends with a plan that costs what it says") {
+TEST_CASE(
+    "with little effort, the search for placements ends with a plan that has the stated cost") {
   auto const m = ashlar::machines::piz_daint;
   auto const t = parse_topology("a=4:inter,b=4:inter,c=8:inter");
   auto const net = gpt_net(4);
@@ -145,7 +146,7 @@ TEST_CASE("out of effort, the search for placements ends with a plan that costs 
   }
 }
 
-TEST_CASE("what is not searched says so") {
+TEST_CASE("meshes that are not searched are refused") {
   auto const net = mlp(3, 64, 32);
   auto m = ashlar::machines::gpu_cluster;
   auto const five = parse_topology("a=2,b=2,c=2,d=2,e=2");
@@ -155,7 +156,7 @@ TEST_CASE("what is not searched says so") {
             "more than 4 axes is not searched with pins, a filter or recomputed"));
   m.memory = 1;
   CHECK(has(message_of([&] { optimal(net, five, m); }),
-            "below a memory limit a mesh of more than 4 axes is not searched"));
+            "a mesh of more than 4 axes is not searched below a memory limit"));
   m.memory = 0;
   CHECK(has(message_of([&] { optimal(net, parse_topology("a=2,b=3,c=5,d=7,e=11,f=13"), m); }),
             "choices on a mesh of 6 axes"));

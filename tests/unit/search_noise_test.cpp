@@ -35,7 +35,7 @@ double regret(search::problem const& net, ashlar::topology const& t, ashlar::mac
   return seconds_on(net, search::optimal(net, t, supposed), supposed, truth) / least - 1;
 }
 
-TEST_CASE("a disturbed machine differs in every number, by no more than was asked for") {
+TEST_CASE("a disturbed machine differs in every number, by no more than was requested") {
   auto const truth = ashlar::machines::h200_server;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     auto const of_collectives = disturbed(truth, 0.2, seed);
@@ -89,7 +89,7 @@ TEST_CASE("with α, β and flops wrong by up to 20 %, plans of GPT and VGG13 cos
   CHECK(most > 0.02);  // for machines that are wrong by 90 %: the bound above can fail
 }
 
-TEST_CASE("on nets, meshes and machines of any kind they cost 1.25 / 0.8 at most") {
+TEST_CASE("on random nets, meshes and machines such plans cost at most 1.25 / 0.8") {
   random_cases draw(5);
   double worst = 0;
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {

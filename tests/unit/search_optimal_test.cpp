@@ -58,7 +58,7 @@ void for_random_cases(unsigned seed, int cases, double most, Check check) {
   }
 }
 
-TEST_CASE("the optimum costs what exhaustive search finds, and what its schedule sums up to") {
+TEST_CASE("the optimum costs what exhaustive search finds, and as much as its schedule") {
   int with_residual = 0, of_three_axes = 0, of_four_layers = 0;
   for_random_cases(1, 400, 2e5, [&](auto const& net, auto const& t, auto const& m, auto&) {
     auto const best = optimal(net, t, m);
@@ -77,7 +77,8 @@ TEST_CASE("the optimum costs what exhaustive search finds, and what its schedule
   CHECK(of_four_layers > 40);
 }
 
-TEST_CASE("within a memory limit too, down to the least possible, below which the error says it") {
+TEST_CASE(
+    "within a memory limit the same holds; the error below the least possible memory names it") {
   int limited = 0;
   for_random_cases(2, 250, 5e4, [&](auto const& net, auto const& t, auto m, auto& draw) {
     auto const fastest = optimal(net, t, m);
@@ -116,7 +117,7 @@ TEST_CASE("within a memory limit too, down to the least possible, below which th
   CHECK(limited > 200);
 }
 
-TEST_CASE("a filter narrows the search alike for both algorithms") {
+TEST_CASE("a filter narrows the search in the same way for both algorithms") {
   for_random_cases(3, 60, 2e4, [&](auto const& net, auto const& t, auto const& m, auto&) {
     auto const odd = [](int i, search::layer_choice const& c) {
       return i % 2 == 0 || !c.x[0].is_split();
@@ -139,7 +140,7 @@ TEST_CASE("a filter that permits nothing is an error that names the layer") {
   }
 }
 
-TEST_CASE("equal blocks are solved once: equal to spelling them out as different layers") {
+TEST_CASE("equal blocks are solved once, with the result of solving them as different layers") {
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
   auto const repeated = block_net(4, {4, 6}, 8);

@@ -85,7 +85,8 @@ TEST_CASE("a front tells its progress, obeys its filter, and prints") {
       "2 limits or more"));
 }
 
-TEST_CASE("a limit below the least possible names that, and the layer that needs most") {
+TEST_CASE("the error for a limit that is too low names the least possible and the layer that needs "
+          "most") {
   search::problem net;
   net.add(linear_spec({8, 64}, 16));
   net.add(linear_spec({8, 16}, 4096));

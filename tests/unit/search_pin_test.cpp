@@ -74,7 +74,7 @@ std::vector<std::string> words(std::string const& letters, int longest) {
   return all;
 }
 
-TEST_CASE("patterns fit what they do when everything is tried, and many '*' take no time") {
+TEST_CASE("patterns match what brute force matches, and many '*' take no time") {
   using search::detail::fits_pattern;
   int wrong = 0, fitting = 0;
   for (auto const& pattern : words("ab*?", 5))
@@ -119,7 +119,7 @@ TEST_CASE("the plan obeys its pins and is the cheapest that does") {
   CHECK(tried == 40);
 }
 
-TEST_CASE("a pin that the optimum has anyway costs nothing, another says what it costs") {
+TEST_CASE("a pin that the optimum has anyway costs nothing; of another, the cost is reported") {
   auto const net = block_net(3, {8, 64}, 64);
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
@@ -143,7 +143,7 @@ TEST_CASE("a pin that the optimum has anyway costs nothing, another says what it
   CHECK(ends.plan[7].y == parse_placement("S(0),S(1)"));
 }
 
-TEST_CASE("impossible pins list what is nearest") {
+TEST_CASE("the error for impossible pins lists the nearest choices") {
   auto const net = block_net(1, {4, 6}, 8);
   auto const t = parse_topology("node=2,gpu=2");
   auto const m = ashlar::machines::gpu_cluster;
@@ -152,8 +152,8 @@ TEST_CASE("impossible pins list what is nearest") {
   };
   // A gelu accepts no partial input, and a layer norm no split features.
   auto const addends = refused({parse_pin("4.x=S(0),P")});
-  CHECK(has(addends, "\"4.x=S(0),P\": no rule lets element 4 (gelu) lie so on node=2,gpu=2. The "
-                     "nearest are x=[S(0),"));
+  CHECK(has(addends, "\"4.x=S(0),P\": no choice of element 4 (gelu) satisfies this on "
+                     "node=2,gpu=2. The nearest are x=[S(0),"));
   CHECK(!has(addends, "P]"));
   CHECK(has(refused({parse_pin("layer_norm.x=S(2),B")}), "element 2 (layer_norm)"));
   // Each pin is possible, but not both: rows of the weight correspond to columns of x.
@@ -161,8 +161,9 @@ TEST_CASE("impossible pins list what is nearest") {
   CHECK(has(both, "3.x=S(0),S(2) and 3.weight=B,S(1)"));
   CHECK(has(both, "x=[S(0),S(2)] with weight=[B,S(0)]"));
   CHECK(has(refused({parse_pin("3.x=S(0)")}), "it has 1 axes, the mesh node=2,gpu=2 has 2"));
-  CHECK(has(refused({parse_pin("3.waits=B,B")}), "no such layer has a tensor \"waits\""));
-  CHECK(has(refused({parse_pin("gelu.weight=B,B")}), "no such layer has a tensor \"weight\""));
+  CHECK(has(refused({parse_pin("3.waits=B,B")}), "none of these layers has a tensor \"waits\""));
+  CHECK(
+      has(refused({parse_pin("gelu.weight=B,B")}), "none of these layers has a tensor \"weight\""));
 }
 
 TEST_CASE("axes of extent 1 are not compared") {

@@ -205,7 +205,7 @@ TEST_CASE("the repeated blocks of a chain") {
   CHECK(part.segments == 0);
 }
 
-TEST_CASE("the segments of stages: the first of each are recomputed, a cut one is two") {
+TEST_CASE("the segments of stages: the first of each stage are recomputed, a cut segment is two") {
   auto net = segmented_net_of(4)(1);
   net.recomputed = 3;
   std::vector<int> const limits{0, 15, net.size()};
@@ -232,7 +232,7 @@ TEST_CASE("the segments of stages: the first of each are recomputed, a cut one i
   CHECK(cut.runs(22, 1) == search::forward_runs::once);
 }
 
-TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule replayed") {
+TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed schedule") {
   auto const mesh = parse_topology("node=4,gpu=2");
   for (int const of_each : {1, 3})  // stages cut segments of three blocks
     for (int const s : {1, 2, 4})
@@ -329,7 +329,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its schedule
       }
 }
 
-TEST_CASE("one stage is the chain as it is") {
+TEST_CASE("one stage is the unchanged chain") {
   auto const t = parse_topology("node=2,gpu=2");
   for (int const m : {1, 4}) {
     auto const net = net_of(2)(m);
@@ -346,7 +346,7 @@ TEST_CASE("one stage is the chain as it is") {
   }
 }
 
-TEST_CASE("a step takes as long as its schedule replayed") {
+TEST_CASE("a step takes as long as its replayed schedule") {
   for (int const s : {1, 2, 3, 5})
     for (int const m : {1, 2, 4, 9}) {
       auto const n = static_cast<std::size_t>(s);
@@ -367,7 +367,7 @@ TEST_CASE("a step takes as long as its schedule replayed") {
     }
 }
 
-TEST_CASE("the schedule that is drawn is 1F1B as replayed") {
+TEST_CASE("the drawn schedule is the replayed 1F1B schedule") {
   for (int const s : {1, 2, 3, 5})
     for (int const m : {1, 2, 4, 9}) {
       std::vector<search::pipeline_stage> stages(static_cast<std::size_t>(s));
@@ -432,7 +432,7 @@ TEST_CASE("stages, their seconds and their memory") {
   CHECK(piped.stages[0].sending == Approx(5e-6 + 2e-10 * 2 * 4 * double(shard)));
 }
 
-TEST_CASE("the search takes the fastest of what it may take") {
+TEST_CASE("the search takes the fastest of the permitted pipelines") {
   auto const t = parse_topology("node=4,gpu=2");
   auto const best = search::pipeline(net_of(4), t, cluster, {{}, {1, 2, 4, 8, 16}});
   double least = 1e300, bound = 1e300;
@@ -465,7 +465,7 @@ TEST_CASE("a memory limit") {
                        doctest::Contains("fits in the machine's memory"), ashlar::error);
 }
 
-TEST_CASE("below a limit stages recompute, the first ones most, and are faster for it") {
+TEST_CASE("below a limit stages recompute, the first ones most, which makes the step faster") {
   auto const t = parse_topology("node=4");
   auto m = cluster;
   auto const free = search::pipeline(segmented_net_of(8, 1, 256), t, m, {{4}, {8}});
@@ -490,7 +490,7 @@ TEST_CASE("below a limit stages recompute, the first ones most, and are faster f
         std::string::npos);
 }
 
-TEST_CASE("what the problem says is recomputed at least") {
+TEST_CASE("the segments that the problem demands are recomputed") {
   auto const t = parse_topology("node=2,gpu=2");
   auto const again = [](int n) {
     return [n](int m) {
@@ -567,19 +567,19 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
   CHECK(10 * best > 9 * limits_tried);
 }
 
-TEST_CASE("what cannot be cut is refused") {
+TEST_CASE("chains that cannot be cut are refused") {
   auto const t = parse_topology("node=4,gpu=2");
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{3}, {1}}),
                        doctest::Contains("3 stages of 4 equal blocks on node=4,gpu=2"),
                        ashlar::error);
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{8}, {1}}),
-                       doctest::Contains("Here that leaves 1, 2, 4."), ashlar::error);
+                       doctest::Contains("Possible numbers here: 1, 2, 4."), ashlar::error);
   CHECK_THROWS_AS(search::pipeline(net_of(4), t, cluster, {{0}, {1}}), ashlar::error);
   CHECK_THROWS_WITH_AS(search::pipeline(net_of(4), t, cluster, {{2}, {0}}),
                        doctest::Contains("a step needs 1 or more"), ashlar::error);
   auto const wrong = [](int) { return block_net(2, {4, 8}, 16); };
   CHECK_THROWS_WITH_AS(search::pipeline(wrong, t, cluster, {{1}, {2}}),
-                       doctest::Contains("asked for 2 micro-batches"), ashlar::error);
+                       doctest::Contains("2 micro-batches were requested"), ashlar::error);
 }
 
 }  // namespace

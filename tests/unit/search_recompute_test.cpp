@@ -82,7 +82,7 @@ search::step_cost added(search::problem const& net, search::plan plan, ashlar::m
 
 }  // namespace
 
-TEST_CASE("segments are numbered along the chain, the outermost count") {
+TEST_CASE("segments are numbered along the chain, and only the outermost ones count") {
   search::problem net;
   shape const x{4, 6};
   net.add(gelu_spec(x));
@@ -141,7 +141,7 @@ TEST_CASE("a recomputed segment runs forward twice and keeps its input") {
   }
 }
 
-TEST_CASE("a segment that begins with what a residual or the caller holds is counted once") {
+TEST_CASE("a segment whose input is held by a residual or the caller is counted once") {
   shape const x{64, 8};
   ashlar::topology const one{{"a", 1}};
   auto const m = ashlar::machines::workstation;
@@ -208,7 +208,7 @@ TEST_CASE("the least memory may be that of any number of recomputed segments") {
       ashlar::error);
 }
 
-TEST_CASE("below a memory limit as many segments are recomputed as trying all says is best") {
+TEST_CASE("below a memory limit the best number of segments is recomputed") {
   int recomputed = 0, limits = 0;
   for (unsigned seed = 1; seed <= 60; ++seed) {
     random_cases draw(seed);

@@ -54,7 +54,7 @@ struct by_hand {
   }
 };
 
-TEST_CASE("moves come in the order in which a step executes them") {
+TEST_CASE("moves are listed in the order in which a step executes them") {
   by_hand const c;
   std::vector<std::string> const expected{
       "forward 0 x",
@@ -112,7 +112,7 @@ TEST_CASE("micro-batches repeat all but the synchronization") {
   CHECK(three.work == doctest::Approx(3 * one.work));
 }
 
-TEST_CASE("memory is what is held at the fullest moment") {
+TEST_CASE("memory is the largest number of bytes held at one time") {
   by_hand c;
   // Held during the step: the weight of 36 elements, sharded on dimension 0, as 18 x (value, 2
   // optimizer states) with a partial gradient of 36, and the replicated bias of 6 as 6 x 3 with a
@@ -154,7 +154,7 @@ TEST_CASE("gradients of parameters and statistics move in the size in which they
   CHECK(sizes(c) == std::vector<int>(14, 8));
 }
 
-TEST_CASE("memory of mixed sizes: masters, gradients and states in one, a copy in the other") {
+TEST_CASE("memory of mixed sizes: masters, gradients and states in one size, a copy in the other") {
   by_hand c;
   c.net.element_size = 2;
   predict(c.plan, c.net, {});
@@ -167,7 +167,7 @@ TEST_CASE("memory of mixed sizes: masters, gradients and states in one, a copy i
   CHECK(c.plan.memory == 4 * ((18 + 6) * 1 + 36 + 6) + 2 * (18 + 6) + 4 * 2 * 36);
 }
 
-TEST_CASE("hashes tell the size of sums apart, where it is another") {
+TEST_CASE("hashes differ if the size of sums differs") {
   by_hand c;
   auto const single = hash(c.net);
   c.net.accumulation_size = 8;

@@ -47,7 +47,7 @@ TEST_CASE("a matrix and a vector, and an inner and an outer product, follow the 
   check_table(ashlar::contraction_signatures("m", "n", "mn"), {contraction("m", "n", "mn")});
 }
 
-TEST_CASE("the prover refutes what is wrong: a gather forgotten, a partial through a square") {
+TEST_CASE("the prover refutes wrong rows: a forgotten gather, a partial value through a square") {
   auto const matmul = contraction("mk", "kn", "mn");
   using ashlar::broadcast, ashlar::partial, ashlar::split;
   CHECK(proves(matmul, 3, {split(1, 0), split(0, 0)}, partial()));

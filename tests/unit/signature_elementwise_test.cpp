@@ -81,7 +81,7 @@ TEST_CASE("a reduction over any dim has the rows that hold and no others") {
       }
 }
 
-TEST_CASE("softmax may be split along every dim but its own") {
+TEST_CASE("softmax may be split along every dim except its own") {
   for (int rank : {1, 2, 3})
     for (int dim = 0; dim < rank; ++dim)
       check_table(ashlar::softmax_signatures(rank, dim), {softmax(rank, dim)});

@@ -12,14 +12,14 @@
 
 using namespace ashlar_test;
 
-TEST_CASE("layer norm has the rows that hold, but for parameters that are maxima") {
+TEST_CASE("layer norm has the rows that hold, except those of parameters that are maxima") {
   // Excluded: the bias as P(max) or P(min). Parameters never have these placements.
   for (int rank : {1, 2, 3})
     check_table(ashlar::layer_norm_signatures(rank), {layer_norm(rank, 0)},
                 {"B,B,P(max) -> P(max)", "B,B,P(min) -> P(min)"});
 }
 
-TEST_CASE("embedding has the rows that hold, but for tables that are maxima") {
+TEST_CASE("embedding has the rows that hold, except those of tables that are maxima") {
   // Excluded: the table as P(max) or P(min). Parameters never have these placements.
   for (int rank : {1, 2})
     check_table(ashlar::embedding_signatures(rank), {embedding(rank)},

@@ -74,7 +74,7 @@ TEST_CASE("each row of a linear layer's training table holds in all its parts") 
   }
 }
 
-TEST_CASE("a linear layer's training table lacks no row of the join") {
+TEST_CASE("a linear layer's training table has every row of the join") {
   struct {
     std::string_view x, w, y;
   } const forms[] = {{"bsd", "df", "bsf"}, {"mk", "kn", "mn"}};

@@ -14,7 +14,7 @@
 namespace ashlar_test {
 namespace {
 
-TEST_CASE("check accepts what build and the passes make of any plan") {
+TEST_CASE("check accepts the programs that build and the passes make of any plan") {
   random_cases draw(7);
   int applied = 0;
   for (int n = 0; n < 300; ++n) {

@@ -175,7 +175,7 @@ class explorer {
     auto const& a = programs_[r]->actions[own.at++];
     auto const at = [&](int v) -> cell& { return own.values[static_cast<std::size_t>(v)]; };
     auto const k = static_cast<std::size_t>(a.move < 0 ? 0 : a.move);
-    for (int const v : a.reads) say(!at(v).alive, "a value that is not there");
+    for (int const v : a.reads) say(!at(v).alive, "a value that does not exist");
     std::uint64_t symbol = mixed(static_cast<std::uint64_t>(a.kind == search::action_kind::recompute
                                                                 ? search::action_kind::forward
                                                                 : a.kind),
@@ -185,7 +185,7 @@ class explorer {
       case search::action_kind::release:
         for (int const v : a.reads) {
           say(at(v).held > 0, "a value released while a transfer has it");
-          say(!at(v).alive, "a value that is not there");
+          say(!at(v).alive, "a value that does not exist");
           at(v).alive = false;
         }
         return;
@@ -221,7 +221,7 @@ class explorer {
   void finish(state const& s, std::vector<std::uint64_t> const& right) {
     std::vector<std::uint64_t> found;
     for (int r = 0; r < 2; ++r) {
-      say(s.rank[r].at != programs_[r]->actions.size(), "nothing can go on");
+      say(s.rank[r].at != programs_[r]->actions.size(), "no action can proceed");
       for (auto const m : s.rank[r].moves) say(m == 1, "a move that does not end");
       for (std::size_t v = 0; v < s.rank[r].values.size(); ++v) {
         auto const& c = s.rank[r].values[v];

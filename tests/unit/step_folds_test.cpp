@@ -32,7 +32,7 @@ TEST_CASE("the serial seconds of a program are those of its plan") {
   }
 }
 
-TEST_CASE("where sums do not round, the seconds of moves and halos are the same numbers") {
+TEST_CASE("if sums do not round, the seconds of moves and halos are the same numbers") {
   random_cases draw(18);
   int halos = 0;
   for (int n = 0; n < 200; ++n) {
@@ -118,7 +118,7 @@ void scale(search::problem& net, std::int64_t times) {
   }
 }
 
-TEST_CASE("a serial program holds what its plan says") {
+TEST_CASE("a serial program holds the memory that its plan says") {
   random_cases draw(14);
   int recomputed = 0, residuals = 0;
   for (int n = 0; n < 1500; ++n) {
@@ -177,7 +177,7 @@ TEST_CASE("no pass exceeds a limit") {
   CHECK(refused > 20);
 }
 
-TEST_CASE("as many gathered parameters are kept as fit") {
+TEST_CASE("gathered parameters are kept as long as they fit") {
   random_cases draw(17);
   int partly = 0;
   for (int n = 0; n < 300; ++n) {

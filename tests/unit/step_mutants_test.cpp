@@ -117,7 +117,7 @@ void hold_against_explorer(search::program const& p, tally& count) {
       search::program const pair[] = {both ? mutant : p, mutant};
       auto const together = check_order(pair);
       bool const refused = alone || together.found();
-      count.waiting += !alone && std::string(together.what) == "waits for ever";
+      count.waiting += !alone && std::string(together.what) == "waits forever";
       count.refused += refused;
       count.by_order += refused && wrong.empty();
       if (refused == (!wrong.empty() || order)) continue;
@@ -168,7 +168,7 @@ TEST_CASE("check refuses exactly the mutants that go wrong") {
   }
   CHECK(seen == 127u);
   MESSAGE(count.mutants, " mutants, ", count.refused, " refused, ", count.by_order,
-          " of them for a rule of order, ", count.waiting, " that wait for ever");
+          " of them for a rule of order, ", count.waiting, " that wait forever");
   CHECK(count.waiting > 0);
   CHECK(count.refused < count.mutants);
 }

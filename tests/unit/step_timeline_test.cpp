@@ -66,7 +66,7 @@ search::time_span when(search::program const& p, search::timeline const& t, acti
   return {-1, -1};
 }
 
-TEST_CASE("gradients travel under the backward pass, alone and in buckets") {
+TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   two_layers c("gpu=2");
   auto const whole = parse_placement("B"), partial = parse_placement("P");
   for (auto& own : c.plan.choices)
@@ -107,7 +107,7 @@ TEST_CASE("gradients travel under the backward pass, alone and in buckets") {
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
-TEST_CASE("a bucket departs with its moves, and not with what is released behind them") {
+TEST_CASE("a bucket departs with its moves, and not with the releases after them") {
   two_layers c("gpu=2");
   auto const whole = parse_placement("B"), partial = parse_placement("P");
   for (auto& own : c.plan.choices)
@@ -131,7 +131,7 @@ TEST_CASE("a bucket departs with its moves, and not with what is released behind
   CHECK(moves == 4);
 }
 
-TEST_CASE("a gradient that has to travel is made first") {
+TEST_CASE("a gradient that has to be moved is computed first") {
   two_layers c("gpu=2");
   c.net.layers.push_back(timed_linear());
   c.net.layers[1].backward = search::backward_form::halves;
@@ -151,7 +151,7 @@ TEST_CASE("a gradient that has to travel is made first") {
   CHECK(t.hidden() == doctest::Approx(8));
 }
 
-TEST_CASE("a gradient travels while the segment that waits for it is recomputed") {
+TEST_CASE("a gradient moves while the segment that waits for it is recomputed") {
   two_layers c("gpu=2");
   c.net.elements[0].segment = 0;
   c.net.segments = 1;
@@ -188,7 +188,7 @@ TEST_CASE("stored weights are gathered one element ahead, or once and kept") {
   CHECK(timeline_of(kept, c.m).communication == doctest::Approx(64));
 }
 
-TEST_CASE("two links work at a time, one carries one transfer after another") {
+TEST_CASE("two links work at a time, each carries one transfer after another") {
   two_layers c("node=2,gpu=2");
   auto const whole = parse_placement("B,B");
   auto const between = parse_placement("S(0),B"), inside = parse_placement("B,S(0)");
@@ -213,7 +213,7 @@ TEST_CASE("two links work at a time, one carries one transfer after another") {
   CHECK(arrivals == std::vector<double>{132, 72});
 }
 
-TEST_CASE("only what pays is kept, and a report says so") {
+TEST_CASE("only useful passes are kept, and a report says so") {
   two_layers c("gpu=2");
   auto const whole = parse_placement("B"), partial = parse_placement("P");
   for (auto& own : c.plan.choices)

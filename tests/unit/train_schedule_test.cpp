@@ -29,7 +29,7 @@ TEST_CASE("warm-up is linear, ends at 1, and no step of it is lost") {
   CHECK(rate(4) == Approx(1.0));
 }
 
-TEST_CASE("after it half a cosine falls to the floor") {
+TEST_CASE("after warm-up half a cosine falls to the floor") {
   warmup_cosine const rate{4, 20, 0.1};
   CHECK(rate(8) == Approx(0.1 + 0.9 * 0.5 * (1 + std::sqrt(0.5))));
   CHECK(rate(12) == Approx(0.55));

@@ -231,14 +231,14 @@ class basic_mesh {
   void refuse_if_forbidden(collective kind, axis_list const& axes) const {
     if (state_->forbidden)
       throw error("mesh", std::string("communication is forbidden here, but ") + to_string(kind) +
-                              " along " + to_string(axes, topology()) + " was asked for.");
+                              " along " + to_string(axes, topology()) + " was requested.");
   }
 
   template <class T>
   void rooted(collective kind, std::span<T> values, int root, reduction op) const {
     if (root < 0 || root >= ranks())
       throw error("mesh", std::string(to_string(kind)) + ": rank " + std::to_string(root) +
-                              " is none of the " + std::to_string(ranks()) + " ranks.");
+                              " is not one of the " + std::to_string(ranks()) + " ranks.");
     refuse_if_forbidden(kind, all_axes(axes()));
     auto const timed = time();
     auto const count = static_cast<std::int64_t>(values.size());

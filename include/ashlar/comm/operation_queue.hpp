@@ -69,9 +69,8 @@ class operation_queue {
   bool is_abandoned() const { return abandoned_; }
   void refuse_if_abandoned() const {
     if (abandoned_)
-      throw error("mesh",
-                  "an exception dropped a transfer that was under way, and those behind it would "
-                  "wait for ever. Go on with a new mesh.");
+      throw error("mesh", "an exception dropped a transfer that was pending; later transfers would "
+                          "wait forever. Create a new mesh.");
   }
   bool idle() const { return under_way_.empty(); }
 

@@ -90,15 +90,14 @@ std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipe
       "<p class='dim'>1F1B: <span class='fk'></span> forward, <span class='bk'></span> "
       "backward, numbers: micro-batches; <span class='sk'></span> gradients "
       "synchronized; white: a stage waits." +
-      (drawn < p.micro_batches()
-           ? " Drawn is a step of " + std::to_string(drawn) +
-                 " micro-batches; the pattern goes on to " + std::to_string(p.micro_batches()) + "."
-           : std::string()) +
+      (drawn < p.micro_batches() ? " The drawing shows a step of " + std::to_string(drawn) +
+                                       " micro-batches; the pattern continues up to " +
+                                       std::to_string(p.micro_batches()) + "."
+                                 : std::string()) +
       "</p></div>\n<h2>The stages</h2>\n<div class='card'>" + stages_table(p) +
-      "<p class='dim'>Seconds are of one micro-batch, gradients of a step; what is recomputed "
-      "is part of the backward pass. Stages that differ only in what they keep are one row, with "
-      "the most of it.</p></div>\n"
-      "<h2>The mesh of one stage</h2>\n<div class='card two'>" +
+      "<p class='dim'>Seconds are of one micro-batch, gradients of a step; recomputation is part "
+      "of the backward pass. Stages that differ only in what they keep share one row, which shows "
+      "the largest value.</p></div>\n<h2>The mesh of one stage</h2>\n<div class='card two'>" +
       mesh_svg(p.chosen.mesh) + legend(p.chosen.mesh) + "</div>\n";
   return text + layers_section(chain_of(net, p), p.chosen, breakdown(net, p, m), m) +
          "</body></html>\n";

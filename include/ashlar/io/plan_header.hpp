@@ -63,10 +63,10 @@ class placement_names {
 /// ashlar::error if it is not finite; `what` names it in the message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
-    throw error("plan_header",
-                std::string("plan.") + what +
-                    " is not finite, and a header cannot say so. Search on a machine "
-                    "with numbers that are.");
+    throw error(
+        "plan_header",
+        std::string("plan.") + what +
+            " is not finite and cannot be written to a header. Use a machine with finite numbers.");
   char text[40];
   auto const end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, 17);
   return {text, end.ptr};
@@ -124,8 +124,8 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
                              std::string const& name) {
   if (!detail::is_identifier(name))
     throw error("plan_header", "\"" + name +
-                                   "\" is no name of a C++ variable. Use letters, digits "
-                                   "and '_', not a digit first.");
+                                   "\" is not a valid C++ variable name. Use letters, digits and "
+                                   "'_', and do not start with a digit.");
   if (plan.size() != net.size())
     throw error("plan_header", "the plan has " + std::to_string(plan.size()) +
                                    " elements, but the net has " + std::to_string(net.size()) +

@@ -64,9 +64,9 @@ inline std::string legend(topology const& t) {
          " holds a copy; one shade: all positions along the "
          "other axes do.<br>" +
          swatch(colour(t, all), "<rect x='1' y='1' width='24' height='12' fill='url(#hatch)'/>") +
-         "hatched: addends, the value is their sum.<br>Of a tensor the dims that are split are "
-         "drawn; of long rows of shards, " +
-         std::to_string(drawn_dim::most) + ".</p>";
+         "hatched: addends, the value is their sum.<br>Only the split dims are drawn, with at "
+         "most " +
+         std::to_string(drawn_dim::most) + " shards per dim.</p>";
 }
 
 }  // namespace page
@@ -105,7 +105,7 @@ std::string plan_page_text(search::basic_problem<N> const& net, search::basic_pl
     text += "<p class='note'>Note: " + escaped(note) + "</p>\n";
   text += "<h2>The mesh</h2>\n<div class='card two'>" + mesh_svg(t) + legend(t) + "</div>\n";
   if (front.plans.size() > 1)
-    text += "<h2>What memory buys</h2>\n<div class='card two'>" + front_svg(front) +
+    text += "<h2>Time against memory</h2>\n<div class='card two'>" + front_svg(front) +
             front_table(front) + "</div>\n";
   text += program_section(net, chosen, m);
   return text + layers_section(net, chosen, parts, m) + "</body></html>\n";

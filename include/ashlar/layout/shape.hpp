@@ -61,7 +61,7 @@ inline void check_extents(shape const& s, std::string const& operation) {
   for (int d = 0; d < s.rank(); ++d) {
     if (s[d] < 0) throw error(operation, "negative extent in shape " + to_string(s) + ".");
     if (s[d] > 0 && n > most / s[d])
-      throw error(operation, "shape " + to_string(s) + " has more elements than can be counted.");
+      throw error(operation, "shape " + to_string(s) + " has too many elements.");
     if (s[d] > 0) n *= s[d];
   }
 }

@@ -74,7 +74,7 @@ inline gemm_fit fit_gemm(std::vector<gemm_sample> const& samples) {
   }
   if (!differ)
     throw error(me, std::to_string(samples.size()) +
-                        " samples do not tell flops from gemm_half. Measure several extents.");
+                        " samples do not determine flops and gemm_half. Measure several extents.");
   // Finds the best of a grid, then refines around it. In all measurements so far, the error had a
   // single minimum.
   double best = 0, step = most / 64;

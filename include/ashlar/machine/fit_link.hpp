@@ -47,7 +47,7 @@ inline link_fit fit_link(std::vector<link_sample> const& samples) {
   // message.
   if (!(determinant > 1e-9 * xx * yy))
     throw error(me, std::to_string(samples.size()) +
-                        " samples do not tell α from β. Measure messages of several sizes.");
+                        " samples do not determine α and β. Measure messages of several sizes.");
   link_fit fit{{(x * yy - y * xy) / determinant, (y * xx - x * xy) / determinant}, {}};
   if (fit.value.alpha < 0) fit.value = {0, y / yy};
   if (fit.value.beta < 0) fit.value = {x / xx, 0};

@@ -69,7 +69,7 @@ inline topology parse_topology(std::string_view text) {
     number = number.substr(0, colon);
     for (char c : name)
       if (!(c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')))
-        fail("an axis name holds letters, digits and '_' only");
+        fail("an axis name may contain only letters, digits and '_'");
     if (name.size() > sizeof(axis_name::text)) fail("an axis name is longer than 16 characters");
     if (number.empty() || number.size() > 6) fail("an extent is not a number from 1 to 999999");
     int extent = 0;
@@ -82,11 +82,10 @@ inline topology parse_topology(std::string_view text) {
     mesh_axis axis(axis_name(name), extent);
     if (tier == "inter") axis.tier = link_tier::inter_node;
     else if (tier == "intra") axis.tier = link_tier::intra_node;
-    else if (colon != std::string_view::npos) fail("a tier is ':inter' or ':intra'");
+    else if (colon != std::string_view::npos) fail("a tier must be ':inter' or ':intra'");
     for (auto const& other : t.axis)
-      if (other.name == axis.name) fail("two axes share one name");
-    if (axis.extent > std::numeric_limits<int>::max() / t.ranks())
-      fail("more ranks than can be counted");
+      if (other.name == axis.name) fail("two axes have the same name");
+    if (axis.extent > std::numeric_limits<int>::max() / t.ranks()) fail("too many ranks");
     t.axis.push_back(axis);
     if (comma == std::string_view::npos) break;
     rest = rest.substr(comma + 1);

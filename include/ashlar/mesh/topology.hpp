@@ -29,11 +29,11 @@ struct topology {
   constexpr topology(std::initializer_list<mesh_axis> list) {
     for (auto const& a : list) {
       if (a.extent < 1)
-        throw std::invalid_argument("topology: a mesh axis has an extent of 1 or more");
+        throw std::invalid_argument("topology: the extent of a mesh axis must be 1 or more");
       for (auto const& b : axis)
-        if (a.name == b.name) throw std::invalid_argument("topology: two mesh axes share one name");
-      if (a.extent > max_ranks / ranks())
-        throw std::invalid_argument("topology: more ranks than can be counted");
+        if (a.name == b.name)
+          throw std::invalid_argument("topology: two mesh axes have the same name");
+      if (a.extent > max_ranks / ranks()) throw std::invalid_argument("topology: too many ranks");
       axis.push_back(a);
     }
   }

@@ -36,8 +36,9 @@ constexpr auto alexnet(alexnet_options const& o = {}) {
   device::window const first{11, 4, 2}, pool{3, 2, 0};
   std::int64_t const side = pool.places(pool.places(pool.places(first.places(o.image))));
   if (side < 1)
-    throw error("nn::alexnet", "images of " + std::to_string(o.image) +
-                                   " rows leave nothing for the last layers. Take 63 or more.");
+    throw error("nn::alexnet",
+                "images of " + std::to_string(o.image) +
+                    " rows leave no pixels for the last layers. Use 63 rows or more.");
   std::int64_t const w = o.width;
   auto const maximum = max_pool(3, {.stride = 2, .halo = o.halo});
   return chain(convolution(o.channels, w, 11, {.stride = 4, .padding = 2, .halo = o.halo}), relu(),

@@ -36,15 +36,15 @@ class bottom_mlp {
   /// Throws ashlar::error unless there are 1 to max_parameters layers with 1 or more features each.
   constexpr bottom_mlp(std::int64_t features, std::initializer_list<std::int64_t> widths) {
     if (widths.size() < 1 || widths.size() > std::size_t{max_parameters})
-      throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) + " layers; 1 to " +
-                                        std::to_string(max_parameters) + " are possible.");
+      throw error("nn::bottom_mlp", "it has " + std::to_string(widths.size()) +
+                                        " layers, but must have 1 to " +
+                                        std::to_string(max_parameters) + ".");
     constexpr std::int64_t most = std::int64_t{1} << 53;  // exact in double
     for (auto const n : widths) {
       if (features < 1 || n < 1 || features > most / n - 1)
-        throw error("nn::bottom_mlp", "a layer from " + std::to_string(features) + " to " +
-                                          std::to_string(n) +
-                                          " features; 1 or more are "
-                                          "possible, and 2^53 weights.");
+        throw error("nn::bottom_mlp",
+                    "a layer from " + std::to_string(features) + " to " + std::to_string(n) +
+                        " features must have 1 or more of both, and at most 2^53 weights.");
       weights_.push_back({features + 1, n});
       features = n;
     }
@@ -80,9 +80,10 @@ class bottom_mlp {
   static initial_values initial(int) { return all_equal(0); }
   template <class Call>
   auto forward(Call const&) const {
-    static_assert(Call::x_rank < 0,
-                  "nn::bottom_mlp: only described, for the search: a model has no second "
-                  "input. Place a net without it, such as nn::dlrm.");
+    static_assert(
+        Call::x_rank < 0,
+        "nn::bottom_mlp: this layer is only for the search, because a model has no second "
+        "input. Place a net without it, such as nn::dlrm.");
   }
 
  private:

@@ -42,8 +42,8 @@ class softmax_cross_entropy {
     for (auto const target : targets)
       if (target >= classes)
         throw error("nn::softmax_cross_entropy", "target " + std::to_string(target) +
-                                                     " is none of the " + std::to_string(classes) +
-                                                     " classes.");
+                                                     " is not one of the " +
+                                                     std::to_string(classes) + " classes.");
   }
 
   constexpr search::layer_spec spec(shape const& x) const {

@@ -67,7 +67,7 @@ constexpr int element_count() {
     constexpr bool composite = requires { Layer::elements; };
     static_assert(
         composite,
-        "nn: this type is no layer. A layer has spec(shape) const, returning a "
+        "nn: this type is not a layer. A layer has spec(shape) const, returning a "
         "search::layer_spec, forward(call) const and backward(call) const: see nn/layer.hpp.");
     if constexpr (composite) return Layer::elements;
     else return 0;
@@ -120,7 +120,7 @@ constexpr void check_spec(search::layer_spec const& spec, shape const& x) {
   using declared = typename decltype(parameter_ranks<Layer>())::type;
   if (!(spec.x == x))
     throw error(spec.name.text, "the spec says that its input is " + to_string(spec.x) +
-                                    ", but it was asked for one of " + to_string(x) + ".");
+                                    ", but it was created for an input of " + to_string(x) + ".");
   int const n = spec.parameters.size();
   if (n > declared::count)
     throw error(spec.name.text,

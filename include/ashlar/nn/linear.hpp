@@ -91,8 +91,9 @@ class linear {
 
   template <class Call>
   auto forward(Call const& c) const {
-    static_assert(Call::x_rank > In,
-                  "nn::linear: the input has no dims beside those the layer takes.");
+    static_assert(
+        Call::x_rank > In,
+        "nn::linear: the input needs at least one dim besides those that the layer takes.");
     auto const w = c.template parameter<0>();
     auto y = c.make_y();
     auto const multiply = [&](auto const* bias) {

@@ -64,7 +64,7 @@ class layer_node final : public element_node<typename At::processor_type> {
   static_assert(
       processor::is_host || requires { requires Layer::runs_on_devices; },
       "nn::place: this layer computes on the host only. Place the net on an ashlar::mesh, "
-      "or write its passes with the processor's operations and say runs_on_devices "
+      "or write its passes with the processor's operations and define runs_on_devices "
       "(nn/layer.hpp).");
 
   static constexpr bool has_forward() {

@@ -66,15 +66,16 @@ search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Pla
     throw another("it has " + std::to_string(plan.size()) + " elements, this net has " +
                   std::to_string(problem.size()) + ".");
   if (plan.problem_hash != search::hash(problem))
-    throw another("it has other extents, layers or another element type.");
+    throw another("its extents, layers or element type are different.");
   if (plan.recomputed < 0 || plan.recomputed > problem.segments)
     throw error("nn::place", "the plan recomputes " + std::to_string(plan.recomputed) +
                                  " segments, this net has " + std::to_string(problem.segments) +
                                  ".");
   for (int i = 0; i < plan.size(); ++i) {
     if (!search::is_legal(plan[i], problem.spec(i), m.topology()))
-      throw error("nn::place", "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
-                                   ") of the plan lies as no rule of that layer permits.");
+      throw error("nn::place",
+                  "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
+                      ") of the plan has placements that no rule of that layer permits.");
     if (auto const axes = search::halo_axes(problem.spec(i), plan[i], m.topology()); !axes.empty())
       throw error("nn::place",
                   "element " + std::to_string(i) + " (" + problem.spec(i).name.text +
@@ -86,7 +87,7 @@ search::problem check_plan(Layer const& net, basic_mesh<Processor> const& m, Pla
         !(plan[i] == plan[problem[i].partner]))
       throw error("nn::place", "the two ends of the residual, elements " +
                                    std::to_string(problem[i].partner) + " and " +
-                                   std::to_string(i) + " of the plan, lie differently.");
+                                   std::to_string(i) + " of the plan, have different placements.");
   }
   return problem;
 }

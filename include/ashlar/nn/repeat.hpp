@@ -50,7 +50,7 @@ class repeated {
   static constexpr int y_rank = XRank;
 
   constexpr repeated(int n, Layer layer) : n_(n), layer_(std::move(layer)) {
-    if (n < 1) throw error("nn::repeat", "a net is repeated 1 time or more.");
+    if (n < 1) throw error("nn::repeat", "the number of repetitions must be 1 or more.");
   }
 
   constexpr int run_time_elements() const { return n_ * nn::run_time_elements(layer_); }

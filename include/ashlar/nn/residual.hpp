@@ -40,7 +40,7 @@ class residual {
     problem.add(sum, search::element_kind::residual_begin);
     auto const y = nn::describe_into(inner_, problem, x);
     if (!(y == x))
-      throw error("nn::residual", "the net inside changes the extents " + to_string(x) + " to " +
+      throw error("nn::residual", "the inner net changes the extents " + to_string(x) + " to " +
                                       to_string(y) + ", so its output cannot be added to x.");
     problem[begin].partner = problem.size();
     sum.saved_values = sum.backward_values = 0;

@@ -41,10 +41,9 @@ namespace detail {
 
 template <class Layer>
 constexpr void require_layer() {
-  static_assert(
-      blueprint<Layer>,
-      "nn::verify: this is no single layer, which has spec(shape) const. Verify the layers of "
-      "a chain, repeat or residual one by one.");
+  static_assert(blueprint<Layer>,
+                "nn::verify: this is not a single layer, which has spec(shape) const. Verify the "
+                "layers of a chain, repeat or residual one by one.");
 }
 
 template <class Layer, class T, int XRank>
@@ -123,7 +122,7 @@ class verification {
       if (needed && !simulated_ranks::has(kind))
         throw error(name(),
                     std::string("its spec says in layer_spec::backward that it has the pass ") +
-                        pass + ", and it has none.");
+                        pass + ", but it has none.");
     };
     auto const b = spec_.backward;
     demand(step::action_kind::backward, "backward", b == form::whole || b == form::separable);

@@ -53,7 +53,7 @@ template <int N1, int N2, int N3, int N4, int N5>
 constexpr auto vgg(vgg_options const& o) {
   if (o.image < 32)
     throw error("nn::vgg", "images of " + std::to_string(o.image) +
-                               " rows cannot be halved five times. Take 32 or more.");
+                               " rows cannot be halved five times. Use 32 rows or more.");
   std::int64_t const w = o.width, side = o.image / 32;
   return chain(vgg_stage<N1>(o.channels, w, o.halo), vgg_stage<N2>(w, 2 * w, o.halo),
                vgg_stage<N3>(2 * w, 4 * w, o.halo), vgg_stage<N4>(4 * w, 8 * w, o.halo),

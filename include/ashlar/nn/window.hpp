@@ -27,8 +27,8 @@ constexpr void check_window(char const* layer, device::window const& w) {
   if (w.extent < 1 || w.stride < 1)
     throw error(layer, "the window and its stride must be 1 or more.");
   if (w.padding < 0 || w.padding >= w.extent)
-    throw error(layer, "the padding must be 0 or more and less than the window, so that no window "
-                       "sees nothing but padding.");
+    throw error(layer, "the padding must be 0 or more and less than the window, so that every "
+                       "window sees at least one pixel.");
 }
 
 /// Expects a window that check_window has accepted.
@@ -41,7 +41,7 @@ constexpr void check_images(char const* layer, shape const& x, device::window co
                            std::to_string(w.padding) + " does not fit into the images of " +
                            to_string(x) + ".");
   if (x[2] > std::numeric_limits<std::int32_t>::max() / x[3])
-    throw error(layer, "an image of " + to_string(x) + " has more pixels than can be indexed.");
+    throw error(layer, "an image of " + to_string(x) + " has too many pixels.");
 }
 
 /// Lets plans split the rows of images, at the cost of the halo exchange that window `w` then

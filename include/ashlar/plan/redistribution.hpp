@@ -93,7 +93,8 @@ constexpr redistribution_plan cheapest_redistribution(shape const& extents, int 
         from, remaining_path{to_target, reductions_differ ? &to_whole : nullptr, op},
         [&](int i) { return paths.state(i) == to; });
     if (found < 0)
-      throw std::invalid_argument("plan_redistribution: not two placements of a tensor");
+      throw std::invalid_argument(
+          "plan_redistribution: these are not two placements of one tensor");
     paths.append_path(plan.steps, found);
   }
   finish(plan, t, m);

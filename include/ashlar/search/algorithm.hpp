@@ -159,15 +159,15 @@ class watch {
                 over_ && how_ == ending::cancelled
                     ? "cancelled after " + tried + ", before any plan that fits was found."
                     : "no plan that fits in the machine's memory per rank was found in " + tried +
-                          ". Give it more, or use search::optimal.");
+                          ". Give it a larger budget, or use search::optimal.");
   }
 
   /// Throws if the options contain nothing that would end the search.
   void demand_end() const {
     if (options_.evaluations > 0 || options_.seconds > 0 || options_.cancel.stop_possible()) return;
-    throw error(
-        std::string("search::") + algorithm_,
-        "it may run for ever. Give it a budget of evaluations or seconds, or a stop token.");
+    throw error(std::string("search::") + algorithm_,
+                "nothing in the options ends this search. Give it a budget of evaluations or "
+                "seconds, or a stop token.");
   }
 
  private:

@@ -25,15 +25,15 @@ basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, mach
                          options const& o = {}) {
   auto const refuse = [](std::string const& what) { throw error("search::appraise", what); };
   if (chosen.size() != net.size())
-    refuse("the plan has " + std::to_string(chosen.size()) + " elements, the net " +
-           std::to_string(net.size()) + ". Give the plan of this net.");
+    refuse("the plan has " + std::to_string(chosen.size()) + " elements, but the net has " +
+           std::to_string(net.size()) + ". Give a plan of this net.");
   for (int i = 0; i < net.size(); ++i) {
     std::string const element = "element " + std::to_string(i) + " (" + net.spec(i).name.text +
                                 ") ";
     if (!is_legal(chosen[i], net.spec(i), chosen.mesh))
-      refuse(element + "cannot be placed so: its layer has no such row.");
+      refuse(element + "has a placement that its layer does not support.");
     if (net[i].kind == element_kind::residual_end && !(chosen[i] == chosen[net[i].partner]))
-      refuse(element + "must lie as the element that begins its residual.");
+      refuse(element + "must have the placements of the element that begins its residual.");
   }
   detail::watch run("appraise", o);
   predict(chosen, net, m);

@@ -42,7 +42,7 @@ constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name
   sum = sum + bytes * copies;
   if (!(bytes * t.ranks()).fits())
     refuse_extents(i, net.spec(i).name, name, s,
-                   " has more bytes on all ranks together than can be counted, 2^63.");
+                   " has too many bytes on all ranks together. There must be fewer than 2^63.");
 }
 
 }  // namespace detail
@@ -51,14 +51,14 @@ constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name
 template <int N>
 constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
   if (net.size() == 0)
-    detail::refuse_problem("the chain has no layers. Describe a net of one or more.");
+    detail::refuse_problem("the chain has no layers. Describe a net with one or more.");
   if (net.in_flight < 1)
-    detail::refuse_problem("of the micro-batches " + std::to_string(net.in_flight) +
-                           " are in flight. It is 1 or more of them.");
+    detail::refuse_problem(std::to_string(net.in_flight) +
+                           " micro-batches are in flight; at least 1 is required.");
   if (net.micro_batches < 1 || net.element_size < 1 || net.accumulation_size < net.element_size ||
       net.optimizer_states < 0)
-    detail::refuse_problem("micro-batches and element size are 1 or more, accumulation size is no "
-                           "less than element size, optimizer states 0 or more; they are " +
+    detail::refuse_problem("micro-batches and element size must be 1 or more, accumulation size no "
+                           "less than element size, and optimizer states 0 or more; they are " +
                            std::to_string(net.micro_batches) + ", " +
                            std::to_string(net.element_size) + ", " +
                            std::to_string(net.accumulation_size) + " and " +
@@ -83,12 +83,14 @@ constexpr void check_problem(basic_problem<N> const& net, topology const& t) {
     for (auto const& s : spec.statistics) detail::check_tensor(net, i, "a statistic", s, t, 1, sum);
     double const saved = spec.saved_values * net.element_size * net.in_flight;
     if (!(saved >= 0 && saved < 0x1p62))
-      detail::refuse_problem("element " + std::to_string(i) + " (" + spec.name.text +
-                             ") keeps more bytes for the backward pass than can be counted, 2^63.");
+      detail::refuse_problem(
+          "element " + std::to_string(i) + " (" + spec.name.text +
+          ") keeps too many bytes for the backward pass. There must be fewer than 2^63.");
     sum = sum + static_cast<std::int64_t>(saved);
     if (!sum.fits())
       detail::refuse_problem("the tensors up to element " + std::to_string(i) + " (" +
-                             spec.name.text + ") have more bytes than can be counted, 2^63.");
+                             spec.name.text +
+                             ") have too many bytes. There must be fewer than 2^63.");
   }
 }
 

@@ -35,14 +35,15 @@ namespace detail {
 template <int N>
 void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
   if (p.size() != net.size())
-    throw error("search::diff", "a plan of " + std::to_string(p.size()) +
-                                    " elements is none of a net of " + std::to_string(net.size()) +
+    throw error("search::diff", "the plan has " + std::to_string(p.size()) +
+                                    " elements, but the net has " + std::to_string(net.size()) +
                                     ". Compare plans of one net.");
   for (int i = 0; i < net.size(); ++i)
     if (!is_legal(p[i], net.spec(i), p.mesh))
-      throw error("search::diff", "element " + std::to_string(i) + " (" + net.spec(i).name.text +
-                                      ") cannot be placed so: its layer has no such row. Compare "
-                                      "plans of one net.");
+      throw error(
+          "search::diff",
+          "element " + std::to_string(i) + " (" + net.spec(i).name.text +
+              ") has a placement that its layer does not support. Compare plans of one net.");
 }
 
 }  // namespace detail

@@ -115,7 +115,7 @@ std::string elements_text(basic_problem<N> const& net, basic_plan<N> const& chos
   for (auto const& f : o.folds) {
     if (f.times > 1)
       text += std::to_string(f.times) + " x: elements " + std::to_string(f.first) + " to " +
-              std::to_string(f.first + f.period - 1) + ", and alike up to " +
+              std::to_string(f.first + f.period - 1) + ", repeated up to " +
               std::to_string(f.end() - 1) + "\n";
     for (int i = f.first; i < f.first + f.period; ++i) {
       folded_element const e(o, f, i);

@@ -43,7 +43,7 @@ struct basic_memory_front {
 template <int N>
 basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& t, machine const& m,
                                    front_options const& o = {}) {
-  if (o.limits < 2) throw error("search::memory_front", "a front has 2 limits or more.");
+  if (o.limits < 2) throw error("search::memory_front", "a front needs 2 limits or more.");
   machine unlimited = m;
   unlimited.memory = 0;
   basic_memory_front<N> front{

@@ -52,7 +52,7 @@ class pinned_choices {
       detail::refuse_pin(p.text, "it has " + std::to_string(p.is_free.size()) + " axes, the mesh " +
                                      to_string(topology_) + " has " +
                                      std::to_string(topology_.axes()) +
-                                     ". Write * for an axis that may lie anyhow.");
+                                     ". Write * for an axis that the pin leaves free.");
     bool any = false;
     for (int i : detail::elements_of(net_, p)) {
       layer_choice empty;
@@ -64,7 +64,7 @@ class pinned_choices {
       if (std::find(own.begin(), own.end(), k) == own.end()) own.push_back(k);
     }
     if (!any)
-      detail::refuse_pin(p.text, "no such layer has a tensor \"" + p.tensor +
+      detail::refuse_pin(p.text, "none of these layers has a tensor \"" + p.tensor +
                                      "\". There are x, y, dy, dx and the parameters' names, also "
                                      "with .use, .grad or .store.");
   }
@@ -92,9 +92,9 @@ class pinned_choices {
     for (auto const k : own) pins += (pins.empty() ? "" : " and ") + pins_[k].text;
     for (std::size_t k = 0; k < found.size() && k < 4; ++k)
       nearest += (k > 0 ? "; " : "") + found[k].second;
-    detail::refuse_pin(pins, "no rule lets element " + std::to_string(i) + " (" + spec.name.text +
-                                 ") lie so on " + to_string(topology_) + ". The nearest are " +
-                                 nearest + ".");
+    detail::refuse_pin(pins, "no choice of element " + std::to_string(i) + " (" + spec.name.text +
+                                 ") satisfies this on " + to_string(topology_) +
+                                 ". The nearest are " + nearest + ".");
   }
 
   basic_problem<N> const& net_;

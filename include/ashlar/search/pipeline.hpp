@@ -150,9 +150,10 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
                   std::to_string(batches) + " micro-batches: a step needs 1 or more.");
     auto const net = net_of(batches);
     if (net.micro_batches != batches)
-      throw error("search::pipeline", "asked for " + std::to_string(batches) +
-                                          " micro-batches, the chain was described with " +
-                                          std::to_string(net.micro_batches) + ".");
+      throw error("search::pipeline",
+                  std::to_string(batches) +
+                      " micro-batches were requested, but the chain was described with " +
+                      std::to_string(net.micro_batches) + ".");
     auto const blocks = find_blocks(net);
     bool const all = options.stages.empty();
     for (int const stages : all ? detail::divisors(blocks.count) : options.stages) {
@@ -165,7 +166,7 @@ pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const&
                     std::to_string(stages) + " stages of " + std::to_string(blocks.count) +
                         " equal blocks on " + to_string(t) +
                         ": the stages must divide the number of blocks and the extent of an axis "
-                        "(one between nodes, if there is one). Here that leaves " +
+                        "(one between nodes, if there is one). Possible numbers here: " +
                         detail::possible_stages(blocks.count, t) + ".");
       }
       auto const limits = stage_limits(net, blocks, stages);

@@ -87,7 +87,7 @@ class program_check {
     demand(s.alive, "reads a value that nothing has made yet", v);
     value const& is = p_.value_of(v);
     if (is.kind == value_kind::sum)
-      demand(s.addends == p_.micro_batches, "reads a sum that has not got all its addends", v);
+      demand(s.addends == p_.micro_batches, "reads an incomplete sum", v);
     if (is.kind == value_kind::stored)
       demand(s.addends == 0, "reads a parameter that is updated already", v);
     s.read = true;
@@ -106,7 +106,7 @@ class program_check {
   constexpr void make(action const& a, int v) {
     value_state& s = state(v);
     value const& is = p_.value_of(v);
-    demand(!is.is_given(), "makes a value that is there before the step", v);
+    demand(!is.is_given(), "makes a value that exists before the step", v);
     demand(!s.made, "makes a value that is made already", v);
     if (computes(a.kind)) {
       demand(is.element == a.element && is.micro_batch == a.micro_batch,
@@ -131,7 +131,7 @@ class program_check {
         demand(p_.value_of(g).element == is.element && p_.value_of(g).index == is.index,
                "updates a parameter from the gradient of another", g);
     } else {
-      demand(is.kind == value_kind::sum, "adds to a value that is no sum", v);
+      demand(is.kind == value_kind::sum, "adds to a value that is not a sum", v);
       demand(!s.read, "adds to a sum that is read already", v);
       demand(s.addends >= a.micro_batch, "adds before the addends of earlier micro-batches", v);
       demand(s.addends <= a.micro_batch, "adds a micro-batch's addend twice", v);
@@ -153,7 +153,7 @@ class program_check {
     program_move const* before = last_begun_ >= 0 ? &p_.moves[static_cast<std::size_t>(last_begun_)]
                                                   : nullptr;
     bool const goes_on = before != nullptr && before->bucket == m.bucket;
-    demand(m.bucket < static_cast<int>(begun_.size()), "has a bucket of too high a number", -1,
+    demand(m.bucket < static_cast<int>(begun_.size()), "has a bucket number that is too high", -1,
            a.move);
     if (found_.found()) return;
     demand(goes_on || !begun_[static_cast<std::size_t>(m.bucket)],
@@ -196,8 +196,8 @@ class program_check {
       int const v = static_cast<int>(k);
       demand(is.is_given() || s.made, "never makes a value", v);
       demand(!is_released(is) || s.released, "never releases a value", v);
-      demand(is.kind != value_kind::sum || s.addends == p_.micro_batches,
-             "leaves addends of a sum out", v);
+      demand(is.kind != value_kind::sum || s.addends == p_.micro_batches, "omits addends of a sum",
+             v);
       demand(is.kind != value_kind::stored || s.addends == 1, "never updates a parameter", v);
     }
     for (int b = 1; b < p_.micro_batches; ++b)

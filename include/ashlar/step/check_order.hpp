@@ -93,7 +93,7 @@ class order_run {
     }
     for (std::size_t r = 0; r < programs_.size(); ++r)
       if (at_[r] < programs_[r].actions.size())
-        return {static_cast<int>(r), static_cast<int>(at_[r]), "waits for ever"};
+        return {static_cast<int>(r), static_cast<int>(at_[r]), "waits forever"};
     return {};
   }
 

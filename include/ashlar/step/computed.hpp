@@ -34,7 +34,7 @@ struct computed {
       if (a.kind == action_kind::recompute && !forward.over)
         return "recomputes before the forward pass";
       if (own.over || a.part < own.parts) return "does a part of a forward pass twice";
-      if (a.part > own.parts) return "does a part of a forward pass before the one in front of it";
+      if (a.part > own.parts) return "does a part of a forward pass before the previous part";
       own = {a.part + 1, last};
       return nullptr;
     }

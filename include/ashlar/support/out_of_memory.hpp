@@ -23,10 +23,10 @@ class out_of_memory : public error {
   /// about the memory that is left; `by` and `left` may be empty.
   out_of_memory(std::string const& operation, std::string const& memory, std::int64_t bytes,
                 std::string const& by = {}, std::string const& left = {})
-      : error(operation, "out of " + memory + ": " + std::to_string(bytes) +
-                             " bytes were asked for" + (by.empty() ? "" : " by " + by) +
+      : error(operation, "out of " + memory + ": " + (by.empty() ? "the program" : by) +
+                             " requested " + std::to_string(bytes) + " bytes" +
                              (left.empty() ? "" : ", " + left) +
-                             ". Split over more ranks, or lower the batch."),
+                             ". Split over more ranks, or reduce the batch size."),
         memory_(memory), bytes_(bytes), left_(left) {}
 
   /// Returns the same exception with an operation and a requester that are more specific.

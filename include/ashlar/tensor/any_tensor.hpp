@@ -66,9 +66,9 @@ class any_tensor {
     if constexpr (Tensor::is_static)
       fits = fits && placement_ == value_of<typename Tensor::placement_type>;
     if (!fits)
-      throw error("any_tensor", "a tensor " + to_string(extents_) + " " + to_string(placement_) +
-                                    " is taken for one of another element type, number of dims or "
-                                    "placement.");
+      throw error("any_tensor",
+                  "a tensor " + to_string(extents_) + " " + to_string(placement_) +
+                      " is used as a tensor of another element type, number of dims or placement.");
     Tensor t;
     t.mesh_ = mesh_;
     t.extents_ = extents_;

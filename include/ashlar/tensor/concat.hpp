@@ -47,9 +47,10 @@ shape check_concat(std::span<X const> parts, int dim) {
     if (!(x.extents() == extents))
       throw error("concat", what() + ". Only the extents of the joined dim may differ.");
     if (!(x.placement() == first.placement()))
-      throw error("concat", what() +
-                                ". They lie differently. Redistribute them to one placement, as " +
-                                to_string(first.placement()) + ", first.");
+      throw error("concat",
+                  what() +
+                      ". Their placements differ. Redistribute them to one placement, such as " +
+                      to_string(first.placement()) + ", first.");
   }
   extents[dim] = total;
   check_extents(extents, "concat");

@@ -192,8 +192,8 @@ auto from_full(basic_mesh<Processor> const& m, shape const& extents, Placement c
   using value = std::remove_const_t<T>;
   tensor_for<value, Rank, Placement, Processor> made(m, extents, as_value(p));
   if (static_cast<std::int64_t>(values.size()) != extents.elements())
-    throw error("from_full",
-                std::to_string(values.size()) + " values for shape " + to_string(extents) + ".");
+    throw error("from_full", std::to_string(values.size()) + " values do not fill shape " +
+                                 to_string(extents) + ".");
   return detail::make(std::move(made), [&](auto& t) {
     box const whole = local_box(extents, m.topology(), placement::all_broadcast(m.axes()), {});
     detail::write_from_host(t, [&](value* shard) {

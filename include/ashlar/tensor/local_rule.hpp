@@ -59,7 +59,7 @@ constexpr char const* sentence_of(Placements const&... operands) {
 template <class First, class... Rest>
 void same_mesh(char const* name, First const& first, Rest const&... rest) {
   if (!((first.mesh() == rest.mesh()) && ...))
-    throw error(name, "the operands live on different meshes. Make them on one mesh object.");
+    throw error(name, "the operands are on different meshes. Make them on one mesh object.");
 }
 
 /// Returns the placement of the result as a placement argument: tags if all operands are typed,

@@ -28,8 +28,8 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
   std::string const then = wanted ? ", and redistribute that to " + to_string(*wanted) : "";
   if (wanted) {
     if (auto const other = reshape_placement(from, to, t, p))
-      return "Nothing moves if the result lies as " + to_string(*other) + ": reshape it so" + then +
-             ".";
+      return "Nothing moves if the result has placement " + to_string(*other) +
+             ": reshape it to that placement" + then + ".";
     if (auto const source = reshape_placement(to, from, t, *wanted);
         source && same_partials(p, *wanted))
       return "Redistribute it to " + to_string(*source) + " first.";
@@ -38,7 +38,7 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
   auto const nearest = *nearest_placement(from, element_size, p, t, m, [&](placement const& q) {
     return reshape_placement(from, to, t, q).has_value();
   });
-  return "Redistribute it to " + to_string(nearest) + " first; the result then lies as " +
+  return "Redistribute it to " + to_string(nearest) + " first; the result then has placement " +
          to_string(*reshape_placement(from, to, t, nearest)) + then + ".";
 }
 

@@ -15,10 +15,11 @@
   "Give both one placement per axis of one mesh."
 #define ASHLAR_SAYS_MATMUL_OPERANDS                                                                \
   "matmul: the operands are not two tensors of two dimensions, or two of three, of one element "   \
-  "type on one sort of processor."
+  "type on one type of processor."
 #define ASHLAR_SAYS_MATMUL_CONTRACTION                                                             \
   "matmul: the contracted dimension is split on one operand only, or by other axes or in another " \
-  "order on the other. Split it alike on both, or let ashlar plan it: matmul<sbp<...>>(x, w)."
+  "order on the other. Split it in the same way on both, or let ashlar plan it: "                  \
+  "matmul<sbp<...>>(x, w)."
 #define ASHLAR_SAYS_MATMUL_NO_RULE                                                                 \
   "matmul: on one mesh axis these placements need communication. Redistribute an operand with "    \
   "x | to<...>, or let ashlar plan it: matmul<sbp<...>>(x, w)."
@@ -26,27 +27,27 @@
   "map: a non-linear map of a partial tensor is wrong, since f(a + b) is not f(a) + f(b). Reduce " \
   "it first, as in map(x | to<B, ...>, f)."
 #define ASHLAR_SAYS_ADD                                                                            \
-  "add: the operands lie differently on one mesh axis (a whole operand added to a partial one "    \
-  "would count once per rank). Bring them to one placement first, as in x + (y | to<...>)."
+  "add: the operands have different placements on one mesh axis (a broadcast operand added to a "  \
+  "partial one would count once per rank). Bring them to one placement first, as in x + (y | "     \
+  "to<...>)."
 #define ASHLAR_SAYS_MULTIPLY                                                                       \
-  "multiply: on one mesh axis the operands lie differently or are both partial. Bring them to "    \
-  "one placement first; partial times whole is allowed."
+  "multiply: on one mesh axis the operands have different placements or are both partial. Bring "  \
+  "them to one placement first; partial times broadcast is allowed."
 #define ASHLAR_SAYS_REDUCE                                                                         \
-  "reduce: the operand is partial with another reduction than the one asked for, and they do not " \
+  "reduce: the operand is partial with another reduction than the requested one, and they do not " \
   "commute. Reduce it first, as in max<0>(x | to<B, ...>)."
 #define ASHLAR_SAYS_SOFTMAX                                                                        \
-  "softmax: the last dimension is split, or the tensor partial, and a row's sum needs all of it. " \
-  "Gather it first, as in softmax(x | to<B, ...>)."
+  "softmax: the last dimension is split, or the tensor is partial, and a row's sum needs all of "  \
+  "it. Gather it first, as in softmax(x | to<B, ...>)."
 #define ASHLAR_SAYS_SCALE                                                                          \
   "scale: a partial maximum or minimum cannot be scaled addend by addend, since a negative "       \
-  "factor "                                                                                        \
-  "turns them around. Reduce it first, as in a * (x | to<B, ...>)."
+  "factor swaps the two. Reduce it first, as in a * (x | to<B, ...>)."
 #define ASHLAR_SAYS_SOFTMAX_INTEGERS                                                               \
-  "softmax: the probabilities are no integers. Make the tensor of float, double or bfloat16."
+  "softmax: the probabilities are not integers. Make the tensor of float, double or bfloat16."
 #define ASHLAR_SAYS_GELU_INTEGERS                                                                  \
-  "gelu: its values are no integers. Make the tensor of float, double or bfloat16."
+  "gelu: its values are not integers. Make the tensor of float, double or bfloat16."
 #define ASHLAR_SAYS_RANDOM_INTEGERS                                                                \
-  "normal, uniform: random tensors are of float, double or bfloat16. Make integers with "          \
+  "normal, uniform: random tensors must be of float, double or bfloat16. Make integers with "      \
   "from_index."
 #define ASHLAR_SAYS_MATMUL_INTEGERS                                                                \
   "matmul: there is no product of integer matrices. Make the operands of float, double or "        \
@@ -56,7 +57,7 @@
   "local_values(x) or to_full(x), or give data() to kernels of the device."
 #define ASHLAR_SAYS_ALIKE                                                                          \
   "element-wise operators take two tensors of one element type and one number of dimensions, on "  \
-  "one sort of processor."
+  "one type of processor."
 #define ASHLAR_SAYS_DIMENSION                                                                      \
   "reduce: the tensor does not have this dimension. Dimensions count from 0 to rank - 1."
 #define ASHLAR_SAYS_AXES                                                                           \
@@ -72,8 +73,8 @@
   "reshape: wrong number of axes. Give one placement per mesh axis of the tensor: "                \
   "reshape<sbp<S<0>, B>>(x, {...}) on a mesh of two."
 #define ASHLAR_SAYS_RESHAPE_PARTIAL                                                                \
-  "reshape: partial axes stay partial and no other axis becomes so. Redistribute before or after " \
-  "it, as in reshape<...>(x | to<B, ...>, {...})."
+  "reshape: partial axes stay partial and no other axis becomes partial. Redistribute before or "  \
+  "after it, as in reshape<...>(x | to<B, ...>, {...})."
 #define ASHLAR_SAYS_CONCAT                                                                         \
   "concat: the tensors differ in element type, number of dimensions or placement. Bring them to "  \
   "one placement first, as in concat<0>(x, y | to<...>)."

@@ -164,7 +164,7 @@ class tensor {
   template <class Typed>
   tensor<T, Rank, canonical<Typed>, Processor> as_static() const {
     if (!(placement() == value_of<Typed>))
-      throw error("as_static", "the tensor lies as " + to_string(placement()) + ", not as " +
+      throw error("as_static", "the tensor has placement " + to_string(placement()) + ", not " +
                                    to_string(value_of<Typed>) + ". Redistribute it first.");
     return retyped<canonical<Typed>>();
   }

@@ -79,9 +79,9 @@ class trainer {
     totals_ = nn::kept<double>(model.mesh(), 1 + parameters);
     if (options_.record_times) walker_.record_times();
     if (options_.graph && !replayed_step<Model>::exists)
-      throw error("trainer", "graphs are of devices, and the model is in the host's memory. Leave "
-                             "trainer_options.graph off, or place it on a mesh of "
-                             "nccl::environment.");
+      throw error("trainer",
+                  "CUDA graphs need a device, but the model is in the host's memory. Leave "
+                  "trainer_options.graph off, or place it on a mesh of nccl::environment.");
   }
 
   /// Performs one step. Throws ashlar::error on every rank if the sizes do not fit or a number is

@@ -99,7 +99,7 @@ std::vector<ended> start_ranks(int size) {
 
 }  // namespace
 
-TEST_CASE("a machine that does") { CHECK(start_on({}) == "nothing was thrown"); }
+TEST_CASE("a suitable machine") { CHECK(start_on({}) == "nothing was thrown"); }
 
 TEST_CASE("no driver, an old one, and no device") {
   fake::machine m;
@@ -108,12 +108,14 @@ TEST_CASE("no driver, an old one, and no device") {
                        "ashlar::mpi::environment.");
   m.driver = CUDART_VERSION / 1000 * 1000 - 700;
   auto const built = cuda::version_text(CUDART_VERSION);
-  CHECK(start_on(m) == "cuda::count: The driver knows CUDA up to " + cuda::version_text(m.driver) +
-                           ", the program was built with " + built + ": update the driver.");
+  CHECK(start_on(m) == "cuda::count: The driver supports CUDA up to " +
+                           cuda::version_text(m.driver) + ", the program was built with " + built +
+                           ": update the driver.");
   m = {};
   m.devices = 0;
-  CHECK(start_on(m) == "cudaGetDeviceCount: cudaErrorNoDevice (a fake error). The driver is "
-                       "there, but no device: look at nvidia-smi and CUDA_VISIBLE_DEVICES.");
+  CHECK(start_on(m) ==
+        "cudaGetDeviceCount: cudaErrorNoDevice (a fake error). The driver is installed, but it "
+        "shows no device: look at nvidia-smi and CUDA_VISIBLE_DEVICES.");
 }
 
 TEST_CASE("another CUDA or NCCL than the program was built with") {
@@ -129,18 +131,19 @@ TEST_CASE("another CUDA or NCCL than the program was built with") {
   CHECK(cuda::version_fault(13020, 13000, 13000) == "");
   CHECK(cuda::version_fault(12080, 13000, 13000) == "");
   CHECK(has(cuda::version_fault(13000, 12080, 13000), "LD_LIBRARY_PATH"));
-  CHECK(has(cuda::version_fault(13000, 13000, 12080), "The driver knows CUDA up to 12.8"));
+  CHECK(has(cuda::version_fault(13000, 13000, 12080), "The driver supports CUDA up to 12.8"));
 }
 
-TEST_CASE("more ranks than devices: the one too many says so, the other does not wait for ever") {
+TEST_CASE(
+    "more ranks than devices: the extra rank gets an error, and the others do not wait forever") {
   auto const all = start_ranks(2);
   CHECK(all[1].status == 1);
   CHECK(all[1].said ==
-        "[rank 1] error: nccl::environment: rank 1: it is number 1 of its node (from 0), which "
-        "has 1 device. Start as many ranks on a node as it has devices. For tests that share one, "
+        "[rank 1] error: nccl::environment: rank 1: its local rank is 1, but its node has 1 "
+        "device. Start as many ranks on a node as it has devices. For tests that share one, "
         "give each rank its own NCCL_HOSTID.\n");
   CHECK(all[0].status == 1);
-  CHECK(has(all[0].said, "1 of 2 ranks did not come, the first of them rank 1"));
+  CHECK(has(all[0].said, "1 of 2 ranks are missing, the first is rank 1"));
 }
 
 TEST_CASE("kernels that were not compiled for the device") {
@@ -156,7 +159,7 @@ TEST_CASE("kernels that were not compiled for the device") {
   fake::set_machine({});
 }
 
-TEST_CASE("memory that is not there: what was asked, what is free, which tensor") {
+TEST_CASE("out of device memory: the error names the tensor, the request and the free bytes") {
   fake::machine m;
   m.memory = 1 << 20;
   fake::set_machine(m);
@@ -167,8 +170,8 @@ TEST_CASE("memory that is not there: what was asked, what is free, which tensor"
         ashlar::placement const p{ashlar::split(0)};
         auto const x = ashlar::empty<float, 2>(mesh, {256, 512}, p);
         auto const text = message_of([&] { ashlar::empty<float, 2>(mesh, {1024, 512}, p); });
-        CHECK(has(text, "tensor: out of device memory: 2097152 bytes were asked for by this rank's "
-                        "shard of tensor 1024x512 [S(0)]@gpu=1, "));
+        CHECK(has(text, "tensor: out of device memory: this rank's shard of tensor 1024x512 "
+                        "[S(0)]@gpu=1 requested 2097152 bytes, "));
         CHECK(has(text, " of 1048576 are free, "));  // earlier blocks may still be in use
         CHECK(has(text, " are in use by this mesh (at most "));
         auto const y = ashlar::empty<float, 2>(mesh, {128, 512}, p);  // the mesh still works
@@ -179,14 +182,14 @@ TEST_CASE("memory that is not there: what was asked, what is free, which tensor"
   fake::set_machine({});
 }
 
-TEST_CASE("the same of the host") {
+TEST_CASE("out of host memory: the error names the tensor and the request") {
   struct {
     void* allocate(std::size_t) { throw std::bad_alloc(); }
   } none;
   CHECK(message_of([&] {
           ashlar::detail::allocate_shard(none, 80, {10}, {ashlar::broadcast()}, {{"gpu", 2}});
-        }) == "tensor: out of host memory: 80 bytes were asked for by this rank's shard of tensor "
-              "10 [B]@gpu=2. Split over more ranks, or lower the batch.");
+        }) == "tensor: out of host memory: this rank's shard of tensor 10 [B]@gpu=2 requested 80 "
+              "bytes. Split over more ranks, or reduce the batch size.");
 }
 
 TEST_CASE("a rank without memory stops the others") {

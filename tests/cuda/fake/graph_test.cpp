@@ -72,7 +72,7 @@ ashlar::topology mesh_of(int ranks) {
   return {{"node", ranks == 4 ? 2 : 1}, {"gpu", ranks == 4 ? 2 : ranks}};
 }
 
-TEST_CASE("replayed steps leave the bits of steps that are made anew") {
+TEST_CASE("replayed steps and repeated steps agree bitwise") {
   constexpr int steps = 6;
   for (int ranks : {1, 2, 4})
     for (ashlar::nccl::sums const how :
@@ -106,7 +106,7 @@ TEST_CASE("replayed steps leave the bits of steps that are made anew") {
     }
 }
 
-TEST_CASE("one call of the host a replay, and none for memory in steps that have run before") {
+TEST_CASE("a replay is one call of the host, and repeated steps do not allocate memory") {
   fake::all_ranks(1, [&](world const& w) {
     mesh const m(w, {{"node", 1}, {"gpu", 1}});
     program p(m);
@@ -127,7 +127,7 @@ TEST_CASE("one call of the host a replay, and none for memory in steps that have
   });
 }
 
-TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
+TEST_CASE("operations that cannot be captured are refused, and the mesh stays usable") {
   std::atomic<bool> asked = false;
   fake::all_ranks(2, [&](world const& w) {
     mesh const m(w, mesh_of(2));
@@ -149,7 +149,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
            m.all_reduce(std::span<double>(x));
          }),
          "a CUDA graph is being captured");
-    says(refusal([&] { (void)m.capture([] {}); }), "cannot be captured again");
+    says(refusal([&] { (void)m.capture([] {}); }), "captures cannot be nested");
     says(refusal([&] { throw ashlar::error("program", "its own"); }), "its own");
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));
     {
@@ -160,7 +160,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
         auto const text = refusal([&] {});
         asked = true;
         asked.notify_all();
-        says(text, "a redistribution is under way. Wait for it before");
+        says(text, "a redistribution is pending. Wait for it before");
       }
       moving.wait();
     }
@@ -185,7 +185,7 @@ TEST_CASE("what cannot be captured is refused, and the mesh goes on") {
   });
 }
 
-TEST_CASE("a rank that does not replay: the others hear which replay and end") {
+TEST_CASE("a rank does not replay: the others name the replay and stop") {
   auto const said = fake::run_ranks(
       2,
       [&](world const& w) {
@@ -210,7 +210,7 @@ TEST_CASE("a rank that does not replay: the others hear which replay and end") {
   CHECK(fake::live_communicators() == 0);
 }
 
-TEST_CASE("memory: counts, blocks of a graph, and more than there is") {
+TEST_CASE("memory: counts, blocks of a graph, and more than is available") {
   ashlar::cuda::stream stream;
   ashlar::cuda::pool pool;
   ashlar::cuda::arena memory(pool, stream);
@@ -253,7 +253,7 @@ TEST_CASE("memory: counts, blocks of a graph, and more than there is") {
   memory.release(half, 1 << 19);
   void* const most = memory.allocate(900 << 10);
   std::string const text = message_of([&] { memory.allocate(1 << 19); });
-  CHECK(has(text, "524288 bytes were asked for"));
+  CHECK(has(text, "requested 524288 bytes"));
   CHECK(has(text, "of 1048576 are free"));
   CHECK(has(text, "are in use by this mesh"));
   memory.release(most, 900 << 10);

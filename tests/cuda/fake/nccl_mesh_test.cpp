@@ -24,7 +24,7 @@ TEST_CASE("redistribute, and the bytes that are recorded") {
   fake::pause_up_to(0);
 }
 
-TEST_CASE("redistributions beside the program, several at a time") {
+TEST_CASE("asynchronous redistributions, several at a time") {
   auto const all = pairs(square, 9);
   fake::pause_up_to(100);
   fake::all_ranks(4, [&](world const& w) { redistribute_beside(w, square, all); });
@@ -99,7 +99,7 @@ TEST_CASE("the environment of one rank without MPI") {
     variables const set(
         {{"ASHLAR_LAUNCH", "env"}, {"RANK", "0"}, {"WORLD_SIZE", "1"}, {"LOCAL_RANK", "3"}});
     CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
-              "rank 0: it is number 3 of its node (from 0), which has 1 device"));
+              "rank 0: its local rank is 3, but its node has 1 device"));
   }
   {
     variables const set({{"ASHLAR_LAUNCH", "env"},
@@ -109,7 +109,7 @@ TEST_CASE("the environment of one rank without MPI") {
                          {"ASHLAR_RENDEZVOUS_FILE", "/no/such/folder/id"},
                          {"ASHLAR_NCCL_TIMEOUT", "1"}});
     CHECK(has(message_of([&] { ashlar::nccl::environment env(argc, argv); }),
-              "1 of 2 ranks did not come, the first of them rank 1"));
+              "1 of 2 ranks are missing, the first is rank 1"));
   }
   std::set_terminate(terminate);
   CHECK(fake::live_communicators() == 0);

@@ -166,7 +166,7 @@ TEST_CASE("plans run on streams that only events order") {
   }
 }
 
-TEST_CASE("transfers of two groups that overlap, asked after in any order") {
+TEST_CASE("transfers of two overlapping groups, polled in any order") {
   ashlar::topology const t{{"node", 2}, {"gpu", 2}};
   fake::pause_up_to(300);
   all_ranks(t, sums::library, [&](rank_of& me) {
@@ -220,7 +220,7 @@ TEST_CASE("transfers of two groups that overlap, asked after in any order") {
   fake::pause_up_to(0);
 }
 
-TEST_CASE("a transfer that is dropped is waited for, one that runs waits its turn") {
+TEST_CASE("a dropped transfer is waited for, and a running one waits for its turn") {
   ashlar::topology const t{{"gpu", 3}};
   all_ranks(t, sums::ordered, [&](rank_of& me) {
     auto const what = ashlar::flat_all_reduce(7, {0}, t, t.coordinates_of(me.rank),
@@ -244,11 +244,11 @@ TEST_CASE("a barrier waits for all ranks") {
     std::this_thread::sleep_for(std::chrono::milliseconds(10 * me.rank));
     ++come;
     me.transport->barrier();
-    if (come != 4) throw std::logic_error("somebody went through");
+    if (come != 4) throw std::logic_error("a rank passed the barrier");
   });
 }
 
-TEST_CASE("a rank that does not come: the others hear which operation and end") {
+TEST_CASE("a missing rank: the others name the operation and stop") {
   ashlar::topology const t{{"gpu", 3}};
   auto const folder = std::filesystem::temp_directory_path() /
                       ("ashlar_records_" + std::to_string(::getpid()));
@@ -319,7 +319,7 @@ TEST_CASE("a fault of a communicator is an error of the next call") {
   CHECK(fake::live_communicators() == 0);
 }
 
-TEST_CASE("groups that are split: who is in them, and one communicator for the whole mesh") {
+TEST_CASE("split groups: their members, and one communicator for all ranks of the mesh") {
   ashlar::topology const t{{"pod", 2}, {"one", 1}, {"gpu", 2}};
   auto const at = [&](int rank, ashlar::axis_list const& axes) {
     return split_of(t, t.coordinates_of(rank), axes);

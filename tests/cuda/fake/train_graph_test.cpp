@@ -89,7 +89,7 @@ void same_bits(ashlar::topology const& t, int micro_batches, int count) {
   });
 }
 
-TEST_CASE("steps as graphs leave the bits of steps that are made anew") {
+TEST_CASE("steps as graphs and repeated steps agree bitwise") {
   same_bits({{"gpu", 1}}, 2, 7);
   fake::pause_up_to(20);
   same_bits({{"gpu", 2}}, 1, 6);
@@ -97,7 +97,7 @@ TEST_CASE("steps as graphs leave the bits of steps that are made anew") {
   same_bits({{"node", 2}, {"gpu", 2}}, 2, 5);
 }
 
-TEST_CASE("a replayed step is a few calls of the host, and none for memory") {
+TEST_CASE("a replayed step is a few calls of the host and does not allocate memory") {
   fake::all_ranks(1, [&](ashlar::nccl::world const& w) {
     ashlar::nccl::mesh const m(w, {{"gpu", 1}});
     auto const problem = nn::describe<value>(net_of(0), nn::token_batch{4, sequence, 3});

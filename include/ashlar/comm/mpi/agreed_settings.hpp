@@ -26,7 +26,7 @@ inline std::string fault_of(shared::settings const& s) {
   if (!s.fault.empty()) return s.fault;
   bool const is_size = s.bytes_per_rank >= 0 && s.bytes_per_rank <= shared::most_bytes;
   if (is_size || s.bytes_per_rank == shared::settings::automatic) return "";
-  return "shared memory is to be " + std::to_string(s.bytes_per_rank) + " bytes per rank";
+  return "the requested shared memory is " + std::to_string(s.bytes_per_rank) + " bytes per rank";
 }
 
 }  // namespace detail

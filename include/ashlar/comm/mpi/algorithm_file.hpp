@@ -72,18 +72,18 @@ inline algorithm_table parse_algorithms(std::string const& text, std::string con
     auto const read = std::from_chars(word[1].data(), end, row.least_members);
     if (read.ec != std::errc() || read.ptr != end || row.least_members < 2 ||
         row.least_members > max_ranks)
-      refuse("'" + word[1] + "' is no number of members. Write 2 or more.");
+      refuse("'" + word[1] + "' is not a number of members. Write 2 or more.");
     auto const bytes = parse_bytes(word[2]);
     if (!bytes)
-      refuse("'" + word[2] + "' is no size. Write bytes such as 0, 4096, 64KiB or 16MiB.");
+      refuse("'" + word[2] + "' is not a size. Write bytes such as 0, 4096, 64KiB or 16MiB.");
     row.least_bytes = *bytes;
     if (!detail::named(word[3], all_spreads, row.where))
       refuse("'" + word[3] +
-             "' is no place. Write any, one-node, one-per-node or several-per-node.");
+             "' is not a place. Write any, one-node, one-per-node or several-per-node.");
     if (!detail::named(word[4], all_algorithms, row.use))
-      refuse("'" + word[4] + "' is no algorithm. Write pairwise, ring or library.");
+      refuse("'" + word[4] + "' is not an algorithm. Write pairwise, ring or library.");
     if (table.size() == table.capacity())
-      refuse("more than " + std::to_string(table.capacity()) + " rows. Leave some out.");
+      refuse("more than " + std::to_string(table.capacity()) + " rows. Remove some of them.");
     table.push_back(row);
   }
   return table;

@@ -52,8 +52,10 @@ class communicator final : public ashlar::communicator {
     if (watchdog_.has_stopped()) return;
     if (std::uncaught_exceptions() == 0) cudaStreamSynchronize(own_);
     else
-      write_record_file(world_.rank(), "An exception passes. The last operations of this rank:\n" +
-                                           record_.text());
+      write_record_file(
+          world_.rank(),
+          "An exception left the scope of the mesh. The last operations of this rank:\n" +
+              record_.text());
   }
 
   /// Throws ashlar::error if the watchdog has aborted the NCCL communicators.
@@ -102,10 +104,10 @@ class communicator final : public ashlar::communicator {
   void begin_capture() {
     refuse_if_stopped();
     if (is_captured_)
-      throw error("capture", "a part of what is captured cannot be captured again.");
-    if (!operations_.idle() || !turns_.all_given())
       throw error("capture",
-                  "a redistribution is under way. Wait for it before the captured part.");
+                  "captures cannot be nested. End the first capture before you begin another.");
+    if (!operations_.idle() || !turns_.all_given())
+      throw error("capture", "a redistribution is pending. Wait for it before the captured part.");
     is_captured_ = true;
     private_memory_ = memory_.begin_private();
   }
@@ -113,8 +115,7 @@ class communicator final : public ashlar::communicator {
   /// was started but never waited for.
   void join_capture() {
     if (!operations_.idle())
-      throw error("capture",
-                  "a redistribution is under way. Wait for it within the captured part.");
+      throw error("capture", "a redistribution is pending. Wait for it within the captured part.");
     if (captured_ == 0) return;
     captured_flight_.add(captured_ + 1, own_, &compute_);
   }

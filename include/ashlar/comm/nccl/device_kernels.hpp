@@ -52,9 +52,9 @@ void combine(reduction op, std::span<std::byte const* const> addends, std::byte*
              cudaStream_t stream) {
   constexpr auto most = static_cast<std::size_t>(cuda::most_sources);
   if (sizeof(T) == 2 && addends.size() > most)
-    throw error("nccl", "sums in one order of " + std::to_string(addends.size()) +
-                            " bfloat16 addends, but the kernel takes " + std::to_string(most) +
-                            ". Set ASHLAR_NCCL_SUMS=library.");
+    throw error("nccl", "an ordered sum has " + std::to_string(addends.size()) +
+                            " bfloat16 addends, but the kernel takes at most " +
+                            std::to_string(most) + ". Set ASHLAR_NCCL_SUMS=library.");
   std::int64_t const stride = 1;
   T* const sum = reinterpret_cast<T*>(to);
   for (std::size_t done = 0; done < addends.size();) {

@@ -55,7 +55,7 @@ inline int rank_of_process = -1;  // for error messages of end_process; -1: not 
     } catch (std::exception const& e) {
       end_process(e.what());
     } catch (...) {
-      end_process("an exception that is no std::exception");
+      end_process("an exception that is not a std::exception");
     }
   }
   end_process("terminated");
@@ -121,12 +121,11 @@ class environment {
     world_.here = launch_from_mpi(MPI_COMM_WORLD);
     world_.here.job = job;
     if (said != 0 && said != world_.here.size)
-      throw error(
-          "nccl::environment",
-          "the launcher says " + std::to_string(said) + " ranks, MPI says " +
-              std::to_string(world_.here.size) +
-              ": this program's MPI is another than the launcher's. Start it with the mpirun of "
-              "its MPI, or set ASHLAR_LAUNCH to env or slurm to do without MPI.");
+      throw error("nccl::environment",
+                  "the launcher started " + std::to_string(said) + " ranks, but MPI reports " +
+                      std::to_string(world_.here.size) +
+                      ": this program's MPI is not the launcher's. Start it with the mpirun of its "
+                      "MPI, or set ASHLAR_LAUNCH to env or slurm to do without MPI.");
   }
 
   unique_id exchange_id() const {

@@ -58,23 +58,22 @@ inline std::string explain(result code, std::string const& name, std::string con
              "NCCL_DEBUG=WARN for the call.";
     case result::system_error:
       return text +
-             "Nodes do not reach each other, or shared memory is full: name the network in "
+             "The nodes cannot reach each other, or shared memory is full: name the network in "
              "NCCL_SOCKET_IFNAME, look at the size of /dev/shm, and run with NCCL_DEBUG=WARN.";
     case result::internal_error:
       return text + "Memory was overwritten, the ranks have different NCCL versions, or NCCL has a "
                     "bug: run "
                     "with NCCL_DEBUG=WARN.";
     case result::invalid_argument:
-      return text + "The ranks differ in what they call, or a pointer is not of this device.";
+      return text +
+             "The ranks call different operations, or a pointer does not belong to this device.";
     case result::invalid_usage:
-      return text + "Most often two ranks have one device: start as many ranks on a node as it has "
-                    "devices. "
-                    "For tests that share one, give each rank its own NCCL_HOSTID.";
+      return text + "Most often two ranks use the same device: start as many ranks on a node as it "
+                    "has devices. For tests that share one, give each rank its own NCCL_HOSTID.";
     case result::remote_error: return text + "Another rank failed or ended: look for its message.";
     case result::in_progress:
-      return text + "It was not ready in time: a rank died or did not call the same. "
-                    "ASHLAR_NCCL_TIMEOUT gives "
-                    "more seconds.";
+      return text + "It was not ready in time: a rank died or did not call the same operation. "
+                    "ASHLAR_NCCL_TIMEOUT gives more seconds.";
     default: return text + "Run with NCCL_DEBUG=WARN for more.";
   }
 }
@@ -83,13 +82,12 @@ inline std::string explain(result code, std::string const& name, std::string con
 /// ranks share devices, which NCCL_HOSTID indicates.
 inline std::string device_fault(int local_rank, int devices, bool shares) {
   if (devices == 0)
-    return "there is no device on this node. Start on a node that nvidia-smi shows one of.";
+    return "there is no device on this node. Start on a node where nvidia-smi shows a device.";
   if (shares || local_rank < devices) return "";
-  return "it is number " + std::to_string(local_rank) + " of its node (from 0), which has " +
+  return "its local rank is " + std::to_string(local_rank) + ", but its node has " +
          std::to_string(devices) + (devices == 1 ? " device" : " devices") +
          ". Start as many ranks on a node as it has devices. For tests that share one, give each "
-         "rank its "
-         "own NCCL_HOSTID.";
+         "rank its own NCCL_HOSTID.";
 }
 
 /// Converts NCCL's version code to text: 22809 becomes "2.28.9".

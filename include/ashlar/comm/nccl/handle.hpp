@@ -83,7 +83,7 @@ class handle {
   /// Returns the communicator. Requires the lock from hold().
   ncclComm_t get(call_site const& where) const {
     if (comm_ == nullptr)
-      throw error("nccl", to_string(where) + ": the communicator was taken down. " + why_down_);
+      throw error("nccl", to_string(where) + ": the communicator was aborted. " + why_down_);
     return comm_;
   }
 
@@ -108,7 +108,7 @@ class handle {
     if (comm_ == nullptr || ncclCommGetAsyncError(comm_, &state) != ncclSuccess) return "";
     if (state == ncclSuccess || state == ncclInProgress) return "";
     call_site where = where_;
-    where.what = "while operations were under way";
+    where.what = "while operations were pending";
     return to_string(where) + ": " + explain(state, comm_);
   }
   /// Aborts pending operations and makes all later calls throw. Thread-safe.
@@ -131,7 +131,7 @@ class handle {
       check(status, where_);
       settle(where_);
     } catch (...) {
-      abort("It could not be made.");
+      abort("It could not be created.");
       throw;
     }
   }

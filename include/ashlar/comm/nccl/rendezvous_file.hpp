@@ -79,7 +79,7 @@ class file_rendezvous {
       if (wait_a_little()) continue;
       auto const& absent = missing.empty() ? silent : missing;
       fail(std::to_string(absent.size()) + " of " + std::to_string(here_.size) +
-           " ranks did not come, the first of them rank " + std::to_string(absent[0]));
+           " ranks are missing, the first is rank " + std::to_string(absent[0]));
     }
     std::error_code ignored;
     for (int r = 1; r < here_.size; ++r) std::filesystem::remove(card_name(r), ignored);
@@ -103,8 +103,8 @@ class file_rendezvous {
         fail("rank 0 has not answered" +
              std::string(job.empty() || job + " " + size == head_
                              ? ""
-                             : "; the file is of a run with the name and size " + job + " " + size +
-                                   ", this one is " + head_));
+                             : "; the file belongs to a run with the name and size " + job + " " +
+                                   size + ", but those of this run are " + head_));
     }
   }
 

@@ -87,14 +87,14 @@ class tcp_rendezvous {
 
   unique_id take() {
     tcp_answer answer{};
-    std::string last = "nobody answers";
+    std::string last = "no process answers";
     while (true) {
       if (tcp_socket const master = connect(last); master) {
         if (!master.write_all(&hello_, sizeof hello_) ||
             !master.read_all(&answer, sizeof answer, end_ + grace))
           last = "the connection was closed";
         else if (answer.fault == tcp_answer::none) return answer.id;
-        else if (answer.fault == tcp_answer::wrong_job) last = "another job has that port";
+        else if (answer.fault == tcp_answer::wrong_job) last = "another job uses that port";
         else fail(answer);
       }
       if (clock::now() >= end_) fail(last);
@@ -136,12 +136,12 @@ class tcp_rendezvous {
         last = errno;
       }
     fail(std::string("cannot listen: ") + std::strerror(last) +
-         ". If another program has the port, give another MASTER_PORT");
+         ". If another program uses the port, give another MASTER_PORT");
   }
 
   tcp_socket connect(std::string& last) const {
     auto const found = resolve(here_.address.c_str(), 0);
-    if (found == nullptr) last = "no machine has that name";
+    if (found == nullptr) last = "no machine has this name";
     for (auto const* a = found.get(); a != nullptr; a = a->ai_next) {
       tcp_socket s(
           ::socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol));
@@ -189,11 +189,12 @@ class tcp_rendezvous {
 
   [[noreturn]] void fail(tcp_answer const& answer) const {
     if (answer.fault == tcp_answer::wrong_size)
-      fail("the ranks were told different sizes; this one " + std::to_string(here_.size));
+      fail("the ranks have different world sizes; that of this rank is " +
+           std::to_string(here_.size));
     if (answer.fault == tcp_answer::taken_twice)
-      fail("two processes say that they are one rank, or a rank that is not there");
+      fail("two processes have the same rank, or a rank is not below the world size");
     fail(std::to_string(answer.missing) + " of " + std::to_string(here_.size) +
-         " ranks did not come, the first of them rank " + std::to_string(answer.first_missing));
+         " ranks are missing, the first is rank " + std::to_string(answer.first_missing));
   }
 
   [[noreturn]] void fail(std::string const& what) const {

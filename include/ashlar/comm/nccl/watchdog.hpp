@@ -88,7 +88,7 @@ class watchdog {
   std::string find_fault() {
     if (std::string const text = what_.fault(); !text.empty()) {
       auto const e = record_.oldest_open();
-      return text + (e.number == 0 ? "" : " It was at " + record_.text(e) + ".");
+      return text + (e.number == 0 ? "" : " The oldest open operation is " + record_.text(e) + ".");
     }
     record_.ended(what_.last_ended());
     auto const e = record_.oldest_open();
@@ -109,7 +109,7 @@ class watchdog {
     lock.lock();
     if (!wake_.wait_for(lock, patience_, [this] { return done_ || heard_; })) {
       lock.unlock();
-      what_.end_process("the program did not come back from what it waits for: " + why);
+      what_.end_process("the program's thread did not return from its wait: " + why);
     }
   }
 

@@ -163,7 +163,7 @@ class handshake {
     // The owner may have taken the step just before it abandoned the mesh.
     if (by == 0 || step.load(std::memory_order_acquire) >= epoch) return;
     throw error(to_string(what_), "an exception ended the mesh on rank " + std::to_string(by - 1) +
-                                      ", which others wait for. Go on with a new mesh.");
+                                      ", for which other ranks wait. Create a new mesh.");
   }
 
   std::span<slot* const> slots_;

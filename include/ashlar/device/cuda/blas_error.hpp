@@ -21,8 +21,8 @@ inline void check_blas(cublasStatus_t status, char const* call, std::string cons
                      cublasLtGetStatusString(status) + ")";
   if (!what.empty()) text += " for " + what;
   if (status == CUBLAS_STATUS_NOT_INITIALIZED)
-    text +=
-        ". Is there a device, and memory left on it? Make a stream first: it says what is wrong.";
+    text += ". Is there a device with free memory? Create a stream first: its error says what is "
+            "wrong.";
   throw error(call, text);
 }
 

@@ -34,7 +34,7 @@ void upload(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
 /// Copies target[i] = source[i] for 0 <= i < n to host memory. Waits for the stream.
 template <class T>
 void download(cudaStream_t stream, T const* source, std::int64_t n, T* target) {
-  refuse_if_capturing(stream, "download", "values are there only when the device has run.");
+  refuse_if_capturing(stream, "download", "the values exist only after the device has run.");
   detail::copy_bytes(stream, source, n * static_cast<std::int64_t>(sizeof(T)), target,
                      cudaMemcpyDeviceToHost);
   check(cudaStreamSynchronize(stream), "cudaStreamSynchronize");

@@ -47,8 +47,8 @@ inline std::string version_fault(int built, int runtime, int driver) {
            ", the program was built with " + version_text(built) +
            ": put the newer one first in LD_LIBRARY_PATH.";
   if (driver / 1000 < runtime / 1000)  // an older driver of the same major version works
-    return "The driver knows CUDA up to " + version_text(driver) + ", the program was built with " +
-           version_text(built) + ": update the driver.";
+    return "The driver supports CUDA up to " + version_text(driver) +
+           ", the program was built with " + version_text(built) + ": update the driver.";
   return "";
 }
 
@@ -71,7 +71,7 @@ inline std::string architecture_text() {
                             cudaSuccess &&
                         cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device) ==
                             cudaSuccess;
-  return is_known ? "sm_" + std::to_string(10 * major + minor) : "of a number that is not known";
+  return is_known ? "sm_" + std::to_string(10 * major + minor) : "of unknown architecture";
 }
 
 /// Returns the meaning of a failure and advice, without the name of the call.
@@ -86,8 +86,8 @@ inline std::string explain(cudaError_t status) {
       return text +
              (fault.empty() ? "The driver is older than the program's CUDA: update it." : fault);
     case cudaErrorNoDevice:
-      return text + (fault.empty() ? "The driver is there, but no device: look at nvidia-smi and "
-                                     "CUDA_VISIBLE_DEVICES."
+      return text + (fault.empty() ? "The driver is installed, but it shows no device: look at "
+                                     "nvidia-smi and CUDA_VISIBLE_DEVICES."
                                    : fault);
     case cudaErrorNoKernelImageForDevice:
     case cudaErrorInvalidDeviceFunction:
@@ -96,20 +96,20 @@ inline std::string explain(cudaError_t status) {
     case cudaErrorSystemDriverMismatch:
       return text + "The driver was updated while it was in use: restart the machine.";
     case cudaErrorDevicesUnavailable:
-      return text + "Another process has the device for itself: look at nvidia-smi.";
+      return text + "Another process uses the device exclusively: look at nvidia-smi.";
     case cudaErrorIllegalAddress:
     case cudaErrorMisalignedAddress:
     case cudaErrorLaunchFailure:
       return text +
-             "An earlier kernel read or wrote where it may not: run under compute-sanitizer.";
+             "An earlier kernel accessed invalid memory: run the program under compute-sanitizer.";
     case cudaErrorStreamCaptureUnsupported:
     case cudaErrorStreamCaptureInvalidated:
     case cudaErrorStreamCaptureUnjoined:
     case cudaErrorStreamCaptureIsolation:
     case cudaErrorStreamCaptureImplicit:
     case cudaErrorCapturedEvent:
-      return text + "A CUDA graph is being captured: what is captured may not wait for the device, "
-                    "move values of the host, or leave work on another stream behind.";
+      return text + "A CUDA graph is being captured: captured code may not wait for the device, "
+                    "copy values of the host, or leave work on another stream that does not join.";
     default: return name;
   }
 }

@@ -184,7 +184,8 @@ class gemm_engine {
     r.ldb = std::max(r.ldb, r.transpose_b ? r.k : r.n);
     r.ldc = std::max(r.ldc, r.n);
     if (r.batch > std::numeric_limits<std::int32_t>::max())
-      throw error("gemm", "a batch of " + std::to_string(r.batch) + ". Split it.");
+      throw error("gemm",
+                  "a batch of " + std::to_string(r.batch) + " products is too large. Split it.");
     r.alignment = alignment_of(a, b, c, bias, aux);
     gemm_descriptors const d(r, bias, aux);
     auto const launch = [&](cublasLtMatmulAlgo_t const& algorithm) {

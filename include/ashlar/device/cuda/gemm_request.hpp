@@ -67,7 +67,7 @@ struct gemm_request {
 template <class T, class C = T>
 gemm_request request_of_types(float_products mode) {
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,
-                "gemm: C has the type of A and B, or the one that they are summed in.");
+                "gemm: C must have the type of A and B, or the type in which they are summed.");
   if constexpr (std::is_same_v<T, double>) {
     return {CUDA_R_64F, CUDA_R_64F, CUBLAS_COMPUTE_64F, CUDA_R_64F};
   } else if constexpr (std::is_same_v<T, bfloat16>) {

@@ -42,8 +42,8 @@
 #include <ashlar/support/buffer.hpp>
 
 #define ASHLAR_SAYS_MAP_ON_DEVICE                                                                  \
-  "map: a device has no kernel for this function; a lambda runs on the host alone. Use an object " \
-  "of device/functor.hpp, or make a kernel for yours (device/cuda/launch/map_function.cuh)."
+  "map: a device has no kernel for this function; a lambda runs on the host only. Use an object "  \
+  "of device/functor.hpp, or write a kernel for yours (device/cuda/launch/map_function.cuh)."
 
 namespace ashlar::cuda {
 

@@ -32,8 +32,9 @@ class pinned {
     cudaError_t const status = cudaHostAlloc(&memory, bytes, cudaHostAllocPortable);
     if (status == cudaErrorMemoryAllocation) {
       cudaGetLastError();
-      throw error("cudaHostAlloc", "no " + std::to_string(bytes) +
-                                       " bytes of pinned host memory. Stage smaller pieces.");
+      throw error("cudaHostAlloc",
+                  std::to_string(bytes) +
+                      " bytes of pinned host memory cannot be allocated. Stage smaller pieces.");
     }
     check(status, "cudaHostAlloc");
     data_ = static_cast<T*>(memory);

@@ -75,8 +75,9 @@ inline std::string slow_blas_warning() {
   if (products >= vectors / 5) return {};
   auto const text = [](double rate) { return std::to_string(static_cast<int>(rate / 1e9 + 0.5)); };
   return "warning: the BLAS multiplies matrices at " + text(products) +
-         " GFLOP/s where this core's vector units do " + text(vectors) +
-         ". Is it the reference BLAS? Install OpenBLAS and configure in a new build folder.\n";
+         " GFLOP/s, but this core's vector units reach " + text(vectors) +
+         " GFLOP/s. Is it the reference BLAS? Install OpenBLAS and configure in a new build "
+         "folder.\n";
 }
 
 }  // namespace ashlar::device::host

@@ -41,8 +41,9 @@ namespace detail {
 /// int.
 inline int blas_extent(std::int64_t value, char const* name) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
-    throw std::overflow_error("gemm: " + std::string(name) + " = " + std::to_string(value) +
-                              " is outside what a 32-bit BLAS can count. Split the product.");
+    throw std::overflow_error(
+        "gemm: " + std::string(name) + " = " + std::to_string(value) +
+        " does not fit into the integers of a 32-bit BLAS. Split the product.");
   }
   return static_cast<int>(value);
 }

@@ -112,7 +112,8 @@ void reduce_strided(reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,
                     std::int64_t const* dst_strides) {
   constexpr std::int64_t size = sizeof(T);
-  if (sources.empty()) throw std::invalid_argument("reduce_strided: no source. Give at least one.");
+  if (sources.empty())
+    throw std::invalid_argument("reduce_strided: there is no source. Give at least one.");
   bool in_place = false;
   for (T const* const source : sources) in_place = in_place || source == dst;
   if (sources.size() == 1) {

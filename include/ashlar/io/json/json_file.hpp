@@ -80,7 +80,7 @@ inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& wher
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string list;
     for (auto const k : known) list += (list.empty() ? "" : ", ") + std::string(k);
-    throw error(where, "\"" + key + "\" is unknown here. Known are " + list + ".");
+    throw error(where, "\"" + key + "\" is not a known key. Known keys are " + list + ".");
   }
 }
 

@@ -50,18 +50,18 @@ template <int N>
 std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<N> const& net) {
   auto const cuts = search::detail::cutting_points(net);
   std::vector<int> limits;
-  if (!j.is_array()) throw error("stages", "must be a list of elements.");
+  if (!j.is_array()) throw error("stages", "must be a list of element numbers.");
   for (auto const& entry : j) {
     auto const at = whole_number(entry, "stages");
     if (limits.empty() ? at != 0 : at <= limits.back() || at >= net.size())
       throw error("stages", "must begin at element 0 and increase up to " +
                                 std::to_string(net.size() - 1) + ", the net's last element.");
     if (std::find(cuts.begin(), cuts.end(), at) == cuts.end())
-      throw error("stages", "one begins at element " + std::to_string(at) +
+      throw error("stages", "a stage begins at element " + std::to_string(at) +
                                 ", inside a residual: cut the chain in front of it.");
     limits.push_back(static_cast<int>(at));
   }
-  if (limits.empty()) throw error("stages", "there is none.");
+  if (limits.empty()) throw error("stages", "the list is empty.");
   limits.push_back(net.size());
   return limits;
 }
@@ -69,7 +69,7 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
 /// Returns the mesh axis that the stages of a file divide, or -1 if there is only one stage.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
-    if (j.contains("axis")) throw error("axis", "one stage divides none.");
+    if (j.contains("axis")) throw error("axis", "must be omitted for a single stage.");
     return -1;
   }
   auto const name = j.at("axis").get<std::string>();
@@ -78,7 +78,7 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   if (axis == t.axes())
     throw error("axis", "the mesh " + to_string(t) + " has no axis \"" + name + "\".");
   if (t.extent(axis) % stages != 0)
-    throw error("stages", std::to_string(stages) + " of them do not divide the " +
+    throw error("stages", std::to_string(stages) + " stages do not divide the " +
                               std::to_string(t.extent(axis)) + " positions along " + name + ".");
   return axis;
 }
@@ -96,8 +96,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
     int const has = search::stage_of(net, limits[list.size()], limits[list.size() + 1], 1).segments;
     if (n < 0 || n > has)
       throw error("recomputed", std::to_string(n) + " segments of stage " +
-                                    std::to_string(list.size()) + ", but it has " +
-                                    std::to_string(has) + " that can be.");
+                                    std::to_string(list.size()) + ", but only " +
+                                    std::to_string(has) + " can be recomputed.");
     list.push_back(static_cast<int>(n));
   }
   return list;

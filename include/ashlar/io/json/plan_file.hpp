@@ -88,7 +88,7 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
   int const axes = t.axes();
   refuse_unknown_keys(j, "element", {"name", "x", "y", "dy", "dx", "parameters", "statistics"});
   if (auto const name = j.at("name").get<std::string>(); name != spec.name.text)
-    throw error("name", "is \"" + name + "\" where the net has \"" + spec.name.text +
+    throw error("name", "is \"" + name + "\", but the net has \"" + spec.name.text +
                             "\": the plan is for another net.");
   search::layer_choice c;
   c.x = placement_of(j, "x", spec.x.rank(), axes);
@@ -103,13 +103,14 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
       static_cast<int>(statistics.size()) != spec.statistics.size())
     throw error("parameters", "the layer has " + std::to_string(spec.parameters.size()) +
                                   " parameters and " + std::to_string(spec.statistics.size()) +
-                                  " statistics, the file " + std::to_string(parameters.size()) +
-                                  " and " + std::to_string(statistics.size()) + ".");
+                                  " statistics, but the file has " +
+                                  std::to_string(parameters.size()) + " and " +
+                                  std::to_string(statistics.size()) + ".");
   for (int k = 0; k < spec.parameters.size(); ++k) {
     auto const& p = parameters[static_cast<std::size_t>(k)];
     refuse_unknown_keys(p, "parameter", {"name", "use", "grad", "store"});
     if (auto const name = p.at("name").get<std::string>(); name != spec.parameters[k].name.text)
-      throw error("name", "is \"" + name + "\" where the layer has \"" +
+      throw error("name", "is \"" + name + "\", but the layer has \"" +
                               spec.parameters[k].name.text + "\".");
     int const rank = spec.parameters[k].extents.rank();
     search::parameter_choice choice{placement_of(p, "use", rank, axes),
@@ -126,9 +127,10 @@ inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spe
         {placement_of(s, "from", rank, axes), placement_of(s, "to", rank, axes)});
   }
   if (search::is_legal(c, spec, t)) return c;
-  throw error("element", "these placements are no row of the layer's rule table on every axis: x " +
-                             to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) +
-                             ", dx " + to_string(c.dx) + ".");
+  throw error("element",
+              "these placements match no row of the layer's rule table on some axis: x " +
+                  to_string(c.x) + ", y " + to_string(c.y) + ", dy " + to_string(c.dy) + ", dx " +
+                  to_string(c.dx) + ".");
 }
 
 /// Checks that a file is for mesh `t` and for the batches of `net`. Throws ashlar::error otherwise.
@@ -193,8 +195,8 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
   if (!first) {
     auto const n = whole_number(j.at("recomputed"), "recomputed");
     if (n < 0 || n > net.segments)
-      throw error("recomputed", std::to_string(n) + " segments, but the net has " +
-                                    std::to_string(net.segments) + " that can be.");
+      throw error("recomputed", std::to_string(n) + " segments, but only " +
+                                    std::to_string(net.segments) + " can be recomputed.");
     plan.recomputed = static_cast<int>(n);
   }
   plan.choices = choices_of<N>(j.at("elements"), net, t);
@@ -219,7 +221,7 @@ inline plan_head load_plan_head(std::string const& path) {
     auto const format = j.at("format").template get<std::string>();
     auto const n = detail::whole_number(j.at("micro_batches"), "micro_batches");
     if (format != "ashlar plan" && format != "ashlar pipeline")
-      throw error("format", "this is a file of \"" + format + "\", and no plan.");
+      throw error("format", "this is a file of \"" + format + "\", not a plan.");
     if (n < 1 || n > std::numeric_limits<int>::max())
       throw error("micro_batches", std::to_string(n) + ": a step needs 1 or more.");
     return plan_head{format == "ashlar pipeline", static_cast<int>(n)};

@@ -100,7 +100,7 @@ std::string layers_section(search::basic_problem<N> const& net, search::basic_pl
               " &times; <span class='dim'>"
               "elements " +
               std::to_string(f.first) + " to " + std::to_string(f.first + f.period - 1) +
-              ", and alike up to " + std::to_string(f.end() - 1) + "</span></p>\n";
+              ", repeated up to " + std::to_string(f.end() - 1) + "</span></p>\n";
     for (int i = f.first; i < f.first + f.period; ++i) {
       search::folded_element const e(outline, f, i);
       char const *const down = "&darr;", *const up = "&uarr;";

@@ -91,9 +91,9 @@ std::string program_section(step::basic_problem<N> const& net, step::basic_plan<
   return "<h2>A step in time</h2>\n<div class='card'><p class='note'>" +
          std::string(net.micro_batches > 1 ? "One of the step's micro-batches: "
                                            : "The whole step: ") +
-         seconds_text(result.serial) + " one after the other, " + seconds_text(result.seconds) +
-         " where transfers go on beside computations.</p>" + program_svg(one, result.made, m) +
-         "</div>\n";
+         seconds_text(result.serial) + " with one action after the other, " +
+         seconds_text(result.seconds) + " with transfers beside computations.</p>" +
+         program_svg(one, result.made, m) + "</div>\n";
 }
 
 }  // namespace ashlar::io::page

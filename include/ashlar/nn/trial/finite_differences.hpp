@@ -58,7 +58,7 @@ void check_differences(Trial& simulated, step::layer_spec const& spec, trial_dat
       if (is_near(made, slope, tolerance, scale)) continue;
       std::string text = where + ": " + what + " is wrong: " + what +
                          index_text(gradient.extents, static_cast<std::int64_t>(i)) + " is " +
-                         number_text(made) + ", differences of the forward pass say " +
+                         number_text(made) + ", but finite differences of the forward pass give " +
                          number_text(slope) + ".";
       if (what != "dx" && is_near(made + held_before, slope, tolerance, scale))
         text += " The pass must add to the gradient, not replace what the sum held.";

@@ -51,7 +51,7 @@ class truth {
     text += what + index_text(right.extents, wrong->index);
     if (std::isnan(wrong->found)) throw error("nn::verify", text + not_a_number);
     text += " is " + number_text(wrong->found) + ", " +
-            (shards.size() > 1 ? "one process makes " : "the passes before it make ") +
+            (shards.size() > 1 ? "one process computes " : "the passes before it compute ") +
             number_text(wrong->expected) + '.';
     throw error("nn::verify", text + hint(shards, p, right));
   }
@@ -64,8 +64,8 @@ class truth {
       throw error("nn::verify", where +
                                     ": the summed loss of forward is wrong: the ranks' shares "
                                     "add up to " +
-                                    number_text(sum) + ", one process has " + number_text(right) +
-                                    ".");
+                                    number_text(sum) + ", but one process has " +
+                                    number_text(right) + ".");
   }
 
  private:
@@ -82,7 +82,7 @@ class truth {
          {broadcast(), partial(), partial(reduction::max), partial(reduction::min)}) {
       placement const other{role};
       if (!(other == p) && !compare(shards, other, right, tolerance_))
-        return " The shards are right as " + to_string(role) + ", and the row says " +
+        return " The shards are right as " + to_string(role) + ", but the row says " +
                to_string(p[0]) + ".";
     }
     return "";

@@ -152,11 +152,11 @@ class simulated_layer {
       }
       if (!ranks_[r].memory().guarded()->are_intact())
         refuse(r, pass,
-               "writes beside the shards that it was given or made. Loops go by the extents of "
-               "this rank's shard that they write to, local_elements() or local_size(dim).");
+               "writes outside the shards that it was given or made. Loop over the extents of "
+               "the shard that you write to: local_elements() or local_size(dim).");
       for (auto const& [tensor, values] : given_[r])
         if (shard_values(tensor) != values)
-          refuse(r, pass, "writes into one of its inputs, which others read too.");
+          refuse(r, pass, "writes into one of its inputs, which other passes read too.");
     }
   }
 
@@ -170,7 +170,7 @@ class simulated_layer {
       if (all.back().empty() || !(all.back().extents() == extents) ||
           !(all.back().placement() == p))
         refuse(r, what,
-               "does not lie as the row says. Make it with make_y(), make_dx() or "
+               "does not have the placement that the row says. Make it with make_y(), make_dx() or "
                "make_statistic<K>().");
     }
     return all;

@@ -185,9 +185,9 @@ void with_head_dim(device::attention_extents const& e, Run const& run) {
     if (e.head_dim <= 256) return run.template operator()<256>();
   }
   throw error("attention", "head_dim " + std::to_string(e.head_dim) +
-                               " on a device; it has kernels up to " +
+                               " is too large for a device, which has kernels up to " +
                                (sizeof(A) == 4 ? "256" : "128, in float 256") +
-                               ". Take more heads of fewer elements.");
+                               ". Use more heads with fewer elements each.");
 }
 
 }  // namespace detail

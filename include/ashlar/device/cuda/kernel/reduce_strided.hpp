@@ -76,7 +76,8 @@ void reduce_strided(Launcher const& launch, reduction op, int rank, std::int64_t
                     std::int64_t const* dst_strides) {
   if (sources.empty() || sources.size() > most_sources) {
     throw std::invalid_argument("reduce_strided: " + std::to_string(sources.size()) +
-                                " sources. Give 1 to " + std::to_string(most_sources) + ".");
+                                " sources are not possible. Give 1 to " +
+                                std::to_string(most_sources) + ".");
   }
   auto const loop = device::host::canonical_loop(rank, extents, source_strides, dst_strides);
   if (loop.empty) return;

@@ -183,7 +183,7 @@ void copy_strided_bytes(Launcher const& launch, std::int64_t size, int rank,
     case 8: return detail::launch_units<8>(launch, loop, size, src, dst);
     case 16: return detail::launch_units<16>(launch, loop, size, src, dst);
   }
-  throw std::invalid_argument("copy_strided: elements of other than 1, 2, 4 or 8 bytes.");
+  throw std::invalid_argument("copy_strided: elements must have 1, 2, 4 or 8 bytes.");
 }
 
 template <launcher Launcher, class T>
