@@ -21,8 +21,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include <ashlar/tensor.hpp>
 #include <ashlar/device/host/blas_speed.hpp>
+#include <ashlar/tensor.hpp>
 
 #include "../support/csv.hpp"
 #include "../support/options.hpp"
