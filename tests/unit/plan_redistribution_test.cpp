@@ -7,6 +7,7 @@
 // replay.
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/replay.hpp>
 
 #include <ashlar/mesh/text.hpp>
@@ -106,9 +107,8 @@ statistics check_all_pairs(ashlar::shape const& extents, ashlar::topology const&
   std::mt19937 random(11);
   statistics count;
   auto const all = all_placements(extents.rank(), t.axes(), partials);
-  for (auto const& from : all)
-    for (auto const& to : all)
-      check_plan(ashlar::plan_redistribution(extents, 4, from, to, t, {}), t, random, count);
+  for (auto const& [from, to] : all_combinations(all, all))
+    check_plan(ashlar::plan_redistribution(extents, 4, from, to, t, {}), t, random, count);
   return count;
 }
 
@@ -127,11 +127,10 @@ TEST_CASE("all 8,464 pairs on a 2x3x2 mesh, uneven extents, have a plan whose re
 }
 
 TEST_CASE("plans are right on two axes for extents below, at and just above the axis, and zero") {
-  for (std::int64_t m : {0, 1, 2, 3, 4, 5})
-    for (std::int64_t n : {0, 1, 3, 6}) {
-      CHECK(check_all_pairs({m, n}, {{"node", 2}, {"gpu", 3}}).pairs == 18 * 18);
-      CHECK(check_all_pairs({m, n}, {{"a", 2}, {"b", 2}}).pairs == 18 * 18);
-    }
+  for (auto const& [m, n] : all_combinations({0, 1, 2, 3, 4, 5}, {0, 1, 3, 6})) {
+    CHECK(check_all_pairs({m, n}, {{"node", 2}, {"gpu", 3}}).pairs == 18 * 18);
+    CHECK(check_all_pairs({m, n}, {{"a", 2}, {"b", 2}}).pairs == 18 * 18);
+  }
 }
 
 TEST_CASE("plans are right where an axis has one rank") {
