@@ -153,7 +153,7 @@ TEST_CASE("products_that_bfloat16_can_hold_are_exact_on_every_way_to_them") {
 
 TEST_CASE("redistributions_keep_every_bit") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& m : meshes_on(on)) {
+    for (auto const& m : all_meshes_on(on)) {
       auto const x = ashlar::normal<bfloat16>(m, {7, 5},
                                               ashlar::placement::all_broadcast(m.axes()));
       std::vector<bfloat16> const values(x.local().begin(), x.local().end());
@@ -168,7 +168,7 @@ TEST_CASE("redistributions_keep_every_bit") {
 TEST_CASE_TEMPLATE("integer_valued_partials_become_whole_exactly", T, bfloat16, std::int32_t,
                    std::int64_t) {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& m : meshes_on(on)) {
+    for (auto const& m : all_meshes_on(on)) {
       std::mt19937 random(5);
       dense const a = random_integers(random, {7, 5});
       for (auto const op : {reduction::sum, reduction::max, reduction::min})

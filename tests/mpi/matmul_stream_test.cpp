@@ -141,7 +141,7 @@ void check_limits(transport on) {
 }  // namespace
 
 TEST_CASE("panels of any letter give the product, with the bytes of the whole") {
-  for (auto const& m : meshes(bandwidth_bound)) {
+  for (auto const& m : all_meshes(bandwidth_bound)) {
     int streamed = 0;
     streamed += sample<float, 2>(m, {24, 48}, {48, 24}, false, false, 25);
     streamed += sample<float, 2>(m, {96, 48}, {48, 96}, false, false, 15);

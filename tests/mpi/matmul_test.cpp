@@ -134,7 +134,7 @@ TEST_CASE("the local product with run-time placements, transposed in all ways: l
 
 TEST_CASE("planned products between any placements") {
   int const n = world_size();
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     int const samples = m.axes() == 3 ? 6 : 25;
     sample_planned<float, 2>(m, {n + 1, 5}, {5, n - 1}, false, false, samples,
                              {ashlar::reduction::sum});
@@ -149,7 +149,7 @@ TEST_CASE("planned products between any placements") {
 
 TEST_CASE("operands and results that are partial maxima are reduced on their way") {
   int const n = world_size();
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     if (m.axes() == 3) continue;
     sample_planned<double, 2>(m, {n + 1, 3}, {3, 4}, false, false, 20, {ashlar::reduction::max});
   }
@@ -167,7 +167,7 @@ TEST_CASE("batched products, local and planned") {
     static_assert(std::same_as<decltype(y)::placement_type, sbp<S<0>>>);
     CHECK(wrong_with(y, product(a, b, false, false)) == "");
   }
-  for (auto const& mesh : meshes(bandwidth_bound)) {
+  for (auto const& mesh : all_meshes(bandwidth_bound)) {
     int const samples = mesh.axes() == 3 ? 2 : 10;
     sample_planned<float, 3>(mesh, {n + 1, 2, 5}, {n + 1, 5, 3}, false, false, samples,
                              {ashlar::reduction::sum});

@@ -21,7 +21,7 @@ namespace nn = ashlar::nn;
 template <class Net, class Batch>
 void try_random_plans(Net const& net, Batch const& batch, int vocabulary, int classes, int count) {
   unsigned seed = 0;
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     training_trial<Net, Batch> it(net, batch, m, vocabulary, classes);
     std::mt19937 random(++seed);
     for (int i = 0; i < count; ++i) {

@@ -37,7 +37,7 @@ void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes
   auto const problem = any_length(nn::describe<double>(net, batch));
   REQUIRE(problem.segments == segments);
   auto const data = random_batch<Input>(batch, vocabulary, classes, 1);
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     if (m.axes() > 2) continue;
     plan_source const plans(problem, m);
     std::mt19937 random(1);

@@ -21,7 +21,7 @@ namespace nn = ashlar::nn;
 TEST_CASE("a small DLRM under searched, data and tensor parallel plans") {
   auto const net = nn::dlrm({.tables = 3, .rows = 7, .features = 4, .top = {5, 4, 3, 3}});
   nn::category_batch const batch{5, 3, 2};
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
     training_trial<std::remove_const_t<decltype(net)>, nn::category_batch> it(net, batch, m, 7, 2);
     for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),

@@ -47,7 +47,7 @@ search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
 }  // namespace
 
 TEST_CASE("what the search finds, data and tensor parallel, and random plans") {
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
     trial it(net, batch, m, 0, 5);
     std::mt19937 random(3);
@@ -66,7 +66,7 @@ TEST_CASE("images, output and input channels split by hand") {
   std::vector<std::pair<char const*, char const*>> const images(9, {"S(0)", "S(0)"});
   auto by_images = images;
   by_images.back() = {"S(0)", "P"};
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     trial it(net, batch, m, 0, 5);
     for (auto const& roles : {by_images,
                               {{"B", "S(1)"},

@@ -54,7 +54,7 @@ void try_hand_written(ashlar::topology const& t, std::vector<hand_written> const
 }  // namespace
 
 TEST_CASE("what the search finds, and data and tensor parallel") {
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
     gpt_trial it(gpt, batch, m, 11, 11);
     auto const sharded = [&](int, search::layer_choice const& c) {
@@ -74,7 +74,7 @@ TEST_CASE("what the search finds, and data and tensor parallel") {
 }
 
 TEST_CASE("below a memory limit") {
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     if (m.axes() > 2) continue;  // a search takes seconds on every rank
     gpt_trial it(gpt, batch, m, 11, 11);
     auto machine = m.machine();

@@ -53,7 +53,7 @@ std::vector<ashlar::placement> some_placements(int axes) {
 
 TEST_CASE("all pairs under way at once arrive as the blocking ones do, asked in any order") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& m : meshes_on(on)) {
+    for (auto const& m : all_meshes_on(on)) {
       auto const all = some_placements(m.axes());
       auto const values = numbers({13, 10}, 7);
       std::mt19937 random(11);  // the same seed on all ranks
@@ -126,7 +126,7 @@ TEST_CASE("a product between begin and end lets the movement go on") {
 
 TEST_CASE("what has moved before moves again without asking the system for memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& m : meshes_on(on, bandwidth_bound)) {  // plans with many steps
+    for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // plans with many steps
       // After this large block the arena need not merge its free blocks, which would allocate list
       // nodes.
       m.memory().release(m.memory().allocate(8 << 20), 8 << 20);

@@ -73,7 +73,7 @@ int stride_for(ashlar::mesh const& m, int limit) {
 
 TEST_CASE("vectors: every pair of placements, each with every extent") {
   int const n = world_size();
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     for (int const extent : {n, n + 1, 2 * n + 3, 4 * n + 3, n - 1, 1, 0})
       try_pairs<float, 1>(m, {{extent}}, stride_for<1>(m, 120));
   }
@@ -81,7 +81,7 @@ TEST_CASE("vectors: every pair of placements, each with every extent") {
 
 TEST_CASE("matrices: every pair of placements") {
   int const n = world_size();
-  for (auto const& m : meshes_of_two_machines()) {
+  for (auto const& m : all_meshes_of_two_machines()) {
     try_pairs<float, 2>(m, {{n + 1, n + 2}, {n, n - 1}, {2 * n + 1, 2}, {0, n}},
                         stride_for<2>(m, 600));
   }
@@ -89,7 +89,7 @@ TEST_CASE("matrices: every pair of placements") {
 
 TEST_CASE("three and four dims") {
   int const n = world_size();
-  for (auto const& m : meshes(bandwidth_bound)) {
+  for (auto const& m : all_meshes(bandwidth_bound)) {
     try_pairs<float, 3>(m, {{n, n + 1, 3}, {2, 1, n + 2}, {3, 0, 2}}, stride_for<3>(m, 400));
     try_pairs<float, 4>(m, {{3, 2, n + 1, 2}, {1, n, 2, 3}}, stride_for<4>(m, 200));
   }
@@ -97,7 +97,7 @@ TEST_CASE("three and four dims") {
 
 TEST_CASE("maxima and minima") {
   int const n = world_size();
-  for (auto const& m : meshes(bandwidth_bound))
+  for (auto const& m : all_meshes(bandwidth_bound))
     for (auto const op : {ashlar::reduction::max, ashlar::reduction::min}) {
       try_pairs<float, 1>(m, {{n + 1}, {0}, {1}}, stride_for<1>(m, 100), op);
       try_pairs<double, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
@@ -107,7 +107,7 @@ TEST_CASE("maxima and minima") {
 
 TEST_CASE("double and integer elements") {
   int const n = world_size();
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     try_pairs<double, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
     try_pairs<std::int32_t, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
     try_pairs<std::int64_t, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
@@ -118,7 +118,7 @@ TEST_CASE("from one kind of reduction to another: reduced on the way") {
   int const n = world_size();
   std::mt19937 random(3);
   auto const x = random_integers(random, {n + 1, 3});
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     auto const sums = all_placements(2, m.axes());
     auto const maxima = all_placements(2, m.axes(), {ashlar::reduction::max});
     int pair = 0;
@@ -133,7 +133,7 @@ TEST_CASE("from one kind of reduction to another: reduced on the way") {
 TEST_CASE("a scalar can be partial too") {
   dense x{index{}};
   x.values = {7};
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     auto const states = all_placements(0, m.axes());
     for (auto const& [p, q] : all_combinations(states, states))
       CHECK(try_pair<double, 0>(m, x, placed<double, 0>(m, x, p), q) == "");

@@ -66,7 +66,7 @@ void over_dim(ashlar::mesh const& m, dense const& a) {
 
 TEST_CASE("sums, maxima and minima over each dim, on every placement") {
   int const n = world_size();
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     over_dim<0, 1>(m, seeded_integers({n + 1}));
     if (m.axes() == 3) continue;
     over_dim<0, 2>(m, seeded_integers({n + 1, 3}));
@@ -78,7 +78,7 @@ TEST_CASE("sums, maxima and minima over each dim, on every placement") {
 
 TEST_CASE("the sum over all dims is a scalar, partial where anything was split") {
   int const n = world_size();
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     for (auto const& p : all_placements(2, m.axes())) {
       auto const a = seeded_integers({n + 1, 3});
       auto const s = sum(placed<float, 2>(m, a, p));
@@ -116,7 +116,7 @@ TEST_CASE("typed reductions say what they leave") {
 
 TEST_CASE("transposition on every placement") {
   int const n = world_size();
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     auto const a = seeded_integers({n + 1, 3});
     dense b({3, n + 1});
     for_each_index(a.extents, [&](index const& i) { b({i[1], i[0]}) = a(i); });

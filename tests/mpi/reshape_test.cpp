@@ -95,7 +95,7 @@ void reshape_everywhere(ashlar::mesh const& m, index const& from, std::int64_t c
 TEST_CASE("reshapes on every placement") {
   int const n = world_size();
   tally seen;
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     reshape_everywhere<2, 1>(m, {n, 6}, {6 * n}, seen);
     reshape_everywhere<2, 1>(m, {n + 1, 2}, {2 * (n + 1)}, seen);
     reshape_everywhere<1, 2>(m, {4 * n}, {2 * n, 2}, seen);
@@ -193,7 +193,7 @@ TEST_CASE("a view shares the shard and keeps it alive") {
 TEST_CASE("dims split and merged by name, on every placement") {
   int const n = world_size();
   tally seen;
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     auto const a = seeded_integers({2 * n, 6});
     for (auto const& p : all_placements(2, m.axes())) {
       auto const x = placed<float, 2>(m, a, p);
@@ -250,7 +250,7 @@ TEST_CASE("typed splits and merges of dims know how they lie") {
 TEST_CASE("slices of every dim, on every placement") {
   int const n = world_size();
   tally seen;
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     index const extents{n + 1, 5};
     auto const a = seeded_integers(extents);
     for (auto const op : {reduction::sum, reduction::max})
@@ -282,7 +282,7 @@ TEST_CASE("slices of every dim, on every placement") {
 TEST_CASE("tensors joined along every dim, on every placement") {
   int const n = world_size();
   int local = 0, refused = 0;
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     auto const whole = seeded_integers({2 * n + 1, 4});
     auto const run = [&](auto dim, std::vector<std::pair<int, int>> const& ranges,
                          placement const& p) {

@@ -61,7 +61,7 @@ TEST_CASE("mean squared error trains the same on any plan") {
                                           3);
   auto const expected = train_on_points(single);
   CHECK(expected.back() < 0.6 * expected.front());
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     plan_source const plans(problem, m);
     std::mt19937 random(4);
     for (int i = 0; i < 4; ++i) {

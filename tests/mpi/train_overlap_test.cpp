@@ -132,7 +132,7 @@ TEST_CASE("a trainer that overlaps and one that does not") {
   constexpr ashlar::machine even{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
   auto const problem = any_length(nn::describe<double>(net, batch));
   int overlapped = 0;
-  for (auto const& m : meshes(even)) {
+  for (auto const& m : all_meshes(even)) {
     plan_source const plans(problem, m);
     std::mt19937 random(3);
     for (int i = 0; i < 3; ++i) {

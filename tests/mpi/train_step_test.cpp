@@ -34,7 +34,7 @@ auto const perceptron = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5)
 template <class Net, class Batch, class F>
 void on_meshes(Net const& net, Batch const& batch, F f) {
   auto const problem = any_length(nn::describe<double>(net, batch));
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     f(m, plan_source(problem, m));
   }
 }

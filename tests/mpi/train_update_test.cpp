@@ -95,7 +95,7 @@ void follow(ashlar::mesh const& m, search::plan const& plan, Optimizer const& op
 template <class Naive, class Optimizer>
 void follow_plans(Optimizer const& optimizer, double clip) {
   auto const problem = any_length(nn::describe<double>(net, batch));
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     plan_source const plans(problem, m);
     std::mt19937 random(1);
     follow<Naive>(m, plans.whole(), optimizer, clip);
@@ -121,7 +121,7 @@ TEST_CASE("softmax regression, all of it by hand") {
   auto const line = nn::chain(nn::linear(features, classes));
   auto const problem = any_length(nn::describe<double>(line, nn::feature_batch{rows, features}));
   auto const data = random_batch<double>(nn::feature_batch{rows, features}, 0, classes, 2);
-  for (auto const& m : meshes()) {
+  for (auto const& m : all_meshes()) {
     plan_source const plans(problem, m);
     std::mt19937 random(1);
     for (int turn = 0; turn < 4; ++turn) {

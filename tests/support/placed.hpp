@@ -54,20 +54,20 @@ inline std::vector<ashlar::topology> const& world_topologies() {
 
 /// Returns a range of meshes of all ranks, one for each topology. A loop creates each mesh when it
 /// reaches it, which is collective.
-inline auto meshes(ashlar::machine const& machine = ashlar::machines::workstation) {
+inline auto all_meshes(ashlar::machine const& machine = ashlar::machines::workstation) {
   return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
            return ashlar::mesh(MPI_COMM_WORLD, t, machine);
          });
 }
 /// The same on a given transport.
-inline auto meshes_on(transport on,
-                      ashlar::machine const& machine = ashlar::machines::workstation) {
+inline auto all_meshes_on(transport on,
+                          ashlar::machine const& machine = ashlar::machines::workstation) {
   return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
            return mesh_on(on, t, machine);
          });
 }
 /// The same, each topology first with the default machine and then without latency.
-inline auto meshes_of_two_machines() {
+inline auto all_meshes_of_two_machines() {
   static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
   return ranges::views::cartesian_product(world_topologies(), machines) |
          ranges::views::transform([](auto const& each) {
