@@ -127,10 +127,11 @@ TEST_CASE("all 8,464 pairs on a 2x3x2 mesh, uneven extents, have a plan whose re
 }
 
 TEST_CASE("plans are right on two axes for extents below, at and just above the axis, and zero") {
-  for (auto const& [m, n] : all_combinations({0, 1, 2, 3, 4, 5}, {0, 1, 3, 6})) {
-    CHECK(check_all_pairs({m, n}, {{"node", 2}, {"gpu", 3}}).pairs == 18 * 18);
-    CHECK(check_all_pairs({m, n}, {{"a", 2}, {"b", 2}}).pairs == 18 * 18);
-  }
+  for (std::int64_t m : {0, 1, 2, 3, 4, 5})
+    for (std::int64_t n : {0, 1, 3, 6}) {
+      CHECK(check_all_pairs({m, n}, {{"node", 2}, {"gpu", 3}}).pairs == 18 * 18);
+      CHECK(check_all_pairs({m, n}, {{"a", 2}, {"b", 2}}).pairs == 18 * 18);
+    }
 }
 
 TEST_CASE("plans are right where an axis has one rank") {
