@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
@@ -140,37 +141,34 @@ TEST_CASE("products_that_bfloat16_can_represent_are_exact_with_every_plan") {
   dense const a = random_integers(random, {11, 29}, -2, 2);
   dense const b = random_integers(random, {29, 7}, -2, 2);
   auto const expected = product_of(a, b);
+  auto const ends = all_placements(2, 1, {});
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = ranks_in_line(on);
-    for (auto const& p : all_placements(2, 1, {}))
-      for (auto const& q : all_placements(2, 1, {}))
-        for (auto const& r : all_placements(2, 1)) {
-          auto const x = placed<bfloat16, 2>(m, a, p), w = placed<bfloat16, 2>(m, b, q);
-          CHECK(same_bits(ashlar::to_full(counted_matmul(x, w, r, on)), expected.values));
-        }
+    for (auto const& [p, q, r] : all_combinations(ends, ends, all_placements(2, 1))) {
+      auto const x = placed<bfloat16, 2>(m, a, p), w = placed<bfloat16, 2>(m, b, q);
+      CHECK(same_bits(ashlar::to_full(counted_matmul(x, w, r, on)), expected.values));
+    }
   }
 }
 
 TEST_CASE("redistributions_keep_every_bit") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& t : topologies(world_size())) {
-      auto const m = mesh_on(on, t);
+    for (auto const& m : all_meshes_on(on)) {
       auto const x = ashlar::normal<bfloat16>(m, {7, 5},
                                               ashlar::placement::all_broadcast(m.axes()));
       std::vector<bfloat16> const values(x.local().begin(), x.local().end());
-      for (auto const& p : all_placements(2, m.axes(), {}))
-        for (auto const& q : all_placements(2, m.axes(), {})) {
-          auto const there = counted_redistribute(counted_redistribute(x, p, on), q, on);
-          CHECK(ashlar::to_full(there) == values);
-        }
+      auto const states = all_placements(2, m.axes(), {});
+      for (auto const& [p, q] : all_combinations(states, states)) {
+        auto const there = counted_redistribute(counted_redistribute(x, p, on), q, on);
+        CHECK(ashlar::to_full(there) == values);
+      }
     }
 }
 
 TEST_CASE_TEMPLATE("integer_valued_partials_are_reduced_exactly", T, bfloat16, std::int32_t,
                    std::int64_t) {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& t : topologies(world_size())) {
-      auto const m = mesh_on(on, t);
+    for (auto const& m : all_meshes_on(on)) {
       std::mt19937 random(5);
       dense const a = random_integers(random, {7, 5});
       for (auto const op : {reduction::sum, reduction::max, reduction::min})

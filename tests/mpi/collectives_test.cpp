@@ -17,6 +17,7 @@
 
 #include <doctest/doctest.h>
 #include <support/allocations.hpp>
+#include <support/combinations.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
@@ -202,35 +203,35 @@ TEST_CASE(
   auto const messages = mesh_on(transport::messages, t),
              direct = mesh_on(transport::shared_memory, t);
   // The ranks exchange complete arrays of the first size, but only parts of the second.
-  for (std::int64_t const n : {30001, 40001})
-    for (auto const op : {reduction::sum, reduction::max, reduction::min}) {
-      auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.coordinate(), op);
-      std::vector<std::vector<std::uint32_t>> bits;
-      for (auto const* m : {&direct, &messages}) {
-        array<float> const x(*m, n), y(*m, n);
-        // The order of the operands determines the sign of a zero result and the payload of a NaN.
-        float const zeros[] = {0.0f, -0.0f},
-                    nan[] = {std::bit_cast<float>(0x7fc00001u), std::bit_cast<float>(0x7fc00002u)};
-        for (std::int64_t i = 0; i < n; i += 5) x.data[i] = zeros[(i / 5 + m->rank()) % 2];
-        for (std::int64_t i = 1; i < n; i += 5) x.data[i] = nan[m->rank()];
-        traffic_check traffic(*m, m == &messages ? transport::messages : transport::shared_memory);
-        m->run(what, element_type::f32, x.data, y.data);
-        CHECK(traffic.difference(traffic.log().records()) == "");
-        if (m == &messages)
-          CHECK(std::count_if(mpi_traffic::calls.begin(), mpi_traffic::calls.end(),
-                              [](auto const& call) { return call.received_bytes > 0; }) ==
-                ashlar::collective_traffic(collective::all_reduce, 2, n, n, n, m->rank()).messages);
-        m->run(what, element_type::f32, x.data, x.data);
-        for (auto const* result : {&x, &y}) {
-          auto& all = bits.emplace_back();
-          for (auto const v : result->values()) all.push_back(std::bit_cast<std::uint32_t>(v));
-        }
-      }
-      for (auto const& b : bits) {
-        bool const same = b == bits[0];
-        CHECK(same);
+  for (auto const& [n, op] :
+       all_combinations(std::vector<std::int64_t>{30001, 40001}, all_reductions)) {
+    auto const what = ashlar::flat_all_reduce(n, {0}, t, messages.coordinate(), op);
+    std::vector<std::vector<std::uint32_t>> bits;
+    for (auto const* m : {&direct, &messages}) {
+      array<float> const x(*m, n), y(*m, n);
+      // The order of the operands determines the sign of a zero result and the payload of a NaN.
+      float const zeros[] = {0.0f, -0.0f},
+                  nan[] = {std::bit_cast<float>(0x7fc00001u), std::bit_cast<float>(0x7fc00002u)};
+      for (std::int64_t i = 0; i < n; i += 5) x.data[i] = zeros[(i / 5 + m->rank()) % 2];
+      for (std::int64_t i = 1; i < n; i += 5) x.data[i] = nan[m->rank()];
+      traffic_check traffic(*m, m == &messages ? transport::messages : transport::shared_memory);
+      m->run(what, element_type::f32, x.data, y.data);
+      CHECK(traffic.difference(traffic.log().records()) == "");
+      if (m == &messages)
+        CHECK(std::count_if(mpi_traffic::calls.begin(), mpi_traffic::calls.end(),
+                            [](auto const& call) { return call.received_bytes > 0; }) ==
+              ashlar::collective_traffic(collective::all_reduce, 2, n, n, n, m->rank()).messages);
+      m->run(what, element_type::f32, x.data, x.data);
+      for (auto const* result : {&x, &y}) {
+        auto& all = bits.emplace_back();
+        for (auto const v : result->values()) all.push_back(std::bit_cast<std::uint32_t>(v));
       }
     }
+    for (auto const& b : bits) {
+      bool const same = b == bits[0];
+      CHECK(same);
+    }
+  }
 }
 
 TEST_CASE("repeated transfers allocate no new memory") {

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/message_of.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
@@ -51,13 +52,11 @@ std::vector<ashlar::redistribution_step> all_steps_on(ashlar::topology const& t,
       }
     all = std::move(longer);
   }
-  for (auto const& from : all)
-    for (auto const& to : all)
-      for (auto const& s :
-           ashlar::plan_redistribution(extents, 4, from, to, t, ashlar::machines::workstation)
-               .steps)
-        if (communicates(s.kind) && std::find(steps.begin(), steps.end(), s) == steps.end())
-          steps.push_back(s);
+  for (auto const& [from, to] : all_combinations(all, all))
+    for (auto const& s :
+         ashlar::plan_redistribution(extents, 4, from, to, t, ashlar::machines::workstation).steps)
+      if (communicates(s.kind) && std::find(steps.begin(), steps.end(), s) == steps.end())
+        steps.push_back(s);
   return steps;
 }
 

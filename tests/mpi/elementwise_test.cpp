@@ -133,8 +133,7 @@ TEST_CASE("sums, differences and products on every pair of placements") {
 
 TEST_CASE("maps, scaling and softmax on every placement") {
   int const n = world_size();
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     ashlar::no_communication const forbidden(m);
     for (auto const op : all_reductions)
       for (auto const& p : all_placements(2, m.axes(), {op})) {

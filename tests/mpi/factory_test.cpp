@@ -36,8 +36,7 @@ void same_everywhere(Make make) {
   ashlar::mesh const plain(MPI_COMM_WORLD, {{"gpu", world_size()}});
   auto const whole = make(plain, placement{ashlar::broadcast()});
   dense const truth = as_dense(whole.extents(), whole.local());
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     ashlar::communication_log const log(m);
     for (auto const op : all_reductions)
       for (auto const& p : all_placements(Rank, m.axes(), {op})) {
@@ -125,8 +124,7 @@ TEST_CASE("from_full and to_full are inverse on every placement") {
   std::mt19937 random(2);
   auto const truth = random_integers(random, {n + 1, 3});
   std::vector<double> const values = truth.values;
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     for (auto const& p : all_placements(2, m.axes())) {
       auto const x = ashlar::from_full<2>(m, {n + 1, 3}, p, std::span(values));
       CHECK(wrong_with(x, truth) == "");

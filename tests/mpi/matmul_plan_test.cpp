@@ -8,6 +8,7 @@
 #include <map>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/naive_placement.hpp>
 
 #include <ashlar/plan/matmul.hpp>
@@ -48,15 +49,14 @@ double least(problem const& q, ashlar::topology const& t, ashlar::machine const&
   prices price(t, m);
   double best = 1e300;
   auto const states = all_placements(2, t.axes());
-  for (auto const& a : states)
-    for (auto const& b : states) {
-      auto const result = resolve(table, nullptr, a, b);
-      if (!result) continue;
-      auto const la = local_box(q.a, t, a, {}), lb = local_box(q.b, t, b, {});
-      double const gemm = 2.0 * double(la.elements()) * double(lb[q.tb ? 0 : 1].size) / m.flops;
-      best = std::min(best, price(q.a, q.from_a, a) + price(q.b, q.from_b, b) + gemm +
-                                price(c, *result, q.to));
-    }
+  for (auto const& [a, b] : all_combinations(states, states)) {
+    auto const result = resolve(table, nullptr, a, b);
+    if (!result) continue;
+    auto const la = local_box(q.a, t, a, {}), lb = local_box(q.b, t, b, {});
+    double const gemm = 2.0 * double(la.elements()) * double(lb[q.tb ? 0 : 1].size) / m.flops;
+    best = std::min(best, price(q.a, q.from_a, a) + price(q.b, q.from_b, b) + gemm +
+                              price(c, *result, q.to));
+  }
   return best;
 }
 

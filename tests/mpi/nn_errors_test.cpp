@@ -77,7 +77,7 @@ TEST_CASE("plans for another mesh or another net, and empty plans") {
   auto const net = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 3));
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const plan = plan_source(problem, m.topology(), m.machine()).whole();
+  auto const plan = plan_source(problem, m).whole();
   CHECK(message_of([&] { nn::place<double>(net, m, plan); }) == "nothing was thrown");
 
   ashlar::mesh const other(MPI_COMM_WORLD, {{"node", 1}, {"gpu", world_size()}});
@@ -109,7 +109,7 @@ TEST_CASE("plans that are priced but cannot be run yet") {
   auto const net = nn::linear(4, 6);
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
   search::pipeline_plan pipeline;
-  pipeline.chosen = plan_source(problem, m.topology(), m.machine()).whole();
+  pipeline.chosen = plan_source(problem, m).whole();
   pipeline.stages.resize(1);
   CHECK(message_of([&] { nn::place<double>(net, m, pipeline); }) == "nothing was thrown");
   pipeline.stages.resize(3);
@@ -120,7 +120,7 @@ TEST_CASE("plans that are priced but cannot be run yet") {
   // otherwise.
   auto const images = nn::chain(nn::max_pool(3, {.stride = 1, .halo = true}), nn::flatten());
   auto const of_images = any_length(nn::describe<double>(images, nn::image_batch{2, 3, 9, 9}));
-  auto plan = plan_source(of_images, m.topology(), m.machine()).whole();
+  auto plan = plan_source(of_images, m).whole();
   auto& pool = plan.choices[0];
   pool.x = pool.y = pool.dy = pool.dx = ashlar::placement{ashlar::split(2)};
   predict(plan, of_images, m.machine());
@@ -154,7 +154,7 @@ TEST_CASE("ranks that disagree on the machine or on the plan all get an error") 
     CHECK(message_of([&] { m.set_machine(machine); }) ==
           "mesh: the ranks give different machines. All ranks of a mesh must agree on it.");
   }
-  auto plan = plan_source(problem, m.topology(), m.machine()).whole();
+  auto plan = plan_source(problem, m).whole();
   if (world_rank() == 0) plan.choices[0].parameters[0].store = ashlar::placement{ashlar::split(0)};
   CHECK(message_of([&] { nn::place<double>(net, m, plan); }) ==
         "nn::place: the ranks have different plans. All ranks of a mesh must agree on it.");
@@ -164,7 +164,7 @@ TEST_CASE("choices that no rule of the layer permits") {
   auto const net = nn::chain(nn::linear(4, 6), nn::residual(nn::gelu()), nn::linear(6, 3));
   auto const problem = any_length(nn::describe<double>(net, nn::feature_batch{5, 4}));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const whole = plan_source(problem, m.topology(), m.machine()).whole();
+  auto const whole = plan_source(problem, m).whole();
   auto const placed = [&](auto change) {
     auto plan = whole;
     change(plan);
@@ -203,9 +203,8 @@ TEST_CASE("a token outside the vocabulary is refused on every rank, whatever the
   auto const net = nn::chain(nn::embedding(7, 4), nn::linear(4, 5));
   nn::token_batch const batch{4, 3};
   auto const problem = any_length(nn::describe<float>(net, batch));
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
     std::mt19937 random(1);
     for (int turn = 0; turn < 4; ++turn) {
       auto model = nn::place<float>(net, m, plans.random(random));

@@ -176,7 +176,7 @@ TEST_CASE(
                              nn::linear<1, 2>({64}, {8, 16}), nn::linear<2, 1>({8, 16}, {64}));
   auto const problem = any_length(nn::describe<double>(net, nn::token_batch{4, 32}));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto const plan = plan_source(problem, m.topology(), m.machine()).whole();
+  auto const plan = plan_source(problem, m).whole();
   auto model = nn::place<double>(net, m, plan, 2);
   auto const values = values_of(model);
   double const deviations[] = {0.02, 0.02, 0, 0, 1 / 8.0, 0, 1 / std::sqrt(128.0), 0};

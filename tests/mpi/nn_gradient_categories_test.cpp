@@ -33,7 +33,7 @@ TEST_CASE("an id outside a table is refused on every rank") {
   nn::category_batch const batch{2, 2};
   auto const problem = any_length(nn::describe<float>(net, batch));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
-  auto model = nn::place<float>(net, m, plan_source(problem, m.topology(), m.machine()).whole());
+  auto model = nn::place<float>(net, m, plan_source(problem, m).whole());
   ashlar::train::trainer trainer(model, ashlar::train::sgd{});
   for (int id : {3, -1}) {
     auto data = random_batch<std::int32_t>(batch, 3, 2, 1);

@@ -37,10 +37,9 @@ void check_equal(Net const& net, Batch const& batch, int vocabulary, int classes
   auto const problem = any_length(nn::describe<double>(net, batch));
   REQUIRE(problem.segments == segments);
   auto const data = random_batch<Input>(batch, vocabulary, classes, 1);
-  for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2) continue;
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    if (m.axes() > 2) continue;
+    plan_source const plans(problem, m);
     std::mt19937 random(1);
     for (int i = 0; i < 2; ++i) {
       auto plan = plans.random(random);

@@ -21,18 +21,16 @@ namespace nn = ashlar::nn;
 TEST_CASE("a small DLRM under searched, data and tensor parallel plans") {
   auto const net = nn::dlrm({.tables = 3, .rows = 7, .features = 4, .top = {5, 4, 3, 3}});
   nn::category_batch const batch{5, 3, 2};
-  for (auto const& t : topologies(world_size()))
-    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
-      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      training_trial<std::remove_const_t<decltype(net)>, nn::category_batch> it(net, batch, m, 7,
-                                                                                2);
-      for (auto const& plan : {search::optimal(it.problem(), t, machine),
-                               search::data_parallel(it.problem(), t, machine),
-                               search::tensor_parallel(it.problem(), t, machine)}) {
-        auto const wrong = it.wrong_with(plan);
-        CHECK_MESSAGE(wrong == "", wrong);
-      }
+  for (auto const& m : all_meshes_of_two_machines()) {
+    auto const& t = m.topology();
+    training_trial<std::remove_const_t<decltype(net)>, nn::category_batch> it(net, batch, m, 7, 2);
+    for (auto const& plan : {search::optimal(it.problem(), t, m.machine()),
+                             search::data_parallel(it.problem(), t, m.machine()),
+                             search::tensor_parallel(it.problem(), t, m.machine())}) {
+      auto const wrong = it.wrong_with(plan);
+      CHECK_MESSAGE(wrong == "", wrong);
     }
+  }
 }
 
 }  // namespace ashlar_test

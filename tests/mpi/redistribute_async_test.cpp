@@ -53,8 +53,7 @@ std::vector<ashlar::placement> some_placements(int axes) {
 
 TEST_CASE("all pairs pending at once, polled in any order, arrive as blocking ones do") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& t : topologies(world_size())) {
-      auto const m = mesh_on(on, t);
+    for (auto const& m : all_meshes_on(on)) {
       auto const all = some_placements(m.axes());
       auto const values = numbers({13, 10}, 7);
       std::mt19937 random(11);  // the same seed on all ranks
@@ -127,8 +126,7 @@ TEST_CASE("a product between begin and end lets the transfer progress") {
 
 TEST_CASE("repeated redistributions allocate no new memory") {
   for (auto const on : {transport::shared_memory, transport::messages})
-    for (auto const& t : topologies(world_size())) {
-      auto const m = mesh_on(on, t, bandwidth_bound);  // plans with many steps
+    for (auto const& m : all_meshes_on(on, bandwidth_bound)) {  // plans with many steps
       // After this large block the arena need not merge its free blocks, which would allocate list
       // nodes.
       m.memory().release(m.memory().allocate(8 << 20), 8 << 20);

@@ -6,6 +6,7 @@
 // collectives with their axes and bytes, and the same bytes counted in the MPI calls.
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/placed.hpp>
 #include <support/traffic_check.hpp>
 
@@ -72,28 +73,23 @@ int stride_for(ashlar::mesh const& m, int limit) {
 
 TEST_CASE("vectors: every pair of placements, each with every extent") {
   int const n = world_size();
-  for (auto const& t : topologies(n))
-    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
-      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      for (int const extent : {n, n + 1, 2 * n + 3, 4 * n + 3, n - 1, 1, 0})
-        try_pairs<float, 1>(m, {{extent}}, stride_for<1>(m, 120));
-    }
+  for (auto const& m : all_meshes_of_two_machines()) {
+    for (int const extent : {n, n + 1, 2 * n + 3, 4 * n + 3, n - 1, 1, 0})
+      try_pairs<float, 1>(m, {{extent}}, stride_for<1>(m, 120));
+  }
 }
 
 TEST_CASE("matrices: every pair of placements") {
   int const n = world_size();
-  for (auto const& t : topologies(n))
-    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
-      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      try_pairs<float, 2>(m, {{n + 1, n + 2}, {n, n - 1}, {2 * n + 1, 2}, {0, n}},
-                          stride_for<2>(m, 600));
-    }
+  for (auto const& m : all_meshes_of_two_machines()) {
+    try_pairs<float, 2>(m, {{n + 1, n + 2}, {n, n - 1}, {2 * n + 1, 2}, {0, n}},
+                        stride_for<2>(m, 600));
+  }
 }
 
 TEST_CASE("three and four dims") {
   int const n = world_size();
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
+  for (auto const& m : all_meshes(bandwidth_bound)) {
     try_pairs<float, 3>(m, {{n, n + 1, 3}, {2, 1, n + 2}, {3, 0, 2}}, stride_for<3>(m, 400));
     try_pairs<float, 4>(m, {{3, 2, n + 1, 2}, {1, n, 2, 3}}, stride_for<4>(m, 200));
   }
@@ -101,9 +97,8 @@ TEST_CASE("three and four dims") {
 
 TEST_CASE("maxima and minima") {
   int const n = world_size();
-  for (auto const& t : topologies(n))
+  for (auto const& m : all_meshes(bandwidth_bound))
     for (auto const op : {ashlar::reduction::max, ashlar::reduction::min}) {
-      ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
       try_pairs<float, 1>(m, {{n + 1}, {0}, {1}}, stride_for<1>(m, 100), op);
       try_pairs<double, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
       try_pairs<std::int64_t, 2>(m, {{n + 1, 3}, {n, n - 1}}, stride_for<2>(m, 150), op);
@@ -112,8 +107,7 @@ TEST_CASE("maxima and minima") {
 
 TEST_CASE("double and integer elements") {
   int const n = world_size();
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     try_pairs<double, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
     try_pairs<std::int32_t, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
     try_pairs<std::int64_t, 2>(m, {{n + 1, n + 2}, {2, n}}, stride_for<2>(m, 150));
@@ -124,28 +118,25 @@ TEST_CASE("from one kind of reduction to another: reduced in between") {
   int const n = world_size();
   std::mt19937 random(3);
   auto const x = random_integers(random, {n + 1, 3});
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     auto const sums = all_placements(2, m.axes());
     auto const maxima = all_placements(2, m.axes(), {ashlar::reduction::max});
     int pair = 0;
-    for (auto const& p : sums)
-      for (auto const& q : maxima) {
-        if (!p.has_partial() || !q.has_partial() || pair++ % 41 != 0) continue;
-        CHECK(try_pair<float, 2>(m, x, placed<float, 2>(m, x, p), q) == "");
-        CHECK(try_pair<float, 2>(m, x, placed<float, 2>(m, x, q), p) == "");
-      }
+    for (auto const& [p, q] : all_combinations(sums, maxima)) {
+      if (!p.has_partial() || !q.has_partial() || pair++ % 41 != 0) continue;
+      CHECK(try_pair<float, 2>(m, x, placed<float, 2>(m, x, p), q) == "");
+      CHECK(try_pair<float, 2>(m, x, placed<float, 2>(m, x, q), p) == "");
+    }
   }
 }
 
 TEST_CASE("a scalar can be partial, too") {
   dense x{index{}};
   x.values = {7};
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    for (auto const& p : all_placements(0, m.axes()))
-      for (auto const& q : all_placements(0, m.axes()))
-        CHECK(try_pair<double, 0>(m, x, placed<double, 0>(m, x, p), q) == "");
+  for (auto const& m : all_meshes()) {
+    auto const states = all_placements(0, m.axes());
+    for (auto const& [p, q] : all_combinations(states, states))
+      CHECK(try_pair<double, 0>(m, x, placed<double, 0>(m, x, p), q) == "");
   }
 }
 

@@ -95,8 +95,7 @@ void reshape_everywhere(ashlar::mesh const& m, index const& from, std::int64_t c
 TEST_CASE("reshapes on every placement") {
   int const n = world_size();
   tally seen;
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     reshape_everywhere<2, 1>(m, {n, 6}, {6 * n}, seen);
     reshape_everywhere<2, 1>(m, {n + 1, 2}, {2 * (n + 1)}, seen);
     reshape_everywhere<1, 2>(m, {4 * n}, {2 * n, 2}, seen);
@@ -104,7 +103,7 @@ TEST_CASE("reshapes on every placement") {
     reshape_everywhere<1, 2>(m, {0}, {5, 0}, seen);
     reshape_everywhere<1, 1>(m, {1}, {1}, seen);
     reshape_everywhere<2, 2>(m, {12, 8}, {16, 6}, seen);
-    if (t.axes() == 3) continue;
+    if (m.axes() == 3) continue;
     reshape_everywhere<2, 3>(m, {1, n}, {n, 1, 1}, seen);
     reshape_everywhere<2, 3>(m, {4, 6}, {2, 2, 6}, seen, {reduction::max});
     reshape_everywhere<3, 2>(m, {2, 3, 4}, {6, 4}, seen, {reduction::min});
@@ -193,8 +192,7 @@ TEST_CASE("a view shares the shard and keeps it alive") {
 TEST_CASE("dims split and merged by name, on every placement") {
   int const n = world_size();
   tally seen;
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     auto const a = seeded_integers({2 * n, 6});
     for (auto const& p : all_placements(2, m.axes())) {
       auto const x = placed<float, 2>(m, a, p);
@@ -214,7 +212,7 @@ TEST_CASE("dims split and merged by name, on every placement") {
           x, "merge_axes", with_extents(a, {12 * n}),
           [&](auto const& y) { return ashlar::merge_axes<0>(y); }, seen);
     }
-    if (t.axes() == 3) continue;
+    if (m.axes() == 3) continue;
     auto const b = seeded_integers({2, n, 3});
     for (auto const& p : all_placements(3, m.axes(), {})) {
       auto const x = placed<float, 3>(m, b, p);
@@ -251,8 +249,7 @@ TEST_CASE("typed splits and merges of dims have the right placements") {
 TEST_CASE("slices of every dim, on every placement") {
   int const n = world_size();
   tally seen;
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     index const extents{n + 1, 5};
     auto const a = seeded_integers(extents);
     for (auto const op : {reduction::sum, reduction::max})
@@ -284,8 +281,7 @@ TEST_CASE("slices of every dim, on every placement") {
 TEST_CASE("concatenations along every dim, on every placement") {
   int const n = world_size();
   int local = 0, refused = 0;
-  for (auto const& t : topologies(n)) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
+  for (auto const& m : all_meshes()) {
     auto const whole = seeded_integers({2 * n + 1, 4});
     auto const run = [&](auto dim, std::vector<std::pair<int, int>> const& ranges,
                          placement const& p) {

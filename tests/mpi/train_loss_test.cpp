@@ -57,13 +57,12 @@ TEST_CASE("mean squared error trains the same on any plan") {
   auto const problem = ashlar::search::any_length(ashlar::nn::describe<double>(regression, points));
   CHECK(std::string(problem.spec(problem.size() - 1).name.text) == "mean_squared");
   ashlar::mesh const alone(MPI_COMM_SELF, {{"gpu", 1}});
-  auto single = ashlar::nn::place<double>(
-      regression, alone, plan_source(problem, alone.topology(), alone.machine()).whole(), 3);
+  auto single = ashlar::nn::place<double>(regression, alone, plan_source(problem, alone).whole(),
+                                          3);
   auto const expected = train_on_points(single);
   CHECK(expected.back() < 0.6 * expected.front());
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
     std::mt19937 random(4);
     for (int i = 0; i < 4; ++i) {
       auto const plan = plans.random(random);
@@ -79,8 +78,7 @@ TEST_CASE("mean squared error by hand, and targets that are too few") {
   auto const problem = ashlar::search::any_length(ashlar::nn::describe<double>(regression, points));
   ashlar::mesh const m(MPI_COMM_WORLD, {{"gpu", world_size()}});
   std::mt19937 random(9);
-  auto model = ashlar::nn::place<double>(
-      regression, m, plan_source(problem, m.topology(), m.machine()).random(random), 3);
+  auto model = ashlar::nn::place<double>(regression, m, plan_source(problem, m).random(random), 3);
   auto data = drawn_points(1);
   auto const inputs = std::span<double const>(data.inputs).first(21);
   auto const targets = std::span<double const>(data.targets).first(14);

@@ -81,7 +81,7 @@ void check_overlap(Net const& net, Batch const& batch, int vocabulary, int class
     if (t.axes() > 2) continue;
     for (auto const on : {transport::messages, transport::shared_memory}) {
       auto const m = mesh_on(on, t, bandwidth_bound);
-      plan_source const plans(problem, t, m.machine());
+      plan_source const plans(problem, m);
       std::mt19937 random(5);
       for (int i = 0; i < 3; ++i) {
         auto const plan = plans.random(random);
@@ -133,9 +133,8 @@ TEST_CASE("a trainer that overlaps and one that does not") {
   constexpr ashlar::machine even{{1e-6, 1e-7}, {1e-6, 1e-7}, 1e7, 1e9, 0};
   auto const problem = any_length(nn::describe<double>(net, batch));
   int overlapped = 0;
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t, even);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes(even)) {
+    plan_source const plans(problem, m);
     std::mt19937 random(3);
     for (int i = 0; i < 3; ++i) {
       auto const plan = plans.random(random);

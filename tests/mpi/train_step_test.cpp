@@ -34,9 +34,8 @@ auto const perceptron = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5)
 template <class Net, class Batch, class F>
 void on_meshes(Net const& net, Batch const& batch, F f) {
   auto const problem = any_length(nn::describe<double>(net, batch));
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    f(m, plan_source(problem, t, m.machine()));
+  for (auto const& m : all_meshes()) {
+    f(m, plan_source(problem, m));
   }
 }
 
@@ -80,7 +79,7 @@ TEST_CASE("four micro-batches are one batch of four times the rows") {
   auto const net = gpt(0);
   auto const large_problem = any_length(nn::describe<double>(net, large));
   on_meshes(net, small, [&](ashlar::mesh const& m, plan_source const& plans) {
-    plan_source const large_plans(large_problem, m.topology(), m.machine());
+    plan_source const large_plans(large_problem, m);
     std::mt19937 random(4);
     for (int turn = 0; turn < 3; ++turn) {
       auto a = nn::place<double>(net, m, plans.random(random), 1);

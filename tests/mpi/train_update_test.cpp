@@ -95,9 +95,8 @@ void follow(ashlar::mesh const& m, search::plan const& plan, Optimizer const& op
 template <class Naive, class Optimizer>
 void follow_plans(Optimizer const& optimizer, double clip) {
   auto const problem = any_length(nn::describe<double>(net, batch));
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
     std::mt19937 random(1);
     follow<Naive>(m, plans.whole(), optimizer, clip);
     for (int i = 0; i < 4; ++i) follow<Naive>(m, plans.random(random), optimizer, clip);
@@ -122,9 +121,8 @@ TEST_CASE("softmax regression, computed by hand") {
   auto const line = nn::chain(nn::linear(features, classes));
   auto const problem = any_length(nn::describe<double>(line, nn::feature_batch{rows, features}));
   auto const data = random_batch<double>(nn::feature_batch{rows, features}, 0, classes, 2);
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
     std::mt19937 random(1);
     for (int turn = 0; turn < 4; ++turn) {
       auto model = nn::place<double>(line, m, plans.random(random), 9);

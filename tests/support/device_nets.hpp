@@ -105,8 +105,7 @@ class device_trial {
     if (begun == 0) env.emplace(argc, argv);
     ashlar::mesh const m(MPI_COMM_SELF, {{"gpu", 1}});
     auto const problem = any_length(nn::describe<float>(net, batch));
-    host_ = trace<float>(net, m, problem, plan_source(problem, m.topology(), m.machine()).whole(),
-                         data_, steps);
+    host_ = trace<float>(net, m, problem, plan_source(problem, m).whole(), data_, steps);
   }
 
   /// Checks the data-parallel, tensor-parallel and ZeRO-3 plans, the optimal plan, and `drawn`
@@ -118,7 +117,7 @@ class device_trial {
                                     search::tensor_parallel(problem, m.topology(), m.machine()),
                                     search::zero_3(problem, m.topology(), m.machine()),
                                     search::optimal(problem, m.topology(), m.machine())};
-    plan_source const source(problem, m.topology(), m.machine());
+    plan_source const source(problem, m);
     std::mt19937 random(3);
     for (int i = 0; i < drawn; ++i) plans.push_back(source.random(random));
     for (auto const& plan : plans) hold<T>(m, problem, plan, near);

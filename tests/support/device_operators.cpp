@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <support/combinations.hpp>
 #include <support/device_operators.hpp>
 #include <support/device_results.hpp>
 
@@ -71,13 +72,12 @@ void check_binary(device_mesh const& m, index const& extents) {
   };
   operator_count count;
   auto const all = all_placements(2, m.axes(), {reduction::sum});
-  for (auto const& p : all)
-    for (auto const& q : all) {
-      auto const a = put<T, 2>(m, x, p), b = put<T, 2>(m, y, q);
-      count.check(of([](double v, double w) { return v + w; }), 0, [&] { return a + b; });
-      count.check(of([](double v, double w) { return v - w; }), 0, [&] { return a - b; });
-      count.check(of([](double v, double w) { return v * w; }), 0, [&] { return a * b; });
-    }
+  for (auto const& [p, q] : all_combinations(all, all)) {
+    auto const a = put<T, 2>(m, x, p), b = put<T, 2>(m, y, q);
+    count.check(of([](double v, double w) { return v + w; }), 0, [&] { return a + b; });
+    count.check(of([](double v, double w) { return v - w; }), 0, [&] { return a - b; });
+    count.check(of([](double v, double w) { return v * w; }), 0, [&] { return a * b; });
+  }
   CHECK(count.wrong == 0);
   CHECK(count.done >= 3 * static_cast<int>(all.size()) - 2 * m.axes() * 4);
 }

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
+#include <support/combinations.hpp>
 #include <support/dense_product.hpp>
 #include <support/device_operators.hpp>
 #include <support/device_results.hpp>
@@ -26,29 +27,27 @@ void try_products(device_mesh const& m, index const& mnk, int one_in) {
     return Rank == 3 ? index{batch, rows, columns} : index{rows, columns};
   };
   auto const all = all_placements(Rank, m.axes(), {reduction::sum});
-  for (auto const& p : all)
-    for (auto const& q : all)
-      for (auto const& r : all) {
-        if (n++ % one_in != 0) continue;
-        ++turn;
-        bool const ta = turn % 2 == 0,
-                   tb = turn % 3 == 0 && (!ta || (Rank == 2 && std::is_same_v<T, float>));
-        dense const a = small_integers(ta ? matrix(mnk[2], mnk[0]) : matrix(mnk[0], mnk[2]), 4),
-                    b = small_integers(tb ? matrix(mnk[1], mnk[2]) : matrix(mnk[2], mnk[1]), 5);
-        auto const expected = product(a, b, ta, tb).values;
-        auto const x = put<T, Rank>(m, a, p), w = put<T, Rank>(m, b, q);
-        char const letters[] = {0, 'm', 'n', 'k'};
-        ashlar::matmul_options wanted{m.machine().memory};
-        wanted.stream = letters[turn % 4];
-        if (wanted.stream != 0) wanted.panels = 2 + turn % 3;
-        (wanted.stream == 0 ? whole : panels).check(expected, 0, [&] {
-          if constexpr (Rank == 2 && std::is_same_v<T, float>)
-            if (ta && tb) return matmul(transposed(x), transposed(w), r, wanted);
-          if (ta) return matmul(transposed(x), w, r, wanted);
-          if (tb) return matmul(x, transposed(w), r, wanted);
-          return matmul(x, w, r, wanted);
-        });
-      }
+  for (auto const& [p, q, r] : all_combinations(all, all, all)) {
+    if (n++ % one_in != 0) continue;
+    ++turn;
+    bool const ta = turn % 2 == 0,
+               tb = turn % 3 == 0 && (!ta || (Rank == 2 && std::is_same_v<T, float>));
+    dense const a = small_integers(ta ? matrix(mnk[2], mnk[0]) : matrix(mnk[0], mnk[2]), 4),
+                b = small_integers(tb ? matrix(mnk[1], mnk[2]) : matrix(mnk[2], mnk[1]), 5);
+    auto const expected = product(a, b, ta, tb).values;
+    auto const x = put<T, Rank>(m, a, p), w = put<T, Rank>(m, b, q);
+    char const letters[] = {0, 'm', 'n', 'k'};
+    ashlar::matmul_options wanted{m.machine().memory};
+    wanted.stream = letters[turn % 4];
+    if (wanted.stream != 0) wanted.panels = 2 + turn % 3;
+    (wanted.stream == 0 ? whole : panels).check(expected, 0, [&, &r = r] {
+      if constexpr (Rank == 2 && std::is_same_v<T, float>)
+        if (ta && tb) return matmul(transposed(x), transposed(w), r, wanted);
+      if (ta) return matmul(transposed(x), w, r, wanted);
+      if (tb) return matmul(x, transposed(w), r, wanted);
+      return matmul(x, w, r, wanted);
+    });
+  }
   CHECK(whole.wrong == 0);
   CHECK(panels.wrong == 0);
   CHECK(whole.done > 0);

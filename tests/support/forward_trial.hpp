@@ -20,9 +20,8 @@ void check_predictions(Net const& net, Batch const& batch, int vocabulary, ByHan
   using input = std::conditional_t<ashlar::nn::takes_tokens<Net>(), std::int32_t, double>;
   auto const problem = any_length(ashlar::nn::describe<double>(net, batch));
   auto const data = random_batch<input>(batch, vocabulary, 2, 8);
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
     std::mt19937 random(3);
     for (int turn = 0; turn < 6; ++turn) {
       auto const plan = turn == 0 ? plans.whole() : plans.random(random);

@@ -86,7 +86,7 @@ class gradient_check {
     for (auto const& t : topologies(world_size())) {
       ashlar::mesh const m(MPI_COMM_WORLD, t,
                            ++seed % 2 ? ashlar::machines::workstation : bandwidth_bound);
-      plan_source const plans(problem_, t, m.machine());
+      plan_source const plans(problem_, m);
       std::mt19937 random(seed);
       for (int i = 0; i < count; ++i) {
         auto const wrong = wrong_with(m, plans.random(random));
@@ -102,9 +102,7 @@ class gradient_check {
                                                         std::declval<ashlar::mesh const&>(),
                                                         std::declval<search::plan const&>(), 7));
 
-  search::plan whole_plan(ashlar::mesh const& m) const {
-    return plan_source(problem_, m.topology(), m.machine()).whole();
-  }
+  search::plan whole_plan(ashlar::mesh const& m) const { return plan_source(problem_, m).whole(); }
 
   Net net_;
   search::problem problem_;

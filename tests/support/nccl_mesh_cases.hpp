@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include <support/combinations.hpp>
 #include <support/replay.hpp>
 #include <support/rooted_cases.hpp>
 
@@ -59,21 +60,19 @@ inline std::vector<pair_of> pairs(ashlar::topology const& t, std::size_t one_in)
   std::vector<pair_of> found;
   std::size_t n = 0;
   auto const all = all_placements(2, t.axes());
-  for (ashlar::shape const& extents : {ashlar::shape{8, 6}, {5, 3}})
-    for (auto const& from : all)
-      for (auto const& to : all) {
-        if (n++ % one_in != 0) continue;
-        pair_of p{extents, from, to, {}, {}};
-        basic_replay<std::int32_t> ranks(as_index(extents), t);
-        ranks.start(random_integers(random, as_index(extents), -99, 99), from, random);
-        for (int r = 0; r < t.ranks(); ++r) p.before.push_back(ranks.shard(r));
-        for (auto const& s :
-             ashlar::plan_redistribution(extents, 4, from, to, t, ashlar::machines::workstation)
-                 .steps)
-          ranks.run(s);
-        for (int r = 0; r < t.ranks(); ++r) p.after.push_back(ranks.shard(r));
-        found.push_back(std::move(p));
-      }
+  std::vector<ashlar::shape> const shapes{{8, 6}, {5, 3}};
+  for (auto const& [extents, from, to] : all_combinations(shapes, all, all)) {
+    if (n++ % one_in != 0) continue;
+    pair_of p{extents, from, to, {}, {}};
+    basic_replay<std::int32_t> ranks(as_index(extents), t);
+    ranks.start(random_integers(random, as_index(extents), -99, 99), from, random);
+    for (int r = 0; r < t.ranks(); ++r) p.before.push_back(ranks.shard(r));
+    for (auto const& s :
+         ashlar::plan_redistribution(extents, 4, from, to, t, ashlar::machines::workstation).steps)
+      ranks.run(s);
+    for (int r = 0; r < t.ranks(); ++r) p.after.push_back(ranks.shard(r));
+    found.push_back(std::move(p));
+  }
   return found;
 }
 

@@ -2,17 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Creates distributed tensors with a given placement, and compares the shards of all ranks with
-// dense values. Both use the naive definition of placements (naive_placement.hpp) and none of the
-// library's layouts, factories or collectives. Partial tensors are cut into uneven addends of both
-// signs.
+// Creates meshes of all ranks and distributed tensors with a given placement, and compares the
+// shards of all ranks with dense values. The tensors use the naive definition of placements
+// (naive_placement.hpp) and none of the library's layouts, factories or collectives. Partial
+// tensors are cut into uneven addends of both signs.
 
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <mpi.h>
+#include <range/v3/view/cartesian_product.hpp>
+#include <range/v3/view/transform.hpp>
 #include <support/naive_placement.hpp>
+#include <support/transport.hpp>
 
 #include <ashlar/tensor/tensor.hpp>
 
@@ -43,6 +46,33 @@ inline std::vector<ashlar::topology> topologies(int n) {
   if (n == 6) all.push_back({{"node", 2}, {"gpu", 3}, {"one", 1}});
   if (n == 8) all.push_back({{"node", 2}, {"gpu", 2}, {"core", 2}});
   return all;
+}
+inline std::vector<ashlar::topology> const& world_topologies() {
+  static auto const all = topologies(world_size());
+  return all;
+}
+
+/// Returns a range of meshes of all ranks, one for each topology. A loop creates each mesh when it
+/// reaches it, which is collective.
+inline auto all_meshes(ashlar::machine const& machine = ashlar::machines::workstation) {
+  return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
+           return ashlar::mesh(MPI_COMM_WORLD, t, machine);
+         });
+}
+/// The same on a given transport.
+inline auto all_meshes_on(transport on,
+                          ashlar::machine const& machine = ashlar::machines::workstation) {
+  return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
+           return mesh_on(on, t, machine);
+         });
+}
+/// The same, each topology first with the default machine and then without latency.
+inline auto all_meshes_of_two_machines() {
+  static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
+  return ranges::views::cartesian_product(world_topologies(), machines) |
+         ranges::views::transform([](auto const& each) {
+           return ashlar::mesh(MPI_COMM_WORLD, std::get<0>(each), std::get<1>(each));
+         });
 }
 
 inline ashlar::shape to_shape(index const& extents) {

@@ -43,6 +43,9 @@ class plan_source {
     for (auto const& spec : net_.layers)
       choices_.push_back(search::layer_choices(spec, t, search::trivial_axes::all_rows));
   }
+  template <class Processor>
+  plan_source(search::problem const& net, ashlar::basic_mesh<Processor> const& m)
+      : plan_source(net, m.topology(), m.machine()) {}
 
   search::plan whole() const {
     return filled([&](int i) {

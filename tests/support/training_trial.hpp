@@ -22,7 +22,7 @@ class training_trial {
   training_trial(Net const& net, Batch const& batch, ashlar::mesh const& m, int vocabulary,
                  int classes)
       : net_(net), mesh_(m), problem_(any_length(ashlar::nn::describe<double>(net, batch))),
-        plans_(problem_, m.topology(), m.machine()) {
+        plans_(problem_, m) {
     for (unsigned step = 0; step < 3; ++step)
       data_.push_back(random_batch<input>(batch, vocabulary, classes, step, 5));
     losses_ = run(plans_.whole());

@@ -63,9 +63,8 @@ void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, 
   for (int i = 1; i < problem.size(); ++i) CHECK(problem.spec(i) == larger.spec(i));
   auto const data = random_batch<double>(batch, 0, classes, 1);
   std::int64_t saved = 0;
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t);
-    plan_source const plans(problem, t, m.machine());
+  for (auto const& m : all_meshes()) {
+    plan_source const plans(problem, m);
     std::mt19937 random(1);
     for (int i = 0; i < 4; ++i) {
       auto const plan = plans.random(random);

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/nccl_player.hpp>
 #include <support/replay.hpp>
 
@@ -225,30 +226,30 @@ TEST_CASE("ordered sums: the bits of every other transport") {
 }
 
 TEST_CASE("an all-reduce in place") {
-  for (auto const how : {sums::library, sums::ordered})
-    for (int elements : {1, 2, 3, 7, 12}) {
-      ashlar::topology const t{{"gpu", 3}};
-      nccl_player player(t);
-      shards<std::int32_t> data(3);
-      std::vector<std::int32_t> sum(static_cast<std::size_t>(elements));
-      std::vector<ashlar::transfer> transfers;
-      for (int r = 0; r < 3; ++r) {
-        auto& mine = data[static_cast<std::size_t>(r)];
-        for (int i = 0; i < elements; ++i) {
-          mine.push_back(i * 10 + r * r);
-          sum[static_cast<std::size_t>(i)] += mine.back();
-        }
-        transfers.push_back(
-            ashlar::flat_all_reduce(elements, {0}, t, t.coordinates_of(r), ashlar::reduction::sum));
+  for (auto const& [how, elements] :
+       all_combinations({sums::library, sums::ordered}, {1, 2, 3, 7, 12})) {
+    ashlar::topology const t{{"gpu", 3}};
+    nccl_player player(t);
+    shards<std::int32_t> data(3);
+    std::vector<std::int32_t> sum(static_cast<std::size_t>(elements));
+    std::vector<ashlar::transfer> transfers;
+    for (int r = 0; r < 3; ++r) {
+      auto& mine = data[static_cast<std::size_t>(r)];
+      for (int i = 0; i < elements; ++i) {
+        mine.push_back(i * 10 + r * r);
+        sum[static_cast<std::size_t>(i)] += mine.back();
       }
-      for (int r = 0; r < 3; ++r) {
-        auto& mine = data[static_cast<std::size_t>(r)];
-        player.issue(r, transfers[static_cast<std::size_t>(r)], ashlar::element_type::i32,
-                     mine.data(), mine.data(), how);
-      }
-      player.run();
-      for (auto const& mine : data) CHECK(mine == sum);
+      transfers.push_back(
+          ashlar::flat_all_reduce(elements, {0}, t, t.coordinates_of(r), ashlar::reduction::sum));
     }
+    for (int r = 0; r < 3; ++r) {
+      auto& mine = data[static_cast<std::size_t>(r)];
+      player.issue(r, transfers[static_cast<std::size_t>(r)], ashlar::element_type::i32,
+                   mine.data(), mine.data(), how);
+    }
+    player.run();
+    for (auto const& mine : data) CHECK(mine == sum);
+  }
 }
 
 TEST_CASE("a group of one rank copies") {
@@ -265,35 +266,34 @@ TEST_CASE("a group of one rank copies") {
 
 TEST_CASE("one rank's values to all ranks, and all ranks' values to one") {
   ashlar::topology const t{{"node", 2}, {"gpu", 3}};
-  for (sums const how : {sums::library, sums::ordered})
-    for (auto const kind : {collective::broadcast, collective::reduce})
-      for (int n : {0, 1, 7})
-        for (int root = 0; root < 3; ++root) {
-          nccl_player player(t);
-          std::vector<std::vector<std::int32_t>> from, to;
-          for (int r = 0; r < 6; ++r) {
-            from.emplace_back(static_cast<std::size_t>(n), 1 << r);
-            to.emplace_back(static_cast<std::size_t>(n), -1);
-          }
-          for (int r = 0; r < 6; ++r) {
-            auto const x = ashlar::flat_rooted(kind, n, {1}, t, t.coordinates_of(r), root);
-            auto const i = static_cast<std::size_t>(r);
-            player.issue(r, x, ashlar::element_type::i32, from[i].data(), to[i].data(), how);
-            std::int64_t bytes = 0;
-            for (auto const& c : player.calls(r)) bytes += c.received_bytes();
-            CHECK(bytes == 4 * x.received_elements());
-          }
-          player.run();
-          for (int r = 0; r < 6; ++r) {
-            bool const is_root = r % 3 == root;
-            int const sum = r < 3 ? 0b111 : 0b111000;
-            int const expected = kind == collective::broadcast ? 1 << (r / 3 * 3 + root)
-                                 : is_root                     ? sum
-                                                               : -1;
-            CHECK(to[static_cast<std::size_t>(r)] ==
-                  std::vector<std::int32_t>(static_cast<std::size_t>(n), expected));
-          }
-        }
+  for (auto const& [how, kind, n, root] :
+       all_combinations({sums::library, sums::ordered}, {collective::broadcast, collective::reduce},
+                        {0, 1, 7}, {0, 1, 2})) {
+    nccl_player player(t);
+    std::vector<std::vector<std::int32_t>> from, to;
+    for (int r = 0; r < 6; ++r) {
+      from.emplace_back(static_cast<std::size_t>(n), 1 << r);
+      to.emplace_back(static_cast<std::size_t>(n), -1);
+    }
+    for (int r = 0; r < 6; ++r) {
+      auto const x = ashlar::flat_rooted(kind, n, {1}, t, t.coordinates_of(r), root);
+      auto const i = static_cast<std::size_t>(r);
+      player.issue(r, x, ashlar::element_type::i32, from[i].data(), to[i].data(), how);
+      std::int64_t bytes = 0;
+      for (auto const& c : player.calls(r)) bytes += c.received_bytes();
+      CHECK(bytes == 4 * x.received_elements());
+    }
+    player.run();
+    for (int r = 0; r < 6; ++r) {
+      bool const is_root = r % 3 == root;
+      int const sum = r < 3 ? 0b111 : 0b111000;
+      int const expected = kind == collective::broadcast ? 1 << (r / 3 * 3 + root)
+                           : is_root                     ? sum
+                                                         : -1;
+      CHECK(to[static_cast<std::size_t>(r)] ==
+            std::vector<std::int32_t>(static_cast<std::size_t>(n), expected));
+    }
+  }
 }
 
 TEST_CASE("the player finds calls in which NCCL would hang or mix up values") {

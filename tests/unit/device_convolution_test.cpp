@@ -6,6 +6,7 @@
 // its border, and extents of 0, in both implementations.
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 
 #include <ashlar/device/host/convolution.hpp>
 
@@ -14,6 +15,7 @@
 namespace device = ashlar::device;
 namespace host = ashlar::device::host;
 using namespace ashlar::test;
+using ashlar_test::all_combinations;
 
 namespace {
 
@@ -115,13 +117,12 @@ TEST_CASE("convolution_in_strips_of_several_images") {
 }
 
 TEST_CASE("convolution_by_winograd_of_images_of_all_small_sides") {
-  for (std::int64_t height : {1, 2, 3, 4, 5})
-    for (std::int64_t width : {1, 2, 3, 4, 5, 8})
-      for (std::int64_t padding : {0, 1, 2}) {
-        host::convolution_extents const e{{17, 9, height, width}, 11, {3, 1, padding}};
-        CHECK(host::takes_winograd(e) == (e.y_rows() > 1 && e.y_columns() > 1));
-        check(e);
-      }
+  for (auto const& [height, width, padding] :
+       all_combinations({1, 2, 3, 4, 5}, {1, 2, 3, 4, 5, 8}, {0, 1, 2})) {
+    host::convolution_extents const e{{17, 9, height, width}, 11, {3, 1, padding}};
+    CHECK(host::takes_winograd(e) == (e.y_rows() > 1 && e.y_columns() > 1));
+    check(e);
+  }
 }
 
 TEST_CASE("convolution_by_winograd_in_groups_of_images") {
@@ -143,21 +144,14 @@ TEST_CASE("convolution_by_winograd_in_groups_of_rows") {
 }
 
 TEST_CASE("a_part_of_a_convolution_needs_no_more_workspace_than_its_bound") {
-  for (std::int64_t side : {1, 2, 3, 8, 33, 64, 300})
-    for (std::int64_t padding : {0, 1, 2})
-      for (std::int64_t extent : {3, 5})
-        for (std::int64_t stride : {1, 2}) {
-          host::convolution_extents const e{
-              {70, 48, side, side + 1}, 96, {extent, stride, padding}};
-          std::int64_t const bound = host::convolution_workspace_bound(e);
-          for (std::int64_t batch : {0, 1, 7, 35, 70})
-            for (std::int64_t in : {0, 1, 16, 47, 48})
-              for (std::int64_t out : {0, 1, 31, 96}) {
-                host::convolution_extents const part{
-                    {batch, in, side, side + 1}, out, {extent, stride, padding}};
-                CHECK(host::convolution_workspace(part) <= bound);
-              }
-        }
+  auto const parts = all_combinations({0, 1, 7, 35, 70}, {0, 1, 16, 47, 48}, {0, 1, 31, 96});
+  for (auto const& [side, padding, extent, stride] :
+       all_combinations({1, 2, 3, 8, 33, 64, 300}, {0, 1, 2}, {3, 5}, {1, 2})) {
+    device::window const w{extent, stride, padding};
+    auto const bound = host::convolution_workspace_bound({{70, 48, side, side + 1}, 96, w});
+    for (auto const& [batch, in, out] : parts)
+      CHECK(host::convolution_workspace({{batch, in, side, side + 1}, out, w}) <= bound);
+  }
 }
 
 TEST_CASE("convolution_in_float_by_winograd_is_as_exact_as_by_im2col") {

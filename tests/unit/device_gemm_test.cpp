@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 
 #include <ashlar/device/host/gemm.hpp>
 
@@ -15,6 +16,7 @@
 
 namespace host = ashlar::device::host;
 using namespace ashlar::test;
+using ashlar_test::all_combinations;
 
 namespace {
 
@@ -46,16 +48,12 @@ void check_product(bool ta, bool tb, std::int64_t m, std::int64_t n, std::int64_
 }  // namespace
 
 TEST_CASE_TEMPLATE("gemm_equals_the_triple_loop_for_all_transpositions", T, float, double) {
-  for (bool ta : {false, true}) {
-    for (bool tb : {false, true}) {
-      for (std::int64_t pad : {0, 3}) {
-        check_product<T>(ta, tb, 7, 5, 9, pad);
-        check_product<T>(ta, tb, 1, 33, 2, pad);
-        check_product<T>(ta, tb, 0, 4, 3, pad);
-        check_product<T>(ta, tb, 4, 0, 3, pad);
-        check_product<T>(ta, tb, 4, 3, 0, pad);
-      }
-    }
+  for (auto const& [ta, tb, pad] : all_combinations({false, true}, {false, true}, {0, 3})) {
+    check_product<T>(ta, tb, 7, 5, 9, pad);
+    check_product<T>(ta, tb, 1, 33, 2, pad);
+    check_product<T>(ta, tb, 0, 4, 3, pad);
+    check_product<T>(ta, tb, 4, 0, 3, pad);
+    check_product<T>(ta, tb, 4, 3, 0, pad);
   }
 }
 
@@ -101,15 +99,13 @@ void check_rounded_product(bool ta, bool tb, std::int64_t m, std::int64_t n, std
 }  // namespace
 
 TEST_CASE("gemm_of_bfloat16_is_the_exact_product_rounded_once") {
-  for (bool ta : {false, true})
-    for (bool tb : {false, true})
-      for (float beta : {0.0f, 1.0f, -0.5f})
-        for (std::int64_t pad : {0, 3}) {
-          check_rounded_product(ta, tb, 7, 5, 300, pad, beta);
-          check_rounded_product(ta, tb, 1, 33, 2, pad, beta);
-          check_rounded_product(ta, tb, 0, 4, 3, pad, beta);
-          check_rounded_product(ta, tb, 4, 3, 0, pad, beta);
-        }
+  for (auto const& [ta, tb, beta, pad] :
+       all_combinations({false, true}, {false, true}, {0.0f, 1.0f, -0.5f}, {0, 3})) {
+    check_rounded_product(ta, tb, 7, 5, 300, pad, beta);
+    check_rounded_product(ta, tb, 1, 33, 2, pad, beta);
+    check_rounded_product(ta, tb, 0, 4, 3, pad, beta);
+    check_rounded_product(ta, tb, 4, 3, 0, pad, beta);
+  }
   // Extents larger than one block in each dimension.
   check_rounded_product(false, true, 513, 3, 5, 1, 1.0f);
   check_rounded_product(true, false, 3, 515, 5, 0, 0.0f);

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 
 #include <ashlar/device/host/pooling.hpp>
 
@@ -14,6 +15,7 @@
 namespace device = ashlar::device;
 namespace host = ashlar::device::host;
 using namespace ashlar::test;
+using ashlar_test::all_combinations;
 
 namespace {
 
@@ -93,9 +95,9 @@ TEST_CASE("pooling_of_2x2_for_rows_of_any_length") {
 // covers only padding.
 TEST_CASE("pooling_of_2x2_chooses_as_other_windows_do") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
-  double const from[] = {1, 2, nan};
-  for (int k = 0; k < 81; ++k) {
-    values const x{from[k % 3], from[k / 3 % 3], from[k / 9 % 3], from[k / 27]};
+  values const from{1, 2, nan};
+  for (auto const& [d, c, b, a] : all_combinations(from, from, from, from)) {
+    values const x{a, b, c, d};
     values y(1), expected(1);
     std::vector<std::int32_t> chosen(1), expected_chosen(1);
     host::max_pool_forward(x.data(), {1, 1, 2, 2}, {2, 2, 0}, y.data(), chosen.data());

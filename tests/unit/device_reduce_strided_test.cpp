@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 
 #include <ashlar/device/host/reduce_strided.hpp>
 
@@ -20,6 +21,7 @@ namespace host = ashlar::device::host;
 using namespace ashlar::test;
 using ashlar::bfloat16;
 using ashlar::reduction;
+using ashlar_test::all_combinations;
 using extents = std::vector<std::int64_t>;
 
 namespace {
@@ -99,17 +101,17 @@ void check(reduction op, std::size_t count, extents const& e, std::int64_t pad, 
 
 TEST_CASE_TEMPLATE("reductions_equal_the_left_to_right_fold_bit_for_bit", T, float, double,
                    bfloat16, std::int32_t, std::int64_t) {
-  for (auto const op : {reduction::sum, reduction::max, reduction::min})
-    for (std::size_t const count : {1u, 2u, 3u, 4u, 5u, 8u, 17u})
-      for (std::int64_t const pad : {0, 1}) {
-        check<T>(op, count, {}, pad, 0);
-        for (std::int64_t const n : {0, 1, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 257})
-          check<T>(op, count, {n}, pad, pad);
-        check<T>(op, count, {3, 0}, pad, 1);
-        check<T>(op, count, {5, 1, 67}, pad, 3);
-        check<T>(op, count, {2, 5, 3}, pad, 0);
-        check<T>(op, count, {6, 35}, pad, 1, true);
-      }
+  for (auto const& [op, count, pad] :
+       all_combinations({reduction::sum, reduction::max, reduction::min},
+                        {1u, 2u, 3u, 4u, 5u, 8u, 17u}, {0, 1})) {
+    check<T>(op, count, {}, pad, 0);
+    for (std::int64_t const n : {0, 1, 3, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 257})
+      check<T>(op, count, {n}, pad, pad);
+    check<T>(op, count, {3, 0}, pad, 1);
+    check<T>(op, count, {5, 1, 67}, pad, 3);
+    check<T>(op, count, {2, 5, 3}, pad, 0);
+    check<T>(op, count, {6, 35}, pad, 1, true);
+  }
 }
 
 TEST_CASE_TEMPLATE("large_results_have_the_same_bits_as_small_ones", T, float, bfloat16) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 
 #include <ashlar/device/host/strided_copy.hpp>
 
@@ -14,6 +15,7 @@
 
 namespace host = ashlar::device::host;
 using namespace ashlar::test;
+using ashlar_test::all_combinations;
 using extents = std::vector<std::int64_t>;
 
 namespace {
@@ -97,11 +99,9 @@ TEST_CASE_TEMPLATE("strided_blocks_equal_the_index_loop_in_every_order", T, floa
     }
     std::vector<std::vector<int>> const orders{{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
                                                {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
-    for (auto const& from : orders) {
-      for (auto const& to : orders) {
-        check<T>({5, 17, 9}, from, to, pad);
-        check<T>({4, 1, 3}, from, to, pad);
-      }
+    for (auto const& [from, to] : all_combinations(orders, orders)) {
+      check<T>({5, 17, 9}, from, to, pad);
+      check<T>({4, 1, 3}, from, to, pad);
     }
     check<T>({2, 3, 1, 2, 3, 2, 1, 2}, {7, 6, 5, 4, 3, 2, 1, 0}, {0, 2, 1, 3, 4, 6, 5, 7}, pad);
   }

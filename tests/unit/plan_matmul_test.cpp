@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/message_of.hpp>
 #include <support/naive_placement.hpp>
 
@@ -133,19 +134,18 @@ std::vector<alternative> alternatives(problem const& q, ashlar::topology const& 
   };
   std::vector<alternative> all;
   auto const states = all_placements(2, t.axes());
-  for (auto const& a : states)
-    for (auto const& b : states) {
-      auto const result = resolve(table, nullptr, a, b);
-      if (!result) continue;
-      matmul_plan plan;
-      plan.a = way(q.a, q.from_a, a);
-      plan.b = way(q.b, q.from_b, b);
-      plan.c = way(q.c(), *result, q.to);
-      auto const la = local_box(q.a, t, a, {}), lb = local_box(q.b, t, b, {});
-      all.push_back({plan.a.seconds + plan.b.seconds + plan.c.seconds +
-                         2.0 * double(la.elements()) * double(lb[q.tb ? 0 : 1].size) / m.flops,
-                     replayed_peak(plan, t)});
-    }
+  for (auto const& [a, b] : all_combinations(states, states)) {
+    auto const result = resolve(table, nullptr, a, b);
+    if (!result) continue;
+    matmul_plan plan;
+    plan.a = way(q.a, q.from_a, a);
+    plan.b = way(q.b, q.from_b, b);
+    plan.c = way(q.c(), *result, q.to);
+    auto const la = local_box(q.a, t, a, {}), lb = local_box(q.b, t, b, {});
+    all.push_back({plan.a.seconds + plan.b.seconds + plan.c.seconds +
+                       2.0 * double(la.elements()) * double(lb[q.tb ? 0 : 1].size) / m.flops,
+                   replayed_peak(plan, t)});
+  }
   return all;
 }
 

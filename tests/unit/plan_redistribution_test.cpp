@@ -7,6 +7,7 @@
 // replay.
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/replay.hpp>
 
 #include <ashlar/mesh/text.hpp>
@@ -106,9 +107,8 @@ statistics check_all_pairs(ashlar::shape const& extents, ashlar::topology const&
   std::mt19937 random(11);
   statistics count;
   auto const all = all_placements(extents.rank(), t.axes(), partials);
-  for (auto const& from : all)
-    for (auto const& to : all)
-      check_plan(ashlar::plan_redistribution(extents, 4, from, to, t, {}), t, random, count);
+  for (auto const& [from, to] : all_combinations(all, all))
+    check_plan(ashlar::plan_redistribution(extents, 4, from, to, t, {}), t, random, count);
   return count;
 }
 

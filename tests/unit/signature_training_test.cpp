@@ -6,6 +6,7 @@
 // For the linear layer, the table is also proved complete.
 
 #include <doctest/doctest.h>
+#include <support/combinations.hpp>
 #include <support/naive_kernels.hpp>
 
 #include <ashlar/signature/training_row.hpp>
@@ -88,17 +89,13 @@ TEST_CASE("a linear layer's training table has every row of the join") {
       return all;
     };
     row_set joined;
-    for (auto const& x : role(f.x))
-      for (auto const& w : role(f.w))
-        for (auto const& out : role(f.y))
-          for (auto const& d_out : role(f.y))
-            for (auto const& d_in : role(f.x))
-              for (auto const& d_w : role(f.w))
-                if (!w.is_partial() && y.contains(row_text({x, w}, out)) &&
-                    dx.contains(row_text({d_out, w}, d_in)) &&
-                    dw.contains(row_text({x, d_out}, d_w)) && is_gradient_of(d_out, out) &&
-                    is_gradient_of(d_in, x) && is_gradient_of(d_w, w))
-                  joined.insert(text({x, out, d_out, d_in, {w}, {d_w}, {}}));
+    auto const of_x = role(f.x), of_w = role(f.w), of_y = role(f.y);
+    for (auto const& [x, w, out, d_out, d_in, d_w] :
+         all_combinations(of_x, of_w, of_y, of_y, of_x, of_w))
+      if (!w.is_partial() && y.contains(row_text({x, w}, out)) &&
+          dx.contains(row_text({d_out, w}, d_in)) && dw.contains(row_text({x, d_out}, d_w)) &&
+          is_gradient_of(d_out, out) && is_gradient_of(d_in, x) && is_gradient_of(d_w, w))
+        joined.insert(text({x, out, d_out, d_in, {w}, {d_w}, {}}));
     row_set claimed;
     for (auto const& row : ashlar::linear_training_rows(f.x, f.w, f.y, ""))
       claimed.insert(text(row));
