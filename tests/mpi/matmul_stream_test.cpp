@@ -141,14 +141,8 @@ void check_limits(transport on) {
 
 }  // namespace
 
-<<<<<<< HEAD
 TEST_CASE("panels of any letter give the product, with the bytes of the complete product") {
-  for (auto const& t : topologies(world_size())) {
-    ashlar::mesh const m(MPI_COMM_WORLD, t, bandwidth_bound);
-=======
-TEST_CASE("panels of any letter give the product, with the bytes of the whole") {
   for (auto const& m : all_meshes(bandwidth_bound)) {
->>>>>>> ranges
     int streamed = 0;
     streamed += sample<float, 2>(m, {24, 48}, {48, 24}, false, false, 25);
     streamed += sample<float, 2>(m, {96, 48}, {48, 96}, false, false, 15);

@@ -46,22 +46,7 @@ search::plan on_all_axes(plan_source const& plans, ashlar::topology const& t,
 
 }  // namespace
 
-<<<<<<< HEAD
 TEST_CASE("searched, data and tensor parallel, and random plans") {
-  for (auto const& t : topologies(world_size()))
-    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
-      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      trial it(net, batch, m, 0, 5);
-      std::mt19937 random(3);
-      for (auto const& plan : {search::optimal(it.problem(), t, machine),
-                               search::data_parallel(it.problem(), t, machine),
-                               search::tensor_parallel(it.problem(), t, machine),
-                               it.plans().random(random), it.plans().random(random)}) {
-        auto const wrong = it.wrong_with(plan);
-        CHECK_MESSAGE(wrong == "", wrong);
-      }
-=======
-TEST_CASE("what the search finds, data and tensor parallel, and random plans") {
   for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
     trial it(net, batch, m, 0, 5);
@@ -72,9 +57,8 @@ TEST_CASE("what the search finds, data and tensor parallel, and random plans") {
                              it.plans().random(random), it.plans().random(random)}) {
       auto const wrong = it.wrong_with(plan);
       CHECK_MESSAGE(wrong == "", wrong);
->>>>>>> ranges
     }
-}
+  }
 }
 
 TEST_CASE("images, output and input channels split by hand") {

@@ -53,28 +53,7 @@ void try_hand_written(ashlar::topology const& t, std::vector<hand_written> const
 
 }  // namespace
 
-<<<<<<< HEAD
 TEST_CASE("searched, data and tensor parallel plans") {
-  for (auto const& t : topologies(world_size()))
-    for (auto const& machine : {ashlar::machines::workstation, bandwidth_bound}) {
-      ashlar::mesh const m(MPI_COMM_WORLD, t, machine);
-      gpt_trial it(gpt, batch, m, 11, 11);
-      auto const sharded = [&](int, search::layer_choice const& c) {
-        for (auto const& p : c.parameters)
-          for (int a = 0; a < t.axes(); ++a)
-            if (t.extent(a) > 1 && !p.store[a].is_split() && !p.grad[a].is_broadcast())
-              return false;
-        return true;
-      };
-      for (auto const& plan : {search::optimal(it.problem(), t, machine),
-                               search::data_parallel(it.problem(), t, machine),
-                               search::tensor_parallel(it.problem(), t, machine),
-                               search::optimal(it.problem(), t, machine, sharded)}) {
-        auto const wrong = it.wrong_with(plan);
-        CHECK_MESSAGE(wrong == "", wrong);
-      }
-=======
-TEST_CASE("what the search finds, and data and tensor parallel") {
   for (auto const& m : all_meshes_of_two_machines()) {
     auto const& t = m.topology();
     gpt_trial it(gpt, batch, m, 11, 11);
@@ -90,9 +69,8 @@ TEST_CASE("what the search finds, and data and tensor parallel") {
                              search::optimal(it.problem(), t, m.machine(), sharded)}) {
       auto const wrong = it.wrong_with(plan);
       CHECK_MESSAGE(wrong == "", wrong);
->>>>>>> ranges
     }
-}
+  }
 }
 
 TEST_CASE("below a memory limit") {

@@ -57,24 +57,13 @@ bool has(std::string const& text, char const* part) { return text.find(part) != 
 
 }  // namespace
 
-<<<<<<< HEAD
 TEST_CASE("alpha and beta are recovered exactly without noise") {
-  for (double const alpha : {1e-7, 2e-6, 5e-5})
-    for (double const beta : {1e-12, 2e-10, 1e-8}) {
-      auto const fit = fit_link(gathers(alpha, beta, 0, 1));
-      CHECK(fit.value.alpha == doctest::Approx(alpha).epsilon(1e-6));
-      CHECK(fit.value.beta == doctest::Approx(beta).epsilon(1e-6));
-      CHECK(fit.error.worst < 1e-6);
-    }
-=======
-TEST_CASE("alpha and beta come back exactly without noise") {
   for (auto const& [alpha, beta] : all_combinations({1e-7, 2e-6, 5e-5}, {1e-12, 2e-10, 1e-8})) {
     auto const fit = fit_link(gathers(alpha, beta, 0, 1));
     CHECK(fit.value.alpha == doctest::Approx(alpha).epsilon(1e-6));
     CHECK(fit.value.beta == doctest::Approx(beta).epsilon(1e-6));
     CHECK(fit.error.worst < 1e-6);
   }
->>>>>>> ranges
 }
 
 TEST_CASE(

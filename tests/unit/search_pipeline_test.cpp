@@ -347,27 +347,7 @@ TEST_CASE("one stage is the unchanged chain") {
   }
 }
 
-<<<<<<< HEAD
 TEST_CASE("a step takes as long as its replayed schedule") {
-  for (int const s : {1, 2, 3, 5})
-    for (int const m : {1, 2, 4, 9}) {
-      auto const n = static_cast<std::size_t>(s);
-      // For equal stages the formula is exact.
-      CHECK(replay(std::vector<double>(n, 1), std::vector<double>(n, 2), m) ==
-            Approx(3.0 * (s + m - 1)));
-      // For unequal stages the slowest sets the pace, and the formula is an upper bound.
-      std::vector<double> forward, backward;
-      double sum = 0, most = 0;
-      for (int j = 0; j < s; ++j) {
-        forward.push_back(1 + (j * 7) % 3);
-        backward.push_back(2 * forward.back());
-        sum += 3 * forward.back();
-        most = std::max(most, 3 * forward.back());
-      }
-      CHECK(replay(forward, backward, m) <= sum + (m - 1) * most + 1e-9);
-      CHECK(replay(forward, backward, m) >= m * most);
-=======
-TEST_CASE("a step takes as long as its schedule replayed") {
   for (auto const& [s, m] : all_combinations({1, 2, 3, 5}, {1, 2, 4, 9})) {
     auto const n = static_cast<std::size_t>(s);
     // For equal stages the formula is exact.
@@ -381,42 +361,13 @@ TEST_CASE("a step takes as long as its schedule replayed") {
       backward.push_back(2 * forward.back());
       sum += 3 * forward.back();
       most = std::max(most, 3 * forward.back());
->>>>>>> ranges
     }
-  CHECK(replay(forward, backward, m) <= sum + (m - 1) * most + 1e-9);
-  CHECK(replay(forward, backward, m) >= m * most);
-}
+    CHECK(replay(forward, backward, m) <= sum + (m - 1) * most + 1e-9);
+    CHECK(replay(forward, backward, m) >= m * most);
+  }
 }
 
-<<<<<<< HEAD
 TEST_CASE("the drawn schedule is the replayed 1F1B schedule") {
-  for (int const s : {1, 2, 3, 5})
-    for (int const m : {1, 2, 4, 9}) {
-      std::vector<search::pipeline_stage> stages(static_cast<std::size_t>(s));
-      std::vector<double> forward, backward;
-      for (int j = 0; j < s; ++j) {
-        forward.push_back(1 + (j * 7) % 3);
-        backward.push_back(2 + (j * 5) % 4);
-        auto& stage = stages[static_cast<std::size_t>(j)];
-        stage.forward = forward.back();
-        stage.seconds = forward.back() + backward.back();
-      }
-      auto const passes = search::one_f_one_b(stages, m);
-      REQUIRE(passes.size() == static_cast<std::size_t>(2 * s * m));
-      double last = 0;
-      std::vector<int> seen(static_cast<std::size_t>(2 * s * m), 0);
-      for (std::size_t k = 0; k < passes.size(); ++k) {
-        auto const& p = passes[k];
-        last = std::max(last, p.end);
-        ++seen[static_cast<std::size_t>((p.stage * m + p.micro_batch) * 2 + p.backward)];
-        // A stage runs one pass at a time, in this order.
-        bool const follows = k > 0 && passes[k - 1].stage == p.stage;
-        if (follows) CHECK(p.begin >= passes[k - 1].end);
-      }
-      CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
-      CHECK(last == Approx(replay(forward, backward, m)));
-=======
-TEST_CASE("the schedule that is drawn is 1F1B as replayed") {
   for (auto const& [s, m] : all_combinations({1, 2, 3, 5}, {1, 2, 4, 9})) {
     std::vector<search::pipeline_stage> stages(static_cast<std::size_t>(s));
     std::vector<double> forward, backward;
@@ -426,23 +377,22 @@ TEST_CASE("the schedule that is drawn is 1F1B as replayed") {
       auto& stage = stages[static_cast<std::size_t>(j)];
       stage.forward = forward.back();
       stage.seconds = forward.back() + backward.back();
->>>>>>> ranges
     }
-  auto const passes = search::one_f_one_b(stages, m);
-  REQUIRE(passes.size() == static_cast<std::size_t>(2 * s * m));
-  double last = 0;
-  std::vector<int> seen(static_cast<std::size_t>(2 * s * m), 0);
-  for (std::size_t k = 0; k < passes.size(); ++k) {
-    auto const& p = passes[k];
-    last = std::max(last, p.end);
-    ++seen[static_cast<std::size_t>((p.stage * m + p.micro_batch) * 2 + p.backward)];
-    // A stage runs one pass at a time, in this order.
-    bool const follows = k > 0 && passes[k - 1].stage == p.stage;
-    if (follows) CHECK(p.begin >= passes[k - 1].end);
+    auto const passes = search::one_f_one_b(stages, m);
+    REQUIRE(passes.size() == static_cast<std::size_t>(2 * s * m));
+    double last = 0;
+    std::vector<int> seen(static_cast<std::size_t>(2 * s * m), 0);
+    for (std::size_t k = 0; k < passes.size(); ++k) {
+      auto const& p = passes[k];
+      last = std::max(last, p.end);
+      ++seen[static_cast<std::size_t>((p.stage * m + p.micro_batch) * 2 + p.backward)];
+      // A stage runs one pass at a time, in this order.
+      bool const follows = k > 0 && passes[k - 1].stage == p.stage;
+      if (follows) CHECK(p.begin >= passes[k - 1].end);
+    }
+    CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
+    CHECK(last == Approx(replay(forward, backward, m)));
   }
-  CHECK(std::all_of(seen.begin(), seen.end(), [](int n) { return n == 1; }));
-  CHECK(last == Approx(replay(forward, backward, m)));
-}
 }
 
 TEST_CASE("stages, their seconds and their memory") {
