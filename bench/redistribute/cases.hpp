@@ -18,6 +18,7 @@
 
 #include <ashlar/ashlar.hpp>
 
+#include "../support/extents.hpp"
 #include "../support/trials.hpp"
 #include "bare.hpp"
 
@@ -48,9 +49,5 @@ struct redistribution_case {
 
 /// The cases of a run on `ranks` ranks: 2, 4 or 8.
 std::vector<redistribution_case> all_cases(int ranks);
-
-/// Extents of a tensor of `rank` dims and `bytes` bytes of double: powers of two, near a cube.
-/// Throws if `bytes` is not a power of two of at least 8^rank elements of 8 ranks.
-ashlar::shape extents_of(int rank, std::int64_t bytes);
 
 }  // namespace ashlar_bench
