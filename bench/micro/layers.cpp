@@ -31,7 +31,7 @@ step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology co
   auto const whole = ashlar::placement::all_broadcast(t.axes());
   ashlar::placement const rows = t.ranks() == 1 ? whole : whole.with_split(0, 0);
   for (auto const& c : ashlar::search::layer_choices(spec, t)) {
-    bool fits = c.x == rows && c.y == rows && c.dy == rows && c.dx == rows;
+    bool fits = c.x == rows && c.y == rows && c.dy == rows;
     for (auto const& p : c.parameters) fits = fits && p.use == whole && p.store == whole;
     if (fits) return c;
   }
