@@ -69,10 +69,10 @@ class conductor {
     perform(given);
   }
   void perform(order const& o) {
+    if (o[0] == end_order) return void(work_ = {});
     try {
       if (o[0] == prepare_order) prepare_here(static_cast<std::size_t>(o[1]));
-      if (o[0] == run_order) last_ = measured(o[1]);
-      if (o[0] == end_order) work_ = {};
+      else last_ = measured(o[1]);
     } catch (std::exception const& e) {
       throw std::runtime_error(suite_.cases()[prepared_].name + ": " + e.what());
     }

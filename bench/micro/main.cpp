@@ -84,9 +84,7 @@ int lead(conductor& ranks, suite const& all, int argc, char** argv) {
       }
       add_counters(state, ranks.prepared().per_run, t);
     };
-    benchmark::RegisterBenchmark(all.cases()[k].name.c_str(), measure)
-        ->UseManualTime()
-        ->Unit(benchmark::kMicrosecond);
+    benchmark::RegisterBenchmark(all.cases()[k].name.c_str(), measure)->UseManualTime();
   }
   bool const found = benchmark::RunSpecifiedBenchmarks() > 0;
   benchmark::Shutdown();
