@@ -91,9 +91,7 @@ work prepare(move const& m, ashlar::redistribution_plan const& plan, team const&
     auto const whole = ashlar::redistribute(*moved->y, everywhere);
     return holds_totals(mesh, whole.extents(), everywhere, addends, whole.data());
   };
-  w.elsewhere = std::max(max_local_elements(plan.extents, m.mesh, m.from),
-                         max_local_elements(plan.extents, m.mesh, m.to)) *
-                std::int64_t{sizeof(double)};
+  w.elsewhere = plan.peak_bytes;  // as many as both ends of the step
   return w;
 }
 
