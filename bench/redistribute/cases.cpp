@@ -3,7 +3,6 @@
 
 #include "cases.hpp"
 
-#include <bit>
 #include <optional>
 
 namespace ashlar_bench {
@@ -180,21 +179,6 @@ std::vector<redistribution_case> all_cases(int ranks) {
   add_steps(list, ranks);
   if (ranks == 4 || ranks == 8) add_plans(list, ranks);
   return list;
-}
-
-ashlar::shape extents_of(int rank, std::int64_t bytes) {
-  auto const elements = static_cast<std::uint64_t>(bytes) / sizeof(double);
-  if (bytes % 8 != 0 || !std::has_single_bit(elements) || elements < 512)
-    throw std::runtime_error("sizes must be powers of two of at least 4096 bytes, not " +
-                             std::to_string(bytes) + ".");
-  int const bits = std::countr_zero(elements);
-  ashlar::shape s;
-  for (int d = 0, rest = bits; d < rank; ++d) {
-    int const mine = (rest + rank - d - 1) / (rank - d);
-    s.extent.push_back(std::int64_t{1} << mine);
-    rest -= mine;
-  }
-  return s;
 }
 
 }  // namespace ashlar_bench

@@ -18,6 +18,7 @@
 
 #include <ashlar/tensor.hpp>
 
+#include "../support/extents.hpp"
 #include "../support/trials.hpp"
 #include "bare.hpp"
 
@@ -49,9 +50,5 @@ struct redistribution_case {
 
 /// Returns the cases for 2, 4 or 8 ranks.
 std::vector<redistribution_case> all_cases(int ranks);
-
-/// Returns the extents of a tensor of double with `rank` dimensions and `bytes` bytes: powers of
-/// two, as equal as possible. Throws if `bytes` is not a power of two of at least 4096.
-ashlar::shape extents_of(int rank, std::int64_t bytes);
 
 }  // namespace ashlar_bench

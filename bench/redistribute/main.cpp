@@ -65,7 +65,8 @@ std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mes
   std::vector<contestant> all;
   auto const keep = ours.keep;
   all.push_back({"ours", role::ours, [keep, run = ours.run] { run(); }, checked(ours.result)});
-  all.push_back({"ours, typed", role::typed, ours.run_typed, checked(ours.typed_result)});
+  all.push_back({"ours, typed", role::typed, [keep, run = ours.run_typed] { run(); },
+                 checked(ours.typed_result)});
 
   auto const from_box = local_box(extents, m.topology(), c.from, m.coordinate());
   auto const to_box = local_box(extents, m.topology(), c.to, m.coordinate());

@@ -8,8 +8,8 @@
 //   check        each contestant runs once and checks its result before anything is timed
 //   trial        a barrier, then `repeats` calls. The time of a call is the time of the slowest
 //                rank divided by `repeats`.
-//   repeats      as many calls as make a trial last about effort::trial seconds (default 1 ms), at
-//                most 1000
+//   repeats      as many calls as make a trial last about effort::trial seconds (default 1 ms), by
+//                the shortest of three single calls, at most 1000
 //   round        one trial of each contestant. Each round begins with another contestant.
 //   rounds       as many as fit in `budget` seconds, between least_rounds and most_rounds
 //
@@ -72,6 +72,27 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
+/// Returns how many calls make a trial of each contestant. `once()` returns the agreed time of a
+/// single call of each. It is called three times, because one measurement may be disturbed, or less
+/// often if calls are much longer than a trial. `least` receives the shortest times.
+template <class Once>
+std::vector<int> repeats_of(Once const& once, effort const& how, std::vector<double>& least) {
+  for (int i = 0; i < 3; ++i) {
+    auto const seconds = once();
+    double all = 0;
+    if (i == 0) least = seconds;
+    for (std::size_t c = 0; c < seconds.size(); ++c) {
+      least[c] = std::min(least[c], seconds[c]);
+      all += seconds[c];
+    }
+    if (all > 10 * how.trial * static_cast<double>(seconds.size())) break;
+  }
+  std::vector<int> repeats;
+  for (double const t : least)
+    repeats.push_back(std::clamp(static_cast<int>(how.trial / std::max(t, 1e-9)), 1, 1000));
+  return repeats;
+}
+
 /// Returns the average time of `repeats` calls after a barrier on this rank, in seconds per call.
 inline double trial_seconds(MPI_Comm comm, std::function<void()> const& run, int repeats) {
   MPI_Barrier(comm);
@@ -106,14 +127,14 @@ template <class SecondsOf, class Most>
 std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
                                std::vector<contestant> const& all, effort const& how) {
   std::vector<double> once;
-  for (auto const& c : all) once.push_back(seconds_of(c.run, 1));
-  once = most(once);
-  std::vector<int> repeats;
+  auto const single_calls = [&] {
+    std::vector<double> seconds;
+    for (auto const& c : all) seconds.push_back(seconds_of(c.run, 1));
+    return most(seconds);
+  };
+  std::vector<int> const repeats = repeats_of(single_calls, how, once);
   double round = 0;
-  for (double const t : once) {
-    repeats.push_back(std::clamp(static_cast<int>(how.trial / std::max(t, 1e-9)), 1, 1000));
-    round += t * repeats.back();
-  }
+  for (std::size_t c = 0; c < once.size(); ++c) round += once[c] * repeats[c];
   int const rounds = std::clamp(static_cast<int>(how.budget / std::max(round, 1e-9)),
                                 how.least_rounds, std::max(how.least_rounds, how.most_rounds));
   std::size_t const n = all.size();

@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The benchmarks of data movement run at tiny sizes on 2, 4 and 8 ranks, find every result right and
-# write their tables. Times are not checked.
+# write their tables. The microbenchmarks, if Google Benchmark is installed, print one report for any
+# number of ranks. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -55,4 +56,42 @@ refuses "powers of two" 2 redistribute --sizes 5000
 refuses "2, 4 and 8 ranks" 3 redistribute
 refuses "no case has this name" 2 redistribute --cases nonsense
 refuses "not a shape" 2 matmul --shapes 12x
+
+# Microbenchmarks: one report, of rank 0, in JSON; each kind of step; one rank without mpirun.
+if [ -x "$ASHLAR_BINARY_DIR/bench/micro" ]; then
+  micro() { # <ranks> <argument>...
+    local ranks="$1"
+    shift
+    "$mpiexec" -n "$ranks" "$ASHLAR_BINARY_DIR/bench/micro" --benchmark_min_time=0.001 "$@" 2>"$work/errors"
+  }
+  fails() { cat "$work/errors" "$work/report.json"; echo "micro: $1"; exit 1; }
+  once() { # <text> <file>
+    [ "$(grep -c -- "$1" "$2")" = 1 ] || fails "not once in $2: $1"
+  }
+
+  micro 4 --benchmark_filter=step/.*bytes:4096/ --benchmark_format=json >"$work/report.json" || fails "fails"
+  for text in '"context": {' '"benchmarks": \['; do once "$text" "$work/report.json"; done
+  if command -v python3 >/dev/null; then
+    python3 -c 'import json, sys; json.load(sys.stdin)' <"$work/report.json" || fails "no valid JSON"
+  fi
+  for kind in all_gather reduce_scatter all_reduce all_to_all permute slice zero_pad; do
+    grep -q "\"name\": \"step/$kind/" "$work/report.json" || fails "no $kind"
+  done
+  grep -q '"busbw"' "$work/report.json" || fails "no bus bandwidth"
+
+  some='kernel/.*n:64/|plan/.*(lookup|axes:2)|layer/.*(features:256|size:32)|m:512/|order:64/|dim:./n:256/|search/gpt/rack'
+  micro 2 --benchmark_filter="$some" --benchmark_color=false --benchmark_out="$work/report.json" >"$work/output" || fails "fails"
+  for family in kernel plan layer product reduction search; do
+    grep -q "\"name\": \"$family/" "$work/report.json" || fails "no $family"
+    grep -q "^$family/" "$work/output" || fails "no $family on the console"
+  done
+  "$ASHLAR_BINARY_DIR/bench/micro" --benchmark_list_tests >"$work/output" 2>"$work/errors" || fails "alone"
+  grep -q "^step/all_gather/.*/ranks:1/" "$work/output" || fails "alone: no all_gather"
+
+  if micro 2 --cows >"$work/output"; then fails "--cows: did not fail"; fi
+  once "unrecognized command-line flag: --cows" "$work/errors"
+  if micro 2 --benchmark_filter=cows >"$work/output"; then fails "no benchmark: did not fail"; fi
+  micro 2 --help >"$work/output" || fails "--help"
+  once "benchmark_filter=<regex>" "$work/output"
+fi
 echo "benchmarks run, results right"

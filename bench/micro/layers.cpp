@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Passes of layers on shards, as the executor of a training step calls them: layer/NAME/PASS/DIM:N... The
+// extents of the input are those of all ranks together. The batch is split over the ranks and parameters are
+// whole, so no pass communicates.
+//
+//   forward    keeps what the backward pass needs
+//   backward   the gradients of the parameters and of the input
+
+#include <ashlar/nn/activation.hpp>
+#include <ashlar/nn/attention.hpp>
+#include <ashlar/nn/convolution.hpp>
+#include <ashlar/nn/embedding.hpp>
+#include <ashlar/nn/layer_norm.hpp>
+#include <ashlar/nn/linear.hpp>
+#include <ashlar/nn/node.hpp>
+#include <ashlar/search/choices.hpp>
+
+#include "suite.hpp"
+
+namespace {
+
+using namespace ashlar_bench::micro;
+namespace nn = ashlar::nn;
+namespace step = ashlar::step;
+
+/// The choice that splits the batch and leaves parameters whole; on one rank, where splits are left out,
+/// the one that splits nothing.
+step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology const& t) {
+  auto const whole = ashlar::placement::all_broadcast(t.axes());
+  ashlar::placement const rows = t.ranks() == 1 ? whole : whole.with_split(0, 0);
+  for (auto const& c : ashlar::search::layer_choices(spec, t)) {
+    bool fits = c.x == rows && c.y == rows && c.dy == rows;
+    for (auto const& p : c.parameters) fits = fits && p.use == whole && p.store == whole;
+    if (fits) return c;
+  }
+  throw ashlar::error("bench/micro", std::string(spec.name.text) + ": no rows split the batch.");
+}
+
+/// A layer without statistics, placed on a line of all ranks, with its values in slots: x, parameters,
+/// y, what is kept, dy, dx.
+template <class Layer, int XRank>
+class placed_layer {
+  using choice = nn::run_time_choice<>;
+  using node = nn::layer_node<Layer, float, XRank, choice>;
+
+ public:
+  placed_layer(Layer const& layer, ashlar::shape const& x, ashlar::mesh const& m)
+      : spec_(layer.spec(x)), lies_(batch_split(spec_, m.topology())),
+        node_(layer, 0, m, x, choice(lies_), streams_) {
+    on_.pass = {true, 1, 0};
+    on_.slots.resize(static_cast<std::size_t>(dx() + 1));
+    if constexpr (nn::takes_tokens<Layer>())
+      on_.set(0, ashlar::from_index<std::int32_t, XRank>(m, x, lies_.x, [](auto const& i) {
+                return static_cast<std::int32_t>((31 * i[0] + 7 * i[1]) % 256);
+              }));
+    else on_.set(0, ashlar::normal<float, XRank>(m, x, lies_.x, {.seed = 2}));
+    for (int k = 0; k < spec_.parameters.size(); ++k) on_.set(1 + k, node_.source(k));
+    constexpr int y_rank = nn::output_rank<Layer, XRank>();
+    on_.set(dy(), ashlar::normal<float, y_rank>(m, spec_.y, lies_.dy, {.seed = 3}));
+  }
+
+  step::layer_spec const& spec() const { return spec_; }
+
+  void forward() {
+    step::action a;
+    a.reads.push_back(0);
+    for (int k = 0; k < spec_.parameters.size(); ++k) a.reads.push_back(1 + k);
+    a.makes.push_back(y());
+    a.makes.push_back(kept());
+    node_.compute(a, on_);
+  }
+  void backward() {
+    if constexpr (node::has_backward()) {
+      gradients(step::action_kind::backward);
+    } else {
+      gradients(step::action_kind::weight_gradient);
+      if constexpr (node::has_halves()) gradients(step::action_kind::input_gradient);
+    }
+  }
+
+ private:
+  int y() const { return 1 + spec_.parameters.size(); }
+  int kept() const { return y() + 1; }
+  int dy() const { return y() + 2; }
+  int dx() const { return y() + 3; }
+
+  void gradients(step::action_kind kind) {
+    step::action a;
+    a.kind = kind;
+    a.reads.push_back(dy());
+    a.reads.push_back(kept());
+    if (kind != step::action_kind::weight_gradient) {
+      for (int k = 0; k < spec_.parameters.size(); ++k)
+        if (spec_.parameters[k].in_backward) a.reads.push_back(1 + k);
+      a.makes.push_back(dx());
+    }
+    node_.compute(a, on_);
+  }
+
+  step::layer_spec spec_;
+  step::layer_choice lies_;
+  nn::stream_counter streams_{1, 1};
+  node node_;
+  nn::execution<ashlar::device::host::processor> on_;
+};
+
+/// The two passes of a layer on an input of rank XRank. Values are counted where no products are made.
+template <int XRank, class Layer>
+void add_layer(suite& all, std::string const& name, std::string const& sizes, Layer const& layer,
+               ashlar::shape const& x) {
+  for (bool const forward : {true, false})
+    all.add("layer/" + name + (forward ? "/forward/" : "/backward/") + sizes,
+            [=](team const& ranks) -> work {
+              auto const of = std::make_shared<placed_layer<Layer, XRank>>(layer, x, ranks.line());
+              auto const& spec = of->spec();
+              of->forward();
+              double const flops = forward ? spec.forward_flops : spec.backward_flops;
+              double const values = forward ? spec.forward_values : spec.backward_values;
+              counts const per_run{flops > 0 ? 0 : values * sizeof(float), 0, flops};
+              if (forward) return {[of] { of->forward(); }, per_run};
+              return {[of] { of->backward(); }, per_run};
+            });
+}
+
+family const layers([](suite& all) {
+  for (std::int64_t const d : {256, 1024}) {
+    std::string const sizes = "rows:512/features:" + std::to_string(d);
+    add_layer<2>(all, "linear", sizes, nn::linear(d, d), {512, d});
+    add_layer<2>(all, "gelu", sizes, nn::gelu(), {512, d});
+    add_layer<2>(all, "layer_norm", sizes, nn::layer_norm(d), {512, d});
+  }
+  add_layer<4>(all, "attention", "batch:8/seq:128/heads:8/head_dim:32", nn::attention_core(),
+               {8, 128, 8, 96});
+  add_layer<2>(all, "embedding", "batch:8/seq:128/features:256", nn::embedding(256, 256), {8, 128});
+  add_layer<4>(all, "convolution", "batch:8/channels:32/size:32/kernel:3",
+               nn::convolution(32, 32, 3, {.padding = 1}), {8, 32, 32, 32});
+});
+
+}  // namespace
