@@ -31,11 +31,11 @@ constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int beg
     for (int r = 0; r < n; ++r) bound.data()[r] = solver.between(begin, r, r);
     return bound;
   }
-  scratch<double> const free(static_cast<std::size_t>(n));
+  scratch<double> const nothing(static_cast<std::size_t>(n));
   auto const size = static_cast<std::size_t>(model.size());
   scratch<scratch<double>> before(size), after(size);
   solver.forward(begin + 1, end - 1, solver.advance(begin, solver.own(begin)), &before);
-  solver.backward(begin + 1, end - 1, solver.retreat(end - 1, free), after);
+  solver.backward(begin + 1, end - 1, solver.retreat(end - 1, nothing), after);
   for (int i = begin + 1; i < end; i = solver.skip_inside(i) + 1) {
     auto& sum = through.data()[i - begin];
     sum = before.data()[i];
