@@ -12,13 +12,14 @@
 //
 // Times are taken as all benchmarks here take them (support/trials.hpp): a trial is a barrier and about a
 // millisecond of calls, its time is that of the slowest rank, and the time of n runs is n times the median
-// of the trials. An exception ends the job (comm/mpi/environment.hpp).
+// of the trials. A benchmark may ask for turns: then a second instance of it, with operands of its own,
+// runs once before each trial. It leaves the caches and the scheduler as the contestants of
+// bench/redistribute leave them to each other. An exception ends the job (comm/mpi/environment.hpp).
 
 #include <array>
 #include <cstdint>
 
 #include "../support/trials.hpp"
-#include "elsewhere.hpp"
 #include "suite.hpp"
 
 namespace ashlar_bench::micro {
@@ -69,7 +70,7 @@ class conductor {
     perform(given);
   }
   void perform(order const& o) {
-    if (o[0] == end_order) return void(work_ = {});
+    if (o[0] == end_order) return void((work_ = {}, other_ = {}));
     try {
       if (o[0] == prepare_order) prepare_here(static_cast<std::size_t>(o[1]));
       else last_ = measured(o[1]);
@@ -82,7 +83,8 @@ class conductor {
     prepared_ = k;
     work_ = {};  // before the next one's operands are made
     work_ = suite_.cases()[k].prepare(team_);
-    elsewhere_ = elsewhere(work_.elsewhere);
+    other_ = {};
+    if (work_.in_turns) other_ = suite_.cases()[k].prepare(team_);
     work_.run();
     double const wrong = work_.is_right && !work_.is_right() ? 1 : 0;
     is_right_ = most_of_ranks(team_.world, {wrong})[0] == 0;
@@ -93,7 +95,7 @@ class conductor {
 
   /// Seconds of a call on this rank.
   double trial(int calls) {
-    elsewhere_.copy();
+    if (other_.run) other_.run();
     return trial_seconds(team_.world, work_.run, calls);
   }
   timing measured(std::int64_t runs) {
@@ -113,7 +115,7 @@ class conductor {
   int rank_ = 0;
   std::size_t prepared_ = none;
   work work_;
-  elsewhere elsewhere_;
+  work other_;  ///< a second instance with its own operands, if the benchmark runs in turns
   bool is_right_ = true;
   int repeats_ = 1;
   timing last_;

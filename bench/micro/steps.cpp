@@ -91,7 +91,7 @@ work prepare(move const& m, ashlar::redistribution_plan const& plan, team const&
     auto const whole = ashlar::redistribute(*moved->y, everywhere);
     return holds_totals(mesh, whole.extents(), everywhere, addends, whole.data());
   };
-  w.elsewhere = plan.peak_bytes;  // as many as both ends of the step
+  w.in_turns = true;
   return w;
 }
 

@@ -30,7 +30,7 @@ struct work {
   std::function<void()> run;         ///< called by all ranks, as often by each
   counts per_run{};                  ///< those of rank 0 are reported
   std::function<bool()> is_right{};  ///< of this rank's result after one run, called by all ranks
-  std::int64_t elsewhere = 0;        ///< bytes that a rank copies between trials (elsewhere.hpp)
+  bool in_turns = false;             ///< between trials a second instance runs once (conductor.hpp)
 };
 
 /// The ranks of the program.
