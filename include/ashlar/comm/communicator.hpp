@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The interface of a transport, which carries one transfer (transfer.hpp), either blocking or in
+// The interface of a transport, which carries out transfers (transfer.hpp), either blocking or in
 // the background. The transport decides whether elements are copied from a neighbour's memory or
 // sent as messages; a plan does not depend on it. Backends (mpi) and decorators (counting)
 // implement this interface, and code above this room does not know which implementation it uses.

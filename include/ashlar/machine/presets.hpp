@@ -12,8 +12,8 @@
 // β is the inverse of NCCL's bus bandwidth, the rate at which a rank receives during a large
 // collective. α is NCCL's own estimate for one step of a ring (its src/graph/tuning.cc, protocol
 // Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs. The
-// papers print neither their α and β nor their GEMM rates, so we compare plans by ratios of volume
-// and of time.
+// papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates, so we compare plans
+// by ratios of volume and of time.
 
 #include <string_view>
 

@@ -67,7 +67,7 @@ constexpr char const* to_string(spread s) {
 struct algorithm_row {
   collective kind = collective::all_gather;
   int least_members = 2;
-  std::int64_t least_bytes = 0;  ///< of the whole array: before a reduction, after a gather
+  std::int64_t least_bytes = 0;  ///< of the array before a reduction or after a gather
   spread where = spread::any;
   algorithm use = algorithm::pairwise;
   friend constexpr bool operator==(algorithm_row const&, algorithm_row const&) = default;
@@ -175,7 +175,7 @@ constexpr spread spread_of(topology const& t, axis_list const& axes) {
       several = true;
     } else {
       leaves_node = true;
-      in_order = in_order && !several;  // the axes between nodes come before the others
+      in_order = in_order && !several;  // whether axes between nodes come first
     }
   }
   if (!leaves_node) return spread::one_node;
