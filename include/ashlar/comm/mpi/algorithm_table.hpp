@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Chooses the algorithm for a transfer that is sent as messages. The rule is a table: the last row
-// that matches the transfer and whose algorithm may carry it determines the algorithm. If there is
-// no such row, the algorithm is pairwise.
+// Chooses the algorithm for a transfer that is sent as messages. The rule is a table of rows, each
+// with conditions and an algorithm. Of the rows whose conditions the transfer meets, the last one
+// whose algorithm may carry the transfer determines the algorithm. If there is no such row, the
+// algorithm is pairwise.
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always

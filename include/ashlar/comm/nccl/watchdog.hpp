@@ -4,9 +4,9 @@
 #pragma once
 
 // A thread that watches the operations that a rank has issued. It turns a collective that cannot
-// end into an error, so that no job hangs:
+// end into an error, so that no job hangs. In each case it does the following:
 //
-//   it sees                                                 it does
+//   the watchdog sees                                       the watchdog
 //   an operation has ended                                  marks it in the flight record
 //   a fault of a communicator, also of another rank         stops
 //   an operation has not ended within the deadline          stops
