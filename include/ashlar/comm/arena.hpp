@@ -10,9 +10,10 @@
 // blocks of one size, the one released last is reused first, since its cache lines are likely still
 // in the cache.
 //
-//   in the region   A bump pointer provides new blocks. When the region is full or much larger than
-//                   the peak use, free neighbouring blocks are merged, and the block is cut from the
-//                   first free range that is large enough. If there is none, the heap is used.
+//   in the region   A bump pointer provides new blocks. When the region is full, or its used part
+//                   would exceed twice the peak use, free neighbouring blocks are merged, and the
+//                   block is cut from the first free range that is large enough. If there is none
+//                   and the region is full, the heap is used.
 //   on the heap     operator new provides new blocks. Before the heap grows beyond its previous
 //                   maximum, all its free blocks are returned to the system.
 //

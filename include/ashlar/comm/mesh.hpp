@@ -167,8 +167,8 @@ class basic_mesh {
     return is_captured() ? p.join() : p.advance();
   }
   /// Orders the processor's later work after the end of `p`. With host memory, this function
-  /// returns when `p` has ended. With a device, it returns as soon as the device has been given the
-  /// order.
+  /// returns when `p` has ended. With a device, it returns as soon as the device has been told to
+  /// wait.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });

@@ -19,8 +19,8 @@
 //                                     these arrays
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
-// Every transport reduces in the same order: part j is ((s[j+1] + s[j+2]) + …) + s[j], where s[i] is
-// the addend of member i and indices are modulo the size of the group. Sums are computed in
+// Every transport reduces in the same order. Let s[i] be the addend of member i. Then part j is
+// ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the size of the group. Sums are computed in
 // accumulation_t of the element type and rounded once. The order is the one in which a ring visits
 // the addends.
 

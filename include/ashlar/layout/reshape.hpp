@@ -13,14 +13,15 @@
 // If the tensor has elements, there is only one candidate for q. It follows from one rank for each
 // split axis of p: the rank at coordinate 1 along that axis and 0 along all other axes.
 //
-//   the rank has elements   The axis is called live. Let f be the rank's first flat index. In q, the
-//                           axis splits the dim of the new shape with stride <= f < stride · extent.
+//   the rank has elements   The axis is called live. Let f be the rank's first flat index. In q,
+//                           the axis splits the dim of the new shape for which
+//                           stride <= f < stride · extent.
 //   the rank has none       The axis is called idle. The outer axes have left so little of the dim
 //                           that the rank at coordinate 0 holds all of it. The same must be true in
 //                           q, so there the axis is the innermost one of a dim of which the rank at
 //                           coordinate 0 has only one index.
-//   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is treated
-//                           like a live one.
+//   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is
+//                           treated like a live one.
 //
 // Live axes keep their order, since f decreases from outer to inner axes. Partial and broadcast
 // axes stay unchanged. This file does not search for a redistribution that would make the reshape

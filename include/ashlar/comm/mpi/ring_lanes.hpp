@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The common base of the ring algorithms. In each of p - 1 steps, member r sends data to member r +
-// 1 and receives data from member r - 1. Blocks are cut into chunks. Chunk c of every block goes
-// through all p - 1 steps independently of the other chunks. Each of a few lanes handles one chunk
-// number at a time: lane l first handles chunk l of every block, then chunk l + lane_count, and so
-// on. So one lane's messages travel while another lane's data are reduced, and the buffers of a
-// lane stay in the cache. The messages of lane l have tag l.
+// The common base of the ring algorithms. Each of the p members, with index r, sends data to member
+// r + 1 and receives data from member r - 1, in p - 1 steps. Blocks are cut into chunks. Chunk c of
+// every block goes through all p - 1 steps independently of the other chunks. Each of a few lanes
+// handles one chunk number at a time: lane l first handles chunk l of every block, then chunk l +
+// lane_count, and so on. So one lane's messages travel while another lane's data are reduced, and
+// the buffers of a lane stay in the cache. The messages of lane l have tag l.
 //
 //   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then process
 //                      the received chunk
