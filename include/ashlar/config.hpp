@@ -15,8 +15,9 @@
 //   ASHLAR_STREAM_STORES  1 if non-temporal stores, which bypass the caches, are available (SSE2
 //                         and up)
 //   ASHLAR_HAS_NVTX       1 if the NVTX 3 headers are found; most CUDA toolkits include them
-//   ASHLAR_POISON(p, n)   with AddressSanitizer: any access to these n bytes is reported, until
-//   ASHLAR_UNPOISON(p, n) allows it again; both do nothing without that sanitizer
+//   ASHLAR_POISON(p, n)   with AddressSanitizer: forbids access to n bytes from p on, so that any
+//                         access is reported. Without this sanitizer it does nothing
+//   ASHLAR_UNPOISON(p, n) permits access to these bytes again
 //   ASHLAR_IN_COMPILER    whether this is evaluated at compile time (std::is_constant_evaluated())
 //
 // A program that links ashlar::compiled (compiled/README.md) is compiled with ASHLAR_COMPILED=1.
@@ -25,12 +26,13 @@
 //
 //   ASHLAR_INLINE         before a function that is not a template: expands to `inline`, or to
 //                         nothing if the compiled library defines the function
-//   ASHLAR_DEFINES(PART)  in #if: whether the definitions of PART are compiled here. True without
-//                         the library, and in the library's own source file for that part
+//   ASHLAR_DEFINES(PART)  in #if: whether the definitions of a part of ashlar, such as COMM, are
+//                         compiled here. It is true in programs that do not use the compiled
+//                         library, and in the library's own source file for that part
 //   ASHLAR_RETURN(here, compiled)
-//                         in a constexpr function: returns `here` in constant expressions, and
-//                         always without the library; otherwise returns `compiled`, a function of
-//                         the library
+//                         the body of a constexpr function. It returns the expression `here` at
+//                         compile time. At run time it returns `compiled`, which calls a function
+//                         of the compiled library, or `here` in programs that do not use it
 //
 // This file includes nothing. CMake sets the warnings and the architecture flags.
 

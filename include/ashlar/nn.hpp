@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Includes the layers that most nets are made of, and the functions that describe a net and place it
-// by a plan. Whole nets (nn/vgg.hpp, nn/bert.hpp, ...) have headers of their own.
+// Includes the layers that most nets are made of, and the functions that describe a net and place
+// it according to a plan. Whole nets (nn/vgg.hpp, nn/bert.hpp, ...) have headers of their own.
 
 #include <ashlar/nn/convolution.hpp>
 #include <ashlar/nn/flatten.hpp>

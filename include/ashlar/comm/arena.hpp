@@ -10,10 +10,12 @@
 // blocks of one size, the one released last is reused first, since its cache lines are likely still
 // in the cache.
 //
-//   in the region   a bump pointer; at the end of the region, free neighbouring blocks are merged
-//                   and the first one that is large enough is cut; otherwise the heap is used
-//   on the heap     operator new; before the heap grows beyond its previous maximum, all its free
-//                   blocks are returned to the system
+//   in the region   A bump pointer provides new blocks. When the region is full, or its used part
+//                   would exceed twice the peak use, free neighbouring blocks are merged, and the
+//                   block is cut from the first free range that is large enough. If there is none
+//                   and the region is full, the heap is used.
+//   on the heap     operator new provides new blocks. Before the heap grows beyond its previous
+//                   maximum, all its free blocks are returned to the system.
 //
 // For AddressSanitizer, free blocks and the padding of blocks in use are poisoned. Blocks released
 // to a retired arena are not poisoned, since messages may still arrive in them.
@@ -123,9 +125,9 @@ class arena {
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
   void* from_region(std::size_t size) {
-    // Once the region in use would exceed twice the peak use, free blocks are merged and cut before
-    // the region grows. Otherwise, shapes that keep changing would fill it with free blocks of
-    // sizes no longer needed.
+    // Before the used part of the region grows beyond twice the peak use, free blocks are merged
+    // and cut. Otherwise, shapes that keep changing would fill it with free blocks of sizes no
+    // longer needed.
     if (region_ == nullptr) return nullptr;
     most_ = std::max(most_, in_use_ + size);
     bool const at_end = region_end_ - used_ < size;
@@ -209,7 +211,7 @@ class arena {
   }
 
   std::byte* region_;
-  std::size_t region_end_;                    // nothing is handed out from here on
+  std::size_t region_end_;                    // size in bytes; less if pages ran out
   std::size_t used_ = 0;                      // bytes of the region taken by the bump pointer
   std::size_t committed_ = 0;                 // bytes of the region that have pages
   std::map<std::byte*, std::size_t> merged_;  // free ranges of the region that are in no free list

@@ -18,7 +18,7 @@
 
 namespace ashlar {
 
-/// Records every transfer of a mesh during its own lifetime.
+/// Records every transfer of a mesh while the log exists.
 class communication_log {
  public:
   template <class Processor>

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The interface of a transport, which carries one transfer (transfer.hpp), either blocking or in
+// The interface of a transport, which carries out transfers (transfer.hpp), either blocking or in
 // the background. The transport decides whether elements are copied from a neighbour's memory or
 // sent as messages; a plan does not depend on it. Backends (mpi) and decorators (counting)
 // implement this interface, and code above this room does not know which implementation it uses.
@@ -21,9 +21,10 @@
 
 namespace ashlar {
 
-/// A transfer, its source and target arrays, and its ticket (operation_queue.hpp). A local step
-/// (slice or zero_pad) has ticket 0; it is only started after an operation for which is_queued() is
-/// true.
+/// A transfer, its source and target arrays, and its ticket (operation_queue.hpp). A local step of
+/// a plan (slice or zero_pad) needs no ticket and has ticket 0. Only devices are given local steps,
+/// to run them in the order of their queue: start() gets one only after a step of the same plan for
+/// which is_queued() is true.
 struct transfer_request {
   transfer const* what = nullptr;
   element_type type = element_type::f32;

@@ -22,8 +22,8 @@ struct collective_record {
   friend bool operator==(collective_record const&, collective_record const&) = default;
 };
 
-/// Forwards every call to another transport and records each transfer when it begins. Adds no
-/// communication.
+/// Forwards every call to another transport and records each transfer when it begins. It adds no
+/// communication of its own.
 class counting_communicator final : public communicator {
  public:
   explicit counting_communicator(std::shared_ptr<communicator> inner) : inner_(std::move(inner)) {}

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Puts a decorator around a mesh's transport during its own lifetime. Such a decorator may count
+// Puts a decorator around a mesh's transport while this object exists. A decorator may count
 // transfers (communication_log.hpp) or simulate another network.
 //
 //   decorated_transport const slow(mesh, [](std::shared_ptr<communicator> inner) {

@@ -38,7 +38,7 @@ class guarded_blocks {
     blocks_.emplace(begin + margin_, bytes);
     return begin + margin_;
   }
-  /// Frees a block. A block that was not allocated here is left alone.
+  /// Frees a block. Does nothing if the block was not allocated here.
   void release(void* block, std::size_t) {
     auto const at = blocks_.find(static_cast<std::byte*>(block));
     if (at == blocks_.end()) return;

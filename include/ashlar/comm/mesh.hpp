@@ -13,8 +13,9 @@
 // processors. By default, the ranks of a node share the memory of their tensors
 // (shared/settings.hpp). The memory is released when the last handle is destroyed; every tensor
 // holds a handle. All ranks must create their meshes in the same order, but may destroy them in any
-// order (mpi/collective_handles.hpp). Each plan is made once and cached (plan_cache.hpp). The mesh
-// sums up the time that the program spends in transfers, waiting or copying, for progress reports.
+// order (mpi/collective_handles.hpp). Each plan is made once and cached (plan_cache.hpp). For
+// progress reports, the mesh adds up the time that the program spends in transfers, waiting or
+// copying (communication_seconds).
 
 #include <initializer_list>
 #include <memory>
@@ -111,9 +112,10 @@ class basic_mesh {
     auto const timed = time();
     reduce(*state_->transport, op, values);
   }
-  /// Writes the sums (maxima, minima) over all ranks of `stored` to `sums`. `stored` is in the
-  /// mesh's memory and stays unchanged. The host waits once, for all work that it gave to the
-  /// processor before. Collective over the mesh: one all-reduce.
+  /// Computes the sums (maxima, minima) of `stored` over all ranks and writes them to `sums` on the
+  /// host. `stored` is an array in the mesh's memory, with as many elements as `sums`, and stays
+  /// unchanged. The host waits once, for all work that it gave to the processor before. Collective
+  /// over the mesh: one all-reduce.
   template <class T>
   void all_reduce(T const* stored, std::span<T> sums, reduction op = reduction::sum) const {
     refuse_if_forbidden(collective::all_reduce, all_axes(axes()));
@@ -164,8 +166,9 @@ class basic_mesh {
     auto const timed = time();
     return is_captured() ? p.join() : p.advance();
   }
-  /// Orders later work after the end of `p`. The host waits for that end; a device waits in its own
-  /// time without blocking the host.
+  /// Orders the processor's later work after the end of `p`. With host memory, this function
+  /// returns when `p` has ended. With a device, it returns as soon as the device has been told to
+  /// wait.
   void wait(pending_operation& p) const {
     auto const timed = time();
     state_->back.until([&] { return p.join(); });
@@ -209,7 +212,7 @@ class basic_mesh {
                                         coordinate());
   }
 
-  /// Returns the plans of this mesh. Matrix products also cache theirs there.
+  /// Returns the cache of this mesh's plans, for redistributions and for matrix products.
   plan_cache& plans() const { return state_->plans; }
 
   friend bool operator==(basic_mesh const& a, basic_mesh const& b) { return a.state_ == b.state_; }
@@ -248,8 +251,8 @@ class basic_mesh {
 
   transfer_timer time() const { return transfer_timer(*state_); }
 
-  /// `values` is either one span of host values, or a pointer to stored values and the span for
-  /// their sums.
+  /// Reduces over all ranks. `values` is either one span of host values, or a pointer to values in
+  /// the mesh's memory and a host span for the results.
   template <class... Values>
   void reduce(communicator& transport, reduction op, Values... values) const {
     auto const& last = std::get<sizeof...(Values) - 1>(std::tie(values...));

@@ -20,9 +20,9 @@ struct mesh_core {
   std::shared_ptr<communicator> plain;      ///< the transport without decorators
   std::shared_ptr<communicator> transport;  ///< the same transport, with any decorators
   plan_cache plans;
-  double seconds = 0;     ///< time spent in transfers
-  bool is_timed = false;  ///< whether an enclosing timer is running
-  bool forbidden = false;
+  double seconds = 0;      ///< time spent in transfers
+  bool is_timed = false;   ///< whether an enclosing timer is running
+  bool forbidden = false;  ///< whether every transfer throws
 };
 
 }  // namespace ashlar

@@ -11,7 +11,7 @@
 
 namespace ashlar {
 
-/// Makes every transfer of a mesh throw during its own lifetime.
+/// Makes every transfer of a mesh throw while this object exists.
 class no_communication {
  public:
   template <class Processor>

@@ -33,10 +33,11 @@ class pending_operation : public recycled {
   /// Does what can be done now, without waiting. Returns true when the operation has ended.
   virtual bool advance() = 0;
   /// Tries to order the processor's later work after the end of this operation, without waiting.
-  /// Returns true when that is so: immediately if a device preserves the order, otherwise when the
-  /// operation has ended.
+  /// Returns whether this succeeded. On the host it succeeds only after the operation has ended. A
+  /// device preserves the order by itself, so it succeeds once the device has been given the
+  /// operation.
   virtual bool join() { return advance(); }
-  /// Returns whether operations started from now on are ordered after this one anyway.
+  /// Returns whether operations started from now on are ordered after this one even without join().
   virtual bool is_queued() const { return false; }
 };
 

@@ -29,8 +29,9 @@ struct prepared_plan {
   std::vector<transfer> transfers;
 };
 
-/// The plans for the panels of a streamed product, starting with panel `first`. These panels have
-/// equal extents, up to the next entry of prepared_product::panels.
+/// The redistribution plans of both operands and the result for some panels of a streamed product,
+/// one that is computed panel by panel. They apply to panel `first` and to the following panels, up
+/// to `first` of the next entry of prepared_product::panels.
 struct prepared_panels {
   int first = 0;
   prepared_plan a, b, c;

@@ -26,8 +26,8 @@ struct strided_block {
   std::int64_t extents[max_rank]{};
   std::int64_t source_offset = 0, target_offset = 0;
   std::int64_t source_strides[max_rank]{}, target_strides[max_rank]{};
-  bool source_is_run = true, target_is_run = true;  ///< whether the block is contiguous on that
-                                                    ///< side
+  /// Whether the elements of the block are contiguous in the source or in the target.
+  bool source_is_run = true, target_is_run = true;
 
   strided_block() = default;
   /// Describes the copy of `region` from a shard with box `from` to a shard with box `to`.
@@ -67,9 +67,9 @@ void copy(strided_block const& b, T const* source, T* target) {
 
 namespace detail {
 
-/// Divides the elements [first, last) of dims `d` and inner into boxes, and calls visit(dim, count,
-/// source_offset, target_offset) for each. A box has `count` indices of dim `dim` and all indices
-/// of the dims inside it.
+/// Divides the elements [first, last) of the sub-block that consists of dim `d` and all later dims
+/// into boxes, and calls visit(dim, count, source_offset, target_offset) for each. A box has
+/// `count` indices of dim `dim` and all indices of the dims inside it.
 template <class Visit>
 void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64_t last,
                    std::int64_t source, std::int64_t target, Visit& visit) {
@@ -81,7 +81,7 @@ void for_each_part(strided_block const& b, int d, std::int64_t first, std::int64
   auto const to = [&](std::int64_t i) { return target + i * b.target_strides[d]; };
   std::int64_t i = first / inner;
   std::int64_t const end = last / inner;
-  if (first % inner != 0) {  // the rest of a partial row
+  if (first % inner != 0) {  // the remaining elements of a partial row
     std::int64_t const stop = i == end ? last - i * inner : inner;
     for_each_part(b, d + 1, first - i * inner, stop, at(i), to(i), visit);
     if (i == end) return;

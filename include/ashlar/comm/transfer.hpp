@@ -8,17 +8,21 @@
 // they travel: directly from a neighbour's shard (shared/direct_transfer.hpp) or as messages
 // (mpi/message_transfer.hpp).
 //
-//   all_gather, all_to_all, permute   from member j: its box before ∩ my box after
-//   reduce_scatter                    from every member: my box after, reduced
-//   all_reduce                        the flat shard is split into one balanced part per member;
-//                                     from every member my part, reduced; then from each its part
+//   transfer                          I receive
+//   all_gather, all_to_all, permute   from each member j: its box before ∩ my box after
+//   reduce_scatter                    from every member: its addend of my box after; I reduce these
+//   all_reduce                        The flat shard has one balanced part per member. From every
+//                                     member I receive its addend of my part and reduce these. Then
+//                                     I receive from every member its reduced part.
 //   broadcast                         from the root: its flat array
-//   reduce                            the root, from every member: the flat array, reduced
+//   reduce                            if I am the root, from every member: its flat array; I reduce
+//                                     these arrays
 //   slice, zero_pad                   from myself: my box before ∩ my box after
 //
-// Every transport reduces in the same order: part j is ((s[j+1] + s[j+2]) + …) + s[j], with indices
-// modulo the size of the group. Sums are computed in accumulation_t of the element type and rounded
-// once. The order is the one in which a ring visits the addends.
+// Every transport reduces in the same order. Let s[i] be the addend of member i. Then part j is
+// ((s[j+1] + s[j+2]) + …) + s[j], with indices modulo the size of the group. Sums are computed in
+// accumulation_t of the element type and rounded once. The order is the one in which a ring visits
+// the addends.
 
 #include <algorithm>
 #include <vector>
@@ -32,17 +36,19 @@ struct transfer {
   collective kind = collective::slice;
   axis_list axes;
   reduction op = reduction::sum;
-  int members = 1;                  ///< number of ranks in the group
-  int index = 0;                    ///< position of this rank in the group
-  int partner = -1;                 ///< rank index of the partner in a pairwise permute, or of the
-                                    ///< root of a broadcast or reduce
-  box from, to;                     ///< this rank's shard before and after
-  std::int64_t largest_source = 0;  ///< elements of the largest shard before the transfer, over all
-                                    ///< members
+  int members = 1;  ///< number of ranks in the group
+  int index = 0;    ///< position of this rank in the group
+  /// The position in the group of the partner in a pairwise permute, or of the root of a broadcast
+  /// or reduce; otherwise -1.
+  int partner = -1;
+  box from, to;  ///< this rank's shard before and after
+  /// The number of elements of the largest shard that any member has before the transfer.
+  std::int64_t largest_source = 0;
   bool pads = false;  ///< zero_pad: elements outside receives[0] become the reduction's identity
-  /// Per member, including this rank: the block that comes from its shard into mine, and the block
-  /// that goes from my shard into its. For a reduction, a receive block describes any member's
-  /// shard, since all have the same layout.
+  /// These lists have one block per member, including this rank: receives[j] is copied from member
+  /// j's shard into this rank's shard, and sends[j] from this rank's shard into member j's shard.
+  /// In a reduction, a block of `receives` describes the addends of all members, since their shards
+  /// have the same layout.
   std::vector<strided_block> receives, sends;
 
   bool reduces() const {

@@ -9,8 +9,8 @@
 //
 // In a dimension that is split, the box is the rank's interval of the nested balanced split
 // (split.hpp). In any other dimension it is the full range. A partial axis does not change the box:
-// every rank along it holds an addend for each element of the box. Coordinate 0 along every axis
-// always has the largest box, and the cost model uses this.
+// every rank along it holds an addend for each element of the box. The rank with coordinate 0 along
+// every axis always has the largest box. The cost model relies on this.
 
 #include <ashlar/layout/shape.hpp>
 #include <ashlar/layout/split.hpp>

@@ -14,8 +14,9 @@ namespace ashlar {
 
 /// Returns whether `region` is contiguous in the memory of a row-major shard with box `whole`.
 constexpr bool is_contiguous(box const& whole, box const& region) {
-  bool partial_seen = false;  // from the last dim outwards: full dims, then one partial dim, then
-                              // dims of size 1
+  // Seen from the last dim outwards, a contiguous region has some full dims, then at most one
+  // partial dim, and then only dims of size 1.
+  bool partial_seen = false;
   for (int d = whole.rank() - 1; d >= 0; --d) {
     if (partial_seen && region[d].size != 1) return region.elements() == 0;
     if (region[d].size != whole[d].size) partial_seen = true;

@@ -10,15 +10,18 @@
 //   reshapes_locally(extents, p, new_extents, q, t)   whether the reshape from p to q is local
 //   reshape_placement(extents, new_extents, t, p)     a q for which it is local, or nothing
 //
-// For a tensor that has elements there is only one candidate q. To find it, take each split axis of
-// p and look at the rank at coordinate 1 along that axis and 0 along all others:
+// If the tensor has elements, there is only one candidate for q. It follows from one rank for each
+// split axis of p: the rank at coordinate 1 along that axis and 0 along all other axes.
 //
-//   it has elements    Let f be its first flat index. This axis must split the dim of the new shape
-//                      with stride <= f < stride · extent. Such an axis is called live.
-//   it has none        Coordinate 0 holds all that is left of the dim, and must do so in q too. So
-//                      the axis becomes the innermost one of a dim of which coordinate 0 has only
-//                      one index left. Such an axis is called idle.
-//   extent 1           Any dim would be correct. The axis is treated like a live one.
+//   the rank has elements   The axis is called live. Let f be the rank's first flat index. In q,
+//                           the axis splits the dim of the new shape for which
+//                           stride <= f < stride · extent.
+//   the rank has none       The axis is called idle. The outer axes have left so little of the dim
+//                           that the rank at coordinate 0 holds all of it. The same must be true in
+//                           q, so there the axis is the innermost one of a dim of which the rank at
+//                           coordinate 0 has only one index.
+//   the axis has extent 1   There is no such rank. Any dim would be correct, and the axis is
+//                           treated like a live one.
 //
 // Live axes keep their order, since f decreases from outer to inner axes. Partial and broadcast
 // axes stay unchanged. This file does not search for a redistribution that would make the reshape
@@ -32,15 +35,15 @@ namespace ashlar {
 namespace detail {
 
 /// The set of flat indices of a box, in normal form: dims of size 1 are dropped, and adjacent dims
-/// that form one regular range are merged. So two boxes hold the same flat indices if and only if
-/// their normal forms are equal.
+/// are merged if their indices together have one constant stride. So two boxes hold the same flat
+/// indices if and only if their normal forms are equal.
 struct flat_indices {
   struct digit {
     std::int64_t size = 0;
     std::int64_t stride = 0;
     friend constexpr bool operator==(digit const&, digit const&) = default;
   };
-  std::int64_t first = -1;                 // -1: the box is empty
+  std::int64_t first = -1;                 // the first flat index; -1 if the box is empty
   inplace_vector<digit, max_rank> digits;  // innermost first
 
   constexpr flat_indices(shape const& extents, box const& b) {
@@ -79,9 +82,10 @@ constexpr int dim_that_counts(std::int64_t flat, shape const& extents, shape con
   return -1;
 }
 
-/// Returns the dim that an idle axis splits after the reshape, or -1 if there is none. It must be a
-/// dim of which coordinate 0 has at most one index left, unless `any` permits every dim. A dim with
-/// the given stride is preferred, most of all one that also has at most one index.
+/// Returns the dim of the new shape that an idle axis splits, or -1 if there is none. `left` is the
+/// box that the live axes leave to the rank at coordinate 0. Only dims with at most one index in
+/// `left` are permitted, unless `any` permits every dim. Among these, a dim with the given stride
+/// is preferred, and most of all one with this stride and an extent of at most 1.
 constexpr int dim_for_idle(std::int64_t stride, bool any, shape const& extents,
                            shape const& strides, box const& left) {
   int best = -1, best_score = -1;
@@ -122,10 +126,11 @@ constexpr bool same_partials(placement const& p, placement const& q) {
 /// of shape `extents` placed by p, and once as part of one of shape `new_extents` placed by q.
 /// Expects placements that `check` accepts.
 ///
-/// It compares one group of linked axes at a time, with all other axes at coordinate 0. That
-/// suffices: each flat index of a box is a sum of one term per dim. So the polynomial sum of
-/// x^index over the box is a product with one factor per group, and a non-zero factor can be
-/// cancelled from both sides of an equality.
+/// The function compares one group of linked axes at a time, with all other axes at coordinate 0.
+/// This is sufficient. Two boxes hold the same flat indices if and only if their polynomials Σ
+/// x^index, summed over the flat indices, are equal. A flat index is a sum of one term per dim, so
+/// this polynomial is a product with one factor per group. The factors of the other groups are not
+/// zero, so they can be cancelled from both sides of an equality.
 constexpr bool reshapes_locally(shape const& extents, placement const& p, shape const& new_extents,
                                 placement const& q, topology const& t) {
   if (extents.elements() != new_extents.elements() || !same_partials(p, q)) return false;
@@ -188,18 +193,19 @@ constexpr std::optional<placement> reshape_placement(shape const& extents, shape
   return q;
 }
 
-/// Returns the placement after dim `dim` is divided into `parts` dims: its splits go to the first
-/// of these, and the numbers of later dims increase. Does not consider extents; reshapes_locally
-/// does.
+/// Returns the placement after dim `dim` is divided into `parts` dims. Axes that split `dim` then
+/// split the first of these, and the numbers of later dims increase by parts - 1. Whether the
+/// extents permit this without communication is decided by reshapes_locally.
 constexpr placement split_axis_placement(placement p, int dim, int parts) {
   for (auto& a : p.axis)
     if (a.is_split() && a.dim > dim) a.dim = static_cast<signed char>(a.dim + parts - 1);
   return p;
 }
 
-/// Returns the placement after `count` dims, starting at `first`, are merged into one: their splits
-/// go to the merged dim, and the axes of an earlier dim become outer to those of a later dim. Does
-/// not consider extents; reshapes_locally does.
+/// Returns the placement after `count` dims, starting at `first`, are merged into one. Axes that
+/// split one of these dims then split the merged dim, and axes of an earlier dim are outside axes
+/// of a later dim. Whether the extents permit this without communication is decided by
+/// reshapes_locally.
 constexpr placement merge_axes_placement(placement const& p, int first, int count) {
   placement q = p;
   for (int a = 0; a < p.axes(); ++a) {

@@ -26,7 +26,8 @@ namespace detail {
 /// Returns the part of dim `dim` that the rank at `c` holds if the dim has n indices.
 constexpr interval part_of_dim(std::int64_t n, int dim, topology const& t, placement const& p,
                                coordinates const& c) {
-  shape other;  // dims are split independently of one another
+  // Dims are split independently of one another, so the extents of the other dims do not matter.
+  shape other;
   other.extent.resize(max_rank);
   other[dim] = n;
   return local_box(other, t, p, c)[dim];

@@ -11,8 +11,8 @@
 //
 // Indices below 0 and from n on are padding. Only positions whose window fits completely into the
 // padded range count: the remainder of the division by the stride is ignored. `covered` returns the
-// indices that a rank with some of the positions reads. The ones that the rank does not hold are
-// its halo (step/halo.hpp).
+// indices that a rank reads to compute a range of positions. Those among them that the rank does
+// not hold are its halo (step/halo.hpp).
 
 #include <ashlar/layout/split.hpp>
 

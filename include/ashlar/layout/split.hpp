@@ -4,8 +4,8 @@
 #pragma once
 
 // The balanced split: if n items are split into p parts, the first n mod p parts get one item more.
-// Parts may be empty. Chunks of ceil(n / p) would be wrong: merging two axes would then differ from
-// nesting them, and the last ranks could get too little or nothing.
+// Parts may be empty. With chunks of ceil(n / p) items instead, the last parts could be much
+// smaller than the others or empty: 5 items on 4 ranks would give 2, 2, 1 and 0.
 //
 // A nested split splits each part again, starting with the outermost axis.
 

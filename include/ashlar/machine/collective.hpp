@@ -6,15 +6,15 @@
 // The kinds of moves that redistribute a tensor, and the traffic of each.
 //
 // Traffic counts the messages and elements that ONE rank receives with the bandwidth-optimal
-// algorithm. Here p is the number of ranks in the group, `from` and `to` are the rank's elements
-// before and after the move, and `kept` is the number of elements of `to` that the rank already
-// holds:
+// algorithm. Here p is the number of ranks in the group, `from` and `to` are the numbers of
+// elements that the rank holds before and after the move, `kept` is the number of elements of its
+// new shard that it already holds, and b is the size of its part in a balanced split of `from`:
 //
 //   move             messages   elements received        the rank receives
 //   all_gather       p - 1      to - from                the shards of all others
 //   reduce_scatter   p - 1      (p - 1) to               the others' addends of its shard
-//   all_reduce       2 (p - 1)  (p - 1) b + (from - b)   both of the above; b: its block of `from`
-//                                                        (1 message if arrays_cross)
+//   all_reduce       2 (p - 1)  (p - 1) b + (from - b)   both of the above
+//                    (1 if arrays_cross)
 //   all_to_all       p - 1      to - kept                its part of the shards of all others
 //   permute          1          to                       its partner's shard
 //    not pairwise    p - 1      to - kept                parts of several shards

@@ -22,8 +22,8 @@ struct gemm_sample {
 };
 
 struct gemm_fit {
-  double flops = 0;
-  double half = 0;
+  double flops = 0;  ///< for machine::flops
+  double half = 0;   ///< for machine::gemm_half
   fit_error error;
 };
 

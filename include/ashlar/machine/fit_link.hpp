@@ -7,7 +7,7 @@
 //
 //   sum over samples of ((α messages + β bytes - seconds) / seconds)²
 //
-// with neither below zero. Errors are relative, so that samples of kilobytes count as much as
+// over all α >= 0 and β >= 0. Errors are relative, so that samples of kilobytes count as much as
 // samples of megabytes: samples span four orders of magnitude. Samples that do not determine both α
 // and β are an error.
 

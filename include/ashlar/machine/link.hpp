@@ -51,9 +51,10 @@ constexpr link group_link(machine const& m, topology const& t, axis_list const& 
   link const& intra = m.intra_of.has(kind) ? m.intra_of[kind] : m.intra;
   if (!leaves_node) return intra;
   link const& inter = m.inter_of.has(kind) ? m.inter_of[kind] : m.inter;
-  // In a node that holds a row of the pairs, the rank on the diagonal is its own partner and sends
-  // nothing. If both axes are between nodes, diagonal ranks are in nodes of their own, and all
-  // ranks of the other nodes send.
+  // A permute exchanges a rank's coordinates along the two axes, so a rank whose two coordinates
+  // are equal is its own partner and sends nothing. If one axis is inside a node, every node has
+  // such ranks. If both axes are between nodes, either all ranks of a node are of this kind or
+  // none, so in some nodes all ranks send.
   int const others = pairs && inside > 1 ? size : size - 1;
   double const share = double(t.ranks_per_node()) * (size - inside) / others;
   double const leaving = pairs ? 1 : double(size - inside) / (size - 1);

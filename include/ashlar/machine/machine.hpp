@@ -30,8 +30,8 @@ struct link {
 
 /// Links of single collectives, which replace the link of their tier.
 struct collective_links {
-  static constexpr int kinds = static_cast<int>(collective::permute) +
-                               1;  ///< all_gather to permute
+  /// The number of collectives that can have a link of their own: all_gather to permute.
+  static constexpr int kinds = static_cast<int>(collective::permute) + 1;
 
   link of[kinds]{};
   unsigned given = 0;  ///< bit k: of[k] is set
@@ -51,7 +51,7 @@ struct machine {
   double flops = 1e11;             ///< floating-point operations per second of one rank's GEMM
   double memory_bandwidth = 1e10;  ///< bytes per second of one rank, reads plus writes
   std::int64_t memory = 0;         ///< bytes per rank; 0: no limit
-  double gemm_half = 0;            ///< extents; 0: every GEMM runs at `flops`
+  double gemm_half = 0;            ///< the h of machine/gemm.hpp; 0: every GEMM runs at `flops`
   collective_links intra_of{};
   collective_links inter_of{};
   friend constexpr bool operator==(machine const&, machine const&) = default;

@@ -4,8 +4,8 @@
 #pragma once
 
 // The peak floating-point rate of a device according to its vendor, by device name and arithmetic.
-// Utilization is reported relative to it. Plans are not priced with it but with the rate that
-// products really reach (machine::flops), which is lower.
+// Utilization is reported relative to this rate. Plans are priced with the rate that products
+// really reach (machine::flops), which is lower.
 //
 //   bfloat16, tf32     dense products on tensor cores (data sheets also give a doubled figure, for
 //                      sparse products)

@@ -12,8 +12,8 @@
 // β is the inverse of NCCL's bus bandwidth, the rate at which a rank receives during a large
 // collective. α is NCCL's own estimate for one step of a ring (its src/graph/tuning.cc, protocol
 // Simple): 3.4 µs within NVLink, 14 µs between nodes. The flops are those of large GEMMs. The
-// papers print neither their α and β nor their GEMM rates, so we compare plans by ratios of volume
-// and of time.
+// papers on AutoDDL and HiDup print neither their α and β nor their GEMM rates, so we compare plans
+// by ratios of volume and of time.
 
 #include <string_view>
 
@@ -35,9 +35,10 @@ inline constexpr machine piz_daint{{1.4e-5, 1 / 8e9}, {1.4e-5, 1 / 8e9}, 8.4e12,
 /// Servers of 16 A100 (40 GB) on Google Cloud, two in AutoDDL section 5.3; mixed precision.
 ///   flops      2.5e14 [guess]: 80 % of 312 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     40 GB, 1,555 GB/s [sheet]
-///   intra      232 GB/s [measured: 8 A100 with NVSwitch, github.com/NVIDIA/nccl issue 1048], of
-///              300 GB/s per direction [sheet; the paper's 600 GB/s count both directions]
-///   inter      10 GB/s per node [guess]: of 100 Gb/s [the paper; Google's table of A2 machines]
+///   intra      232 GB/s [measured: 8 A100 with NVSwitch, github.com/NVIDIA/nccl issue 1048]; the
+///              peak is 300 GB/s per direction [sheet; the paper's 600 GB/s count both directions]
+///   inter      10 GB/s per node [guess]; the peak is 100 Gb/s [the paper; Google's table of A2
+///              machines]
 inline constexpr machine a100_server{
     {3.4e-6, 1 / 2.32e11}, {1.4e-5, 1 / 1e10}, 2.5e14, 1.555e12, 40'000'000'000, 128};
 
@@ -45,9 +46,9 @@ inline constexpr machine a100_server{
 /// cloud.
 ///   flops      9.5e13 [guess]: 76 % of 125 TF/s [sheet]; gemm_half 128 [guess]
 ///   memory     16 GB, 900 GB/s [sheet]
-///   intra      80 GB/s [guess]: of 100 GB/s per direction [sheet: 200 GB/s for both]
+///   intra      80 GB/s [guess]; the peak is 100 GB/s per direction [sheet: 200 GB/s for both]
 ///   inter      1.21 GB/s per node [measured: 9.71 Gb/s by iperf3, HiDup section 6.1, machines of 8
-///              V100], of 10 Gb/s [sheet]
+///              V100]; the peak is 10 Gb/s [sheet]
 inline constexpr machine p3_8xlarge{
     {3.4e-6, 1 / 8e10}, {1.4e-5, 8 / 9.71e9}, 9.5e13, 9e11, 16'000'000'000, 128};
 
@@ -55,8 +56,8 @@ inline constexpr machine p3_8xlarge{
 ///   flops      7e14 [guess]: 71 % of 989 TF/s, dense bfloat16 [sheet]; gemm_half 192 [guess]
 ///   memory     141 GB, 4.8 TB/s [sheet]
 ///   intra      370 GB/s [measured: NVLink 4, by a maintainer of NCCL, github.com/NVIDIA/nccl-tests
-///              issue 212], of 450 GB/s per direction [sheet]; all-reduce, summed in the switches:
-///              475 GB/s [measured: 8 H200, nccl-tests issue 272]
+///              issue 212]; the peak is 450 GB/s per direction [sheet]. All-reduces, which are
+///              summed in the switches: 475 GB/s [measured: 8 H200, nccl-tests issue 272]
 ///   inter      384 GB/s per node [measured: 24 GB/s for a card of 200 Gb/s, nccl-tests issue 119,
 ///              scaled to 8 cards of 400 Gb/s; sheet: Google's table of A3 Ultra machines]
 inline constexpr machine h200_server = [] {

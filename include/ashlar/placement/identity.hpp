@@ -6,8 +6,9 @@
 // The identity element of a reduction. Reductions of partial values start from it, and ranks that
 // have nothing to add hold it:
 //
-//   sum   0        max   -inf, or the least value of a type without infinity
-//                  min   +inf, or the greatest value of a type without infinity
+//   sum   0
+//   max   -inf, or the least value of a type without infinity
+//   min   +inf, or the greatest value of a type without infinity
 
 #include <limits>
 

@@ -10,7 +10,8 @@
 //   other map f(x)      S(d) -> S(d)        B -> B        not P, as f(a + b) is not f(a) + f(b)
 //   add                 S(d), S(d) -> S(d)  B, B -> B     P, P -> P
 //                       Pmax, B -> Pmax     B, Pmax -> Pmax, and the same with Pmin
-//                                           not P, B: each rank would add the B operand once
+//                                           not P, B: every rank would add the B operand, so the
+//                                           sum over the ranks would contain it several times
 //   multiply            S(d), S(d) -> S(d)  B, B -> B     P, B -> P and B, P -> P
 //   transpose           S(d) -> S(d')       B -> B        P -> P, Pmax -> Pmax, Pmin -> Pmin
 //   sum over dim r      S(r) -> P           B -> B        S(d) -> S(d'), P -> P
@@ -18,8 +19,8 @@
 //   min over dim r      S(r) -> Pmin        B -> B        S(d) -> S(d'), Pmin -> Pmin
 //   softmax over dim r  S(d), d not r       B -> B
 //
-// The dims of an operand that is repeated along some dims of the other one (a bias) are given by
-// letters: add_signatures("bsf", "f").
+// The second operand may be repeated along some dims of the first one, as a bias is. For this, the
+// dims of both operands are given by letters: add_signatures("bsf", "f").
 
 #include <string_view>
 

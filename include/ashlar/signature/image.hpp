@@ -8,7 +8,7 @@
 //   convolution       x, weight [outputs, channels, k, k] -> y. In the first two dims, this is the
 //                     contraction "nc","oc" -> "no": images, output channels (y is split) or input
 //                     channels (y is partial) may be split.
-//   maximum pooling   a non-linear map of complete planes: S(0), S(1), B
+//   maximum pooling   a non-linear map of complete planes [height, width]: S(0), S(1), B
 //   average pooling   a linear map of complete planes: S(0), S(1), B, P
 //   flatten           [batch, c, h, w] -> [batch, c h w]: S(0), B, P. S(1) is allowed only if h and
 //                     w are 1, because a balanced split of c channels is generally not a balanced
@@ -17,13 +17,13 @@
 //
 // No row of these tables splits height or width. A rank that has h / p rows of an image also needs
 // some rows of its neighbours (a halo), because the window reaches over the border of its rows.
-// None of the collectives that the planner composes moves them. `halo_row` is an additional row for
-// such layers:
+// None of the collectives that the planner composes moves such rows. `halo_row` is an additional
+// row for such layers:
 //
 //   x S(2), w B -> y S(2)      dy S(2) -> dx S(2), dw P
 //
-// It is local only after the exchange of the halo, which step/halo.hpp prices. It is kept apart
-// from the tables so that they contain local rows only. A layer offers it only on request
+// It is local only after the exchange of the halo, which step/halo.hpp prices. The tables
+// themselves contain only local rows and not this one. A layer offers it only on request
 // (nn/window.hpp).
 
 #include <ashlar/signature/training_row.hpp>
@@ -51,8 +51,8 @@ constexpr training_table convolution_training_rows(bool bias) {
 }
 
 /// Returns the training rows of maximum pooling. The forward pass records the position of each
-/// maximum. dx is linear in dy and depends on x through these positions, as in the gradient of an
-/// element-wise map.
+/// maximum. dx is linear in dy and depends on x through these positions. So the rows are the same
+/// as for an element-wise non-linear map.
 constexpr training_table max_pool_training_rows() { return nonlinear_training_rows("nc"); }
 
 constexpr training_table average_pool_training_rows() {

@@ -14,10 +14,11 @@
 //                                   S(0) -> S(0) (sequences)  S(2) -> S(2) (heads)  B -> B
 //   cross-entropy, summed over rows: logits [.., classes], targets [..] -> scalar
 //                                   S(d), S(d) -> P         B, B -> B
-//     If the classes are split, it is not a single local operator. It then consists of a maximum, a
-//     sum of exponentials and a look-up of the target's logit. The table of the maximum has the row
-//     S(last) -> Pmax. The other two are given the reduced maximum or the target of each row, and
-//     have the row S(last), B -> P (shifted_sum_signatures).
+//     If the classes are split, the cross-entropy is not a single local operator. It then consists
+//     of three: the maximum over the classes, a sum of exponentials, and a look-up of the target's
+//     logit. The table of the maximum has the row S(last) -> Pmax. The other two have a second
+//     operand (the maximum or the target of each row), and the row S(last), B -> P
+//     (shifted_sum_signatures).
 
 #include <ashlar/signature/elementwise.hpp>
 

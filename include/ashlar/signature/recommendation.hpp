@@ -13,8 +13,9 @@
 //   interaction        [batch, n, d] -> [batch, (d) + n (n - 1) / 2]: the dot products of all pairs
 //                      of vectors, optionally after the d elements of the first vector
 //                        S(0) -> S(0)      S(2) -> P     B -> B
-//   bottom MLP         [batch, n, d], weights [in + 1, out].. -> [batch, 1 + n, d]: puts one vector
-//                      in front of the others, computed from numeric features that every rank has
+//   bottom MLP         [batch, n, d], weights [in + 1, out].. -> [batch, 1 + n, d]: computes one
+//                      vector from numeric features, which every rank has, and puts it in front of
+//                      the n vectors. B.. means that all (or all other) weights are broadcast
 //                        S(0), B.. -> S(0)     B, B.. -> B     S(2), B.., S(1) -> S(2)
 //
 // In the embedding with split rows, ids outside a rank's shard give zero. In the interaction with
@@ -79,8 +80,8 @@ constexpr training_table interaction_training_rows() {
   return join_map(interaction_signatures(), interaction_gradient_signatures());
 }
 
-/// Returns the training rows of an MLP with `layers` weights. The backward pass of the MLP reads
-/// only the MLP's own vector, the first one, of dy.
+/// Returns the training rows of an MLP with `layers` weights. Of dy, the backward pass of the MLP
+/// reads only the first vector, which is the one that the MLP computed.
 constexpr training_table bottom_mlp_training_rows(int layers) {
   training_table table;
   auto const push = [&](axis_placement x, axis_placement dy, axis_placement last,

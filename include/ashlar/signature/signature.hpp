@@ -41,10 +41,11 @@ constexpr int find_row(signature_table const& table, Operands const&... operands
 }
 
 /// Returns the placement of the result if the operator needs no communication with these placements
-/// of its operands. Returns an empty optional otherwise, and writes the axis on which no row
-/// matches, or which nests differently on two operands, to `failing_axis` unless that is null.
-/// Shard order: two axes that split the same dim of the result are in the same order as on an
-/// operand of which both split one dim. If there is no such operand, they are in canonical order.
+/// of its operands. Otherwise returns an empty optional, and writes an axis to `failing_axis`
+/// unless that is null: the axis on which no row matches, or which nests differently on two
+/// operands. If two axes split the same dim of the result, they have the same shard order there as
+/// on an operand on which both of them split one dim. If there is no such operand, they are in
+/// canonical order.
 template <class... Placements>
 constexpr std::optional<placement> resolve(signature_table const& table, int* failing_axis,
                                            Placements const&... operands) {
@@ -58,7 +59,8 @@ constexpr std::optional<placement> resolve(signature_table const& table, int* fa
       return std::nullopt;
     }
     result.axis[a] = table[row].out;
-    // The maximum of one operand and the minimum of the other have no common result placement.
+    // One axis would give a partial maximum and another one a partial minimum. No valid placement
+    // describes such a result.
     if (result.axis[a].is_partial() && result.axis[a].op != result.op()) {
       if (failing_axis != nullptr) *failing_axis = a;
       return std::nullopt;

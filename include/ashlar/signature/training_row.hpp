@@ -5,7 +5,7 @@
 
 // A training row describes one mesh axis of a layer in training: the placements of its input,
 // output, parameters and of all their gradients. It joins a forward signature with the backward
-// signatures that fit it, so a row holds if and only if each of these operators is local. An
+// signatures that fit it, so a row is valid if and only if each of these operators is local. An
 // operator declares its forward and backward signatures once, and the rows are derived from them.
 //
 //   x, y      input and output activation     dy, dx    their gradients; dy may differ from y
@@ -54,7 +54,7 @@ constexpr training_table join_map(signature_table const& forward, signature_tabl
 
 /// Returns the rows of a map whose gradient needs nothing from the forward pass (identity, scale,
 /// dropout, the sum of a residual). A split in the forward pass requires the same split in the
-/// backward pass. B and P combine freely between the two passes.
+/// backward pass. B or P in the forward pass combines freely with B or P in the backward pass.
 constexpr training_table join_independent(signature_table const& forward) {
   training_table table;
   for (auto const& f : forward)
@@ -83,8 +83,8 @@ constexpr training_table linear_training_rows(std::string_view x, std::string_vi
       if (w_row < 0) continue;
       training_row row{f.in[0], f.out, i.in[0], i.out, {f.in[1]}, {weight_gradient[w_row].out}, {}};
       if (!bias.empty()) {
-        // Find the bias's placement that fits y. Its gradient is dy summed over the dims that it
-        // lacks.
+        // Find the bias's placement that fits y. The bias's gradient is dy summed over the dims
+        // that the bias lacks.
         int added = -1;
         for (int a = 0; a < add.size() && added < 0; ++a)
           if (same_role(add[a].in[0], f.out) && same_role(add[a].out, f.out)) added = a;
@@ -163,13 +163,13 @@ constexpr training_table embedding_training_rows(bool positions) {
   for (auto const& f : embedding_signatures(2)) {
     auto const ids = f.in[0], words = f.in[1];
     if (words.is_partial()) continue;
-    if (ids.is_split_of(0)) {  // sequences: every rank adds all positions
+    if (ids.is_split_of(0)) {  // split by sequence: every rank needs all positions
       push(ids, f.out, f.out, words, partial(), broadcast(), partial());
-    } else if (ids.is_split_of(1)) {  // tokens of each sequence: each rank has its own positions
+    } else if (ids.is_split_of(1)) {  // split by position: each rank needs only its own
       push(ids, f.out, f.out, words, partial(), split(0, 0), split(0, 0));
-    } else if (words.is_split_of(1)) {  // features
+    } else if (words.is_split_of(1)) {  // features are split
       push(ids, f.out, split(feature, 0), words, split(1, 0), split(1, 0), split(1, 0));
-    } else if (words.is_split_of(0)) {  // vocabulary: y is partial, so positions are too
+    } else if (words.is_split_of(0)) {  // vocabulary is split: y and positions are partial
       push(ids, f.out, broadcast(), words, split(0, 0), partial(), broadcast());
     } else {
       push(ids, f.out, broadcast(), words, broadcast(), broadcast(), broadcast());

@@ -30,8 +30,8 @@ namespace ashlar {
 
 namespace detail {
 
-/// Returns the bfloat16 nearest to the float with these bits; device/host/lanes.hpp does it for
-/// vectors.
+/// Returns the bfloat16 nearest to the float with these bits; device/host/lanes.hpp converts
+/// vectors in the same way.
 constexpr std::uint16_t round_to_bfloat16(std::uint32_t bits) {
   bool const is_nan = (bits & 0x7fffffffu) > 0x7f800000u;
   std::uint32_t const nearest = (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16;

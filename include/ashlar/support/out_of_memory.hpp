@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The exception for a failed allocation. Its text gives the bytes requested, for what, how much
-// memory is left, and what to do. Two places contribute to it:
+// The exception for a failed allocation. Its text says how many bytes were requested and for what
+// purpose, how much memory is left, and what to do. Two places contribute to it:
 //
 //   the allocator    knows the number of bytes, and how much is left
 //   its caller       knows the purpose: it catches this exception and throws the result of

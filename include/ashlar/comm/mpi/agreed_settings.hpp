@@ -6,9 +6,9 @@
 // Makes all ranks of a mesh use the same shared-memory settings, although the environments of nodes
 // may differ:
 //
-//   no rank has a fault   rank 0's settings apply to all
-//   some rank has one     the first such rank's fault is thrown on all ranks, before any other
-//                         collective call in which other ranks would wait for it
+//   all settings are valid   rank 0's settings apply to all ranks
+//   some are not             the fault of the first rank with invalid settings is thrown on all
+//                            ranks, before any other collective call in which ranks would wait
 
 #include <cstdint>
 #include <string>

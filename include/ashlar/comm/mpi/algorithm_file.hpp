@@ -14,7 +14,7 @@
 //   kind        all-gather, reduce-scatter, all-reduce
 //   members     the smallest group for which the row applies
 //   bytes       the smallest whole array for which the row applies: 4096, 64KiB, 16MiB
-//   nodes       any, one-node, one-per-node, several-per-node
+//   nodes       any, one-node, one-per-node, several-per-node (`spread` in algorithm_table.hpp)
 //   algorithm   pairwise, ring, library
 //
 // Later rows take precedence over earlier ones. Text after # is a comment.
@@ -100,7 +100,7 @@ inline std::string to_string(algorithm_table const& table) {
 }
 
 /// Returns the table for a mesh on the ranks of `comm`. Collective: rank 0 reads the file for all
-/// of them. An error in it is thrown on every rank.
+/// ranks. An error in the file is thrown on every rank.
 inline algorithm_table algorithms_from_environment(MPI_Comm comm) {
   int rank = 0;
   check(MPI_Comm_rank(comm, &rank));

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Chooses the algorithm for a transfer that is sent as messages. The rule is a table: the last row
-// that matches the transfer and whose algorithm may carry it determines the algorithm. If there is
-// no such row, the algorithm is pairwise.
+// Chooses the algorithm for a transfer that is sent as messages. The rule is a table of rows, each
+// with conditions and an algorithm. Of the rows whose conditions the transfer meets, the last one
+// whose algorithm may carry the transfer determines the algorithm. If there is no such row, the
+// algorithm is pairwise.
 //
 //   may carry     all-gather            reduce-scatter, all-reduce             other collectives
 //   pairwise      always                always                                 always
@@ -67,7 +68,7 @@ constexpr char const* to_string(spread s) {
 struct algorithm_row {
   collective kind = collective::all_gather;
   int least_members = 2;
-  std::int64_t least_bytes = 0;  ///< of the whole array: before a reduction, after a gather
+  std::int64_t least_bytes = 0;  ///< of the array before a reduction or after a gather
   spread where = spread::any;
   algorithm use = algorithm::pairwise;
   friend constexpr bool operator==(algorithm_row const&, algorithm_row const&) = default;
@@ -175,7 +176,7 @@ constexpr spread spread_of(topology const& t, axis_list const& axes) {
       several = true;
     } else {
       leaves_node = true;
-      in_order = in_order && !several;  // the axes between nodes come before the others
+      in_order = in_order && !several;  // whether axes between nodes come first
     }
   }
   if (!leaves_node) return spread::one_node;

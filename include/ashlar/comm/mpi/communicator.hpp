@@ -189,8 +189,9 @@ class communicator final : public ashlar::communicator {
     group g;
     unsigned const slot = operation_queue::group_of(axes);
     window_->obtain_stages(slot);
-    coordinates color = here_;  // this rank's coordinates with 0 along the group's axes: the same
-                                // for all its members
+    // The color consists of this rank's coordinates with 0 along the group's axes. It is the same
+    // for all members of the group.
+    coordinates color = here_;
     for (auto const a : axes) color[static_cast<std::size_t>(a)] = 0;
     check(MPI_Comm_split(handles_->comm(), topology_.rank_of(color),
                          topology_.index_in_group(here_, axes), &g.comm));

@@ -142,7 +142,7 @@ class message_transfer {
   MPI_Comm comm_;
   arena* memory_;
   algorithm algorithm_;
-  bool leaves_rest_ = false;  // a ring leaves the rest of unequal blocks to an exchange
+  bool leaves_rest_ = false;  // an exchange must follow for the excess of longer blocks
   bool gathers_ = false;
   strided_block whole_;
   std::variant<std::monostate, pairwise_exchange, ring_reduce_scatter, ring_all_gather,

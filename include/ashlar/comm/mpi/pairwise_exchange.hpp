@@ -11,12 +11,14 @@
 //   blocks that are contiguous       sent and received in place, completely, in the first round
 //   on both sides
 //   other blocks                     packed and unpacked chunk by chunk
-//   reductions                       all members' chunks are reduced in one pass, in the order of
-//                                    comm/transfer.hpp: my part or, if arrays_cross, all parts
+//   reductions                       the chunks from all members are reduced in one pass, in the
+//                                    order of comm/transfer.hpp: the chunks of my part or, if
+//                                    arrays_cross, of all parts
 //
 // It implements the all-gather, the all-to-all, the permute and the pairwise reduce-scatter. An
 // all-reduce consists of one or two exchanges (message_transfer.hpp). advance() never waits. Blocks
-// of different sizes are never padded. Apart from the arrays, it needs one block of the arena.
+// of different sizes are never padded. Apart from source and target, it needs one block of the
+// arena.
 
 #include <algorithm>
 #include <climits>
@@ -47,14 +49,14 @@ struct pairwise_task {
   std::span<strided_block const> sends;
   std::span<strided_block const> receives;
   int members = 1;
-  strided_block const* own = nullptr;  ///< this rank's own block, from source to target; null if it
-                                       ///< is already there
+  /// This rank's own block, which is copied from source to target, or null if it is already there.
+  strided_block const* own = nullptr;
   int index = 0;
   bool reduces = false;
   reduction op = reduction::sum;
   std::int64_t first = 0;
-  std::span<strided_block const>
-      parts{};  ///< for a reduction of whole arrays: the part that each member owns
+  /// In a reduction of whole arrays (arrays_cross), the part that each member owns.
+  std::span<strided_block const> parts{};
 };
 
 /// An exchange that works in rounds. If it is destroyed before its end, it retires the arena.

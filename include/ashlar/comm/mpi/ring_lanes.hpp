@@ -3,13 +3,15 @@
 
 #pragma once
 
-// The common base of the ring algorithms: member r sends to r + 1 and receives from r - 1, p - 1
-// times. Blocks are cut into chunks. A lane takes one chunk of every block around the whole ring. A
-// few lanes are in flight at a time, so that one lane's messages travel while another lane's data
-// are reduced. The buffers of a lane stay in the cache. Lane l processes chunks l, l + lanes, …,
-// and its messages have tag l.
+// The common base of the ring algorithms. Each of the p members, with index r, sends data to member
+// r + 1 and receives data from member r - 1, in p - 1 steps. Blocks are cut into chunks. Chunk c of
+// every block goes through all p - 1 steps independently of the other chunks. Each of a few lanes
+// handles one chunk number at a time: lane l first handles chunk l of every block, then chunk l +
+// lane_count, and so on. So one lane's messages travel while another lane's data are reduced, and
+// the buffers of a lane stay in the cache. The messages of lane l have tag l.
 //
-//   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then finish it
+//   step t of a lane   send from buffer (t - 1) mod 2, receive into buffer t mod 2, then process
+//                      the received chunk
 //
 // Blocks of different sizes are never padded. Beyond the end of a block its chunks are empty, and
 // an empty message is not sent. A ring derives from this class and defines the two parts of a step:
@@ -27,7 +29,7 @@
 
 namespace ashlar::mpi {
 
-/// The bytes of one block that travel around the ring together.
+/// The size in bytes of a chunk.
 inline constexpr std::int64_t ring_chunk_bytes = packing_chunk_bytes;
 
 template <class Ring>
@@ -101,8 +103,8 @@ class ring_lanes {
     }
   }
 
-  /// Returns the index of the member `steps` before this one in the ring, which is also its block's
-  /// index.
+  /// Returns the index of the member `steps` before this one in the ring. The block of this member
+  /// has the same index.
   int behind(int steps) const { return (index_ + 2 * members_ - steps) % members_; }
 
   /// Returns the lane's chunk of a block with this many elements.

@@ -4,18 +4,18 @@
 #pragma once
 
 // The ring reduce-scatter: block j starts at member j + 1 and travels around the ring to member j.
-// Each member appends its own addend to the sum that arrives: ((s[j+1] + s[j+2]) + …) + s[j]. This
-// is the order that comm/transfer.hpp requires.
+// Each member adds its own addend to the sum that arrives. With s[i] as the addend of member i,
+// this gives ((s[j+1] + s[j+2]) + …) + s[j], which is the order that comm/transfer.hpp requires.
 //
 //   step t of member r   send block r - t, receive block r - t - 1 and add my addend to it
 //   t = p - 1            the received block is r; its sum is complete and goes to the target
 //
 // Each member sends to only one other. So if each node's members are adjacent in the group, the
 // ring crosses each node's link once, where the pairwise exchange crosses it for every member on
-// another node. It handles only as many elements of each block as the shortest block has. Sent
-// around the ring, the excess of longer blocks would make members receive more than their share, so
-// it goes by a pairwise exchange (message_transfer.hpp). Each hop rounds to T. So a ring cannot
-// carry bfloat16, whose sums must be rounded only once.
+// another node. The ring handles only as many elements of each block as the shortest block has. The
+// excess of longer blocks is sent by a pairwise exchange (message_transfer.hpp), because around the
+// ring it would make members receive more bytes than the plan predicts. Each hop rounds to T. So a
+// ring cannot carry bfloat16, whose sums must be rounded only once.
 
 #include <span>
 

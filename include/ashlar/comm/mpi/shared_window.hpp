@@ -81,8 +81,10 @@ class shared_window {
   shared::slot* slot_of(int rank, unsigned group) const {
     return reinterpret_cast<shared::slot*>(window_of_[static_cast<std::size_t>(rank)]) + group;
   }
-  /// Obtains the pages for this rank's stages of a group, on the first call. Other ranks may use
-  /// the stages (stages_of) after the next collective call of all ranks.
+  /// Obtains the pages for this rank's stages of a group. Only the first call for each group does
+  /// so; later calls do nothing. If the system has no pages left, the slot's `stages` stays 0, and
+  /// shards of this group are not staged. Other ranks may use the stages (stages_of) after the next
+  /// collective call of all ranks.
   void obtain_stages(unsigned group) {
     if (mine_ == nullptr || (asked_ >> group & 1) != 0) return;
     asked_ |= std::uint64_t(1) << group;

@@ -93,8 +93,8 @@ class environment {
       std::set_terminate(detail::on_terminate);
       take_place_in_mpi(is_on_mpi ? 0 : said);
     }
-    // During a capture, NCCL would register our arrays as parts of a certain kind of allocation.
-    // Memory of a CUDA pool is not of that kind.
+    // During a capture, NCCL would register our arrays. It expects a certain kind of allocation for
+    // this, and memory of a CUDA pool is of a different kind.
     ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
     check_version();
     world_.device = detail::select_device(world_.here);

@@ -10,8 +10,9 @@
 //   exchange      Packs the blocks to send unless all are contiguous; sends and receives them as
 //                 one NCCL group, with at most one message to and from each member; and unpacks the
 //                 received blocks unless all are contiguous in the target.
-//   sum_my_part   Exchanges the addends of each member's part in the same way. A kernel then sums
-//                 my part in the order of comm/transfer.hpp.
+//   sum_my_part   Sends each member, in the same way, this rank's addend of that member's part. A
+//                 kernel then sums the addends of this rank's part in the order of
+//                 comm/transfer.hpp.
 //
 // Each rank begins with the next member, so that not all ranks send to the same one at the same
 // time.

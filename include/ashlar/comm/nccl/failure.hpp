@@ -7,7 +7,7 @@
 // reports badly or not at all. It only produces texts, so that it can be tested without NCCL.
 // error.hpp throws them.
 //
-//   result              most frequent cause                         the text names
+//   NCCL's result       most frequent cause                         our text refers to
 //   unhandled CUDA      no driver, an old driver, a bad address     nvidia-smi, NCCL_DEBUG
 //   system              a missing network or /dev/shm               NCCL_SOCKET_IFNAME, /dev/shm
 //   internal            corrupted memory, a bug of NCCL             NCCL_DEBUG

@@ -11,9 +11,9 @@
 //   ended    seen to have ended on the device
 //
 // Entries are numbered from 1. All ranks of a mesh issue the same operations in the same order, so
-// equal numbers in two ranks' records denote the same operation. The rank whose record ends first
-// is the one for which the others wait. The program's thread writes the record, and the watchdog's
-// thread reads it.
+// equal numbers in two ranks' records denote the same operation. The rank whose last entry has the
+// smallest number is behind, and the others wait for it. The program's thread writes the record,
+// and the watchdog's thread reads it.
 
 #include <algorithm>
 #include <chrono>
@@ -35,8 +35,9 @@ struct flight_entry {
   std::int64_t elements = 0;  ///< received by this rank
   std::chrono::steady_clock::time_point issued;
   bool ended = false;
-  std::uint64_t replay = 0;  ///< number of the replay of a graph, from 1; `elements` then counts
-                             ///< operations
+  /// The number of the replay of a graph, from 1, or 0 for a single transfer. For a replay,
+  /// `elements` is the number of operations of the graph.
+  std::uint64_t replay = 0;
 };
 
 class flight_record {
@@ -77,9 +78,10 @@ class flight_record {
     std::lock_guard const lock(mutex_);
     return last_;
   }
-  /// Returns the first operation that has not ended, or an entry with number 0. Its time counts
-  /// from the end of the previous operation, since it was queued until then. If the ring buffer has
-  /// already overwritten it, the oldest remaining entry is returned under its number.
+  /// Returns the first operation that has not ended, or an entry with number 0 if all have ended.
+  /// If the previous operation ended after this one was issued, `issued` is the time of that end,
+  /// because this one was queued until then. If the ring buffer has already overwritten the entry
+  /// of this operation, returns the oldest remaining entry, with this operation's number.
   flight_entry oldest_open() const {
     std::lock_guard const lock(mutex_);
     if (first_open_ > last_) return {};

@@ -46,8 +46,9 @@ class handle {
       : where_{parent.where_.rank, name, "ncclCommSplit"}, deadline_(parent.deadline_),
         name_("ashlar " + std::move(name)) {
     auto config = settings();
-    config.splitShare = 1;  // shares buffers: the communicators of a mesh use the same stream one
-                            // after the other
+    // The communicators of a mesh can share buffers, because they use the same stream one after the
+    // other.
+    config.splitShare = 1;
     make(parent.call(
         where_, [&](ncclComm_t comm) { return ncclCommSplit(comm, color, key, &comm_, &config); }));
     parent.settle(where_);

@@ -4,9 +4,10 @@
 #pragma once
 
 // Composes a transfer (comm/transfer.hpp) of calls of NCCL and of device kernels, one after the
-// other on one stream.
+// other on one stream. NCCL's collectives require that all members send blocks of the same number
+// of elements ("equal counts"):
 //
-//                       all counts equal                      otherwise
+//                       equal counts                          otherwise
 //   all_gather          one all-gather                        exchange
 //   all_to_all          one all-to-all                        exchange
 //   permute             exchange                              exchange
@@ -82,9 +83,10 @@ class issuer : private exchanger<Calls> {
   }
 
   void all_to_all() {
-    // Each count is a product of a member's extent in one dim and its extent in another. So if all
-    // counts of this rank are equal, then either those of every member are, or this rank sends and
-    // receives nothing.
+    // All members must choose alike, although each sees only its own counts. The count from member
+    // i to member j is proportional to i's extent in one dim times j's extent in another. So if all
+    // counts of this rank are equal, either the counts of every member are equal, or this rank
+    // sends and receives nothing.
     if (!all_alike(x_.sends) || !all_alike(x_.receives)) return exchange();
     std::int64_t const n = mine().elements;
     if (n == 0) return;

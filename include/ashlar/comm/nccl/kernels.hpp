@@ -10,7 +10,7 @@
 //   copy      copies a block of an array to its place in another
 //   pack      copies blocks of an array one after the other into `to`
 //   unpack    the reverse of pack
-//   fill      writes n elements with the identity of the reduction
+//   fill      writes the identity of the reduction to n elements
 //   combine   reduces n elements of each addend, left to right in accumulation_t; rounds once
 //
 // Copies depend only on the size of an element (2, 4 or 8 bytes).

@@ -7,7 +7,8 @@
 // program.
 //
 //   its turn comes        it is given to the device by the next call that advances transfers
-//   destroyed too early   it is joined; during stack unwinding it is dropped and the mesh abandoned
+//   destroyed too early   the destructor joins it; during stack unwinding it is dropped instead,
+//                         and the mesh is abandoned
 //   captured              only work within the captured part may wait for it
 //
 // `Owner` is the communicator, which declares this class a friend.

@@ -5,7 +5,7 @@
 
 // Writes the last operations of a rank to a file when the watchdog stops the rank (in addition to
 // standard error), or when an exception ends its mesh. A comparison of all ranks' files shows which
-// rank was last, and in which operation.
+// rank was behind the others, and in which operation.
 //
 //   ASHLAR_NCCL_RECORDS   unset   no file is written
 //                         a path  an existing folder, for the files rank_<number>.txt

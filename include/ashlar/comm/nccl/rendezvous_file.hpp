@@ -5,8 +5,9 @@
 
 // Distributes rank 0's unique id through files in a folder that all ranks see:
 //
-//   FILE.<r>   from rank r: "job size token"; as a receipt, once it has the id, also rank 0's token
-//   FILE       from rank 0: "job size token", the id, and the tokens of all ranks
+//   FILE.<r>   written by rank r: "job size token". Once rank r has the id, it adds rank 0's token,
+//              which is the receipt.
+//   FILE       written by rank 0: "job size token", the id, and the tokens of the other ranks
 //
 // Tokens are random numbers that belong to this run only. A rank accepts a FILE that contains its
 // own token, and rank 0 accepts a receipt that contains rank 0's. So files left behind by an
@@ -155,9 +156,9 @@ class file_rendezvous {
 
 }  // namespace detail
 
-/// Gives `id` to the other ranks on rank 0, and receives it on the others. Collective over the
-/// launch. After the deadline, throws ashlar::error naming the rank, the file and the missing
-/// ranks.
+/// On rank 0, gives `id` to the other ranks and returns it. On the other ranks, ignores `id` and
+/// returns the id that rank 0 gives. Collective over the launch. After the deadline, throws
+/// ashlar::error naming the rank, the file and the missing ranks.
 inline unique_id rendezvous_by_file(launch const& here, unique_id const& id,
                                     std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::file_rendezvous(here, deadline), here.rank, id);

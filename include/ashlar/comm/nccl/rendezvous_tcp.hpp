@@ -219,8 +219,9 @@ class tcp_rendezvous {
 
 }  // namespace detail
 
-/// Gives `id` to the other ranks on rank 0, and receives it on the others. Collective over the
-/// launch. Throws ashlar::error naming the rank, the address and the fault.
+/// On rank 0, gives `id` to the other ranks and returns it. On the other ranks, ignores `id` and
+/// returns the id that rank 0 gives. Collective over the launch. Throws ashlar::error naming the
+/// rank, the address and the fault.
 inline unique_id rendezvous_by_tcp(launch const& here, unique_id const& id,
                                    std::chrono::milliseconds deadline) {
   return detail::exchange_at(detail::tcp_rendezvous(here, deadline), here.rank, id);

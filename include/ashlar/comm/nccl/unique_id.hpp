@@ -36,8 +36,8 @@ inline std::chrono::milliseconds timeout_from_environment() {
 
 namespace detail {
 
-/// Gives `id` on rank 0 and receives it on the others, by a rendezvous class with give() and
-/// take().
+/// Returns rank 0's `id` on every rank. Rank 0 calls give() of a rendezvous class, and the other
+/// ranks call take().
 template <class Meeting>
 unique_id exchange_at(Meeting meeting, int rank, unique_id const& id) {
   if (rank != 0) return meeting.take();

@@ -4,12 +4,12 @@
 #pragma once
 
 // A thread that watches the operations that a rank has issued. It turns a collective that cannot
-// end into an error, so that no job hangs:
+// end into an error, so that no job hangs. In each case it does the following:
 //
-//   it sees                                                 it does
+//   the watchdog sees                                       the watchdog
 //   an operation has ended                                  marks it in the flight record
 //   a fault of a communicator, also of another rank         stops
-//   the oldest operation has been open past the deadline    stops
+//   an operation has not ended within the deadline          stops
 //
 // To stop means: abort the communicators, so that the program's thread returns from any wait; print
 // the flight record; and throw the fault at that thread's next call (refuse_if_stopped). If the
@@ -31,11 +31,11 @@ namespace ashlar::nccl {
 struct watched {
   std::function<std::uint64_t()> last_ended;  ///< number of the last operation that has ended
   std::function<std::string()> fault;         ///< empty if no communicator has a fault
-  std::function<void(std::string const&)> take_down;    ///< calls ncclCommAbort; the argument is
-                                                        ///< the reason
-  std::function<void(std::string const&)> print;        ///< prints a message for the user
-  std::function<void(std::string const&)> end_process;  ///< prints the message and ends the
-                                                        ///< process; does not return
+  /// Aborts all NCCL communicators. The argument is the reason.
+  std::function<void(std::string const&)> take_down;
+  std::function<void(std::string const&)> print;  ///< prints a message for the user
+  /// Prints the message and ends the process. Does not return.
+  std::function<void(std::string const&)> end_process;
 };
 
 class watchdog {

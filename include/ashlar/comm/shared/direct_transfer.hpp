@@ -8,8 +8,11 @@
 // synchronization follows the rules of handshake.hpp:
 //
 //   publish · wait until all have arrived · copy or reduce · leave · wait until all have left
-//   An all-reduce that is larger than `small_all_reduce` bytes or in-place has two halves instead:
-//     reduce my part · show it · wait until all have shown theirs · copy the others' parts
+//
+// An all-reduce that is larger than `small_all_reduce` bytes or in-place has two halves instead of
+// "copy or reduce":
+//
+//   reduce my part · show it · wait until all have shown theirs · copy the others' parts
 //
 // advance() never waits: it does what can be done now and returns whether the transfer has ended.
 

@@ -54,14 +54,14 @@
 
 namespace ashlar::shared {
 
-inline constexpr std::int64_t not_shared = -1;  ///< the offset of a shard that lies outside the
-                                                ///< window
+/// The offset of a shard that lies outside the window.
+inline constexpr std::int64_t not_shared = -1;
 
 /// The size of one stage. Copying this many bytes takes less time than a context switch between
 /// ranks on one core.
 inline constexpr std::int64_t stage_bytes = 8 * 1024;
-/// The largest staged shard if every rank has a core of its own. There, staging saves only one
-/// access to a neighbour's cache.
+/// The size in bytes of the largest shard that is staged if every rank has a core of its own. In
+/// that case, staging saves only one access to a neighbour's cache.
 inline constexpr std::int64_t staged_by_own_core = 1024;
 
 /// The state of one rank that the other members of one group see. It fills one cache line, and only
@@ -71,8 +71,8 @@ struct alignas(64) slot {
   std::atomic<std::uint64_t> abandoned{0};  ///< 0 until abandon(), then 1 + the owner's rank
   std::int64_t source = not_shared;         ///< offsets in the owner's window
   std::int64_t target = not_shared;
-  std::atomic<std::int64_t> stages{0};  ///< size in bytes of the largest shard that the owner
-                                        ///< stages
+  /// The size in bytes of the largest shard that the owner stages, or 0 if it has no stages.
+  std::atomic<std::int64_t> stages{0};
 
   void abandon(int rank) {
     abandoned.store(static_cast<std::uint64_t>(rank) + 1, std::memory_order_release);
@@ -83,12 +83,12 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// The members of a group as seen by this rank.
 struct neighbourhood {
-  std::vector<std::byte*> windows;  ///< start of each member's window in this process's address
-                                    ///< space
+  /// The start of each member's window, as an address in this process.
+  std::vector<std::byte*> windows;
   std::vector<slot*> slots;
   std::vector<std::byte*> stages;  ///< each member's pair of adjacent stages
-  std::int64_t most_staged = 0;    ///< size in bytes of the largest shard that all members stage;
-                                   ///< 0: no stages
+  /// The size in bytes of the largest shard that all members stage, or 0 if there are no stages.
+  std::int64_t most_staged = 0;
 };
 
 /// One member's use of a group's slots for one transfer. Functions that query other members throw

@@ -33,8 +33,8 @@ void take_all(transfer const& x, SourceOf const& source_of, element_pointer cons
   } else if (x.reduces()) {
     reduce_part(x, x.index, source_of, target);
   } else {
-    for (int i = 1; i <= x.members; ++i) {  // starts at a different member on each rank, to spread
-                                            // the load
+    // Each rank starts at a different member, to spread the load.
+    for (int i = 1; i <= x.members; ++i) {
       int const j = (x.index + i) % x.members;
       auto const& block = x.receives[static_cast<std::size_t>(j)];
       if (block.elements > 0) copy(block, source_of(j), target);

@@ -7,8 +7,9 @@
 // several jobs, than it can provide. The first access to a page that it cannot provide would kill
 // the program (SIGBUS).
 //
-//   obtain_pages      makes the system write zeros there, so that missing pages become errors
-//   give_back_pages   frees the memory for others; the addresses remain valid
+//   obtain_pages      makes the system fill a range with zeros, which reports missing pages as an
+//                     error and does not kill the program
+//   give_back_pages   frees the pages of a range for others; its addresses remain valid
 
 #include <cerrno>
 #include <cstddef>

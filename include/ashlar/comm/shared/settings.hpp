@@ -57,7 +57,7 @@ inline settings from_environment() {
 /// Returns the default size of a rank's window: an even share of a quarter of the free shared
 /// memory. The rest remains for other jobs.
 inline std::int64_t automatic_bytes(int ranks_on_node) {
-  double free = 8.0 * 1024 * 1024 * 1024;  // used if the system cannot be asked
+  double free = 8.0 * 1024 * 1024 * 1024;  // assumed if the system does not report it
 #if defined(__linux__)
   struct statvfs file_system {};
   if (statvfs("/dev/shm", &file_system) == 0)
