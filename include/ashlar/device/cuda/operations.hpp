@@ -15,7 +15,8 @@
 //
 // This file defines the others. The first column says what uses them:
 //
-//   every net         map gemm gemm_batched_strided linear_forward add_column_sums convert reduce_dim
+//   every net         map gemm gemm_batched_strided linear_forward add_column_sums convert
+//                     reduce_dim
 //   single layers     layer_norm_backward   attention_forward _backward   embedding_backward
 //   training steps    add_sum add_sum_of_squares adam_w_update sgd_update
 //   profiles          range
