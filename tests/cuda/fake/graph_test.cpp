@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests of CUDA graphs of a mesh, and of the memory that graphs and other work use, on the fake
-// CUDA (fake_cuda.hpp). Replayed steps give bitwise the same results as repeated steps, with one
-// host call each. Operations that cannot be captured are refused. A rank that does not replay stops
-// the other ranks.
+// CUDA (fake_cuda.hpp). A replayed step gives bitwise the same results as a step that is submitted
+// again, with a few host calls. Operations that cannot be captured are refused. A rank that does
+// not replay stops the other ranks.
 
 #include <atomic>
 
@@ -25,7 +25,7 @@ using ashlar::parse_placement;
 using ashlar::shape;
 
 /// A program whose step reads an input and updates a state. A step sums and redistributes the
-/// state, and gathers the input asynchronously meanwhile.
+/// state, and meanwhile all-gathers the input asynchronously.
 class program {
  public:
   explicit program(mesh const& m)
@@ -120,7 +120,7 @@ TEST_CASE("a replay is one call of the host, and repeated steps do not allocate 
     graph.replay();
     work = fake::calls_for_work();
     graph.replay();
-    // The graph, and the events before and after it.
+    // The calls launch the graph and record events before and after it.
     CHECK(fake::calls_for_work() - work <= 4);
     CHECK(of_a_step > 8);
     CHECK(fake::calls_for_memory() == memory);

@@ -79,7 +79,7 @@ index as_index(ashlar::shape const& extents) {
   return list;
 }
 
-/// A plan, and the shards of all ranks before and after each of its steps.
+/// A redistribution plan, and the shards of all ranks before and after each of its steps.
 struct expected_plan {
   ashlar::shape extents;
   ashlar::redistribution_plan plan;
@@ -187,7 +187,8 @@ TEST_CASE("transfers of two overlapping groups, polled in any order") {
         to.push_back(empty_like(me, mine));
         tickets.push_back(me.ticket(what[static_cast<std::size_t>(i)]));
       }
-      // Each rank starts them in a different order, as plans do whose steps end at different times.
+      // Each rank starts the transfers in a different order. This happens in programs with several
+      // redistributions whose steps end at different times.
       std::vector<std::size_t> order{0, 1, 2, 3, 4};
       std::shuffle(order.begin(), order.end(), random);
       std::vector<std::unique_ptr<ashlar::pending_operation>> pending(5);

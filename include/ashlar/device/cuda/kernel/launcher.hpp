@@ -18,11 +18,11 @@
 //   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads
 //                                  then see each other's writes to shared memory and to global
 //                                  memory that only this block uses
-//   block.each_alone(f)            calls f(t) for each thread t without a barrier, for data that only
-//                                  thread t uses
+//   block.each_alone(f)            calls f(t) for each thread t without a barrier, for data that
+//                                  only thread t uses
 //   per_thread<V> v(block)         one variable of type V for each thread; thread t uses v[t]
-//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order and returns the result to
-//                                  every thread; `scratch` is shared memory for one V per warp
+//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order and returns the result
+//                                  to every thread; `scratch` is shared memory for one V per warp
 //
 // Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
 // get(t) returns the operands of thread t:
@@ -42,8 +42,8 @@
 //   block.wait_copies<Groups>()                waits until at most `Groups` groups are pending,
 //                                              followed by a barrier
 //
-// Block::exp2(x) and Block::pack_bfloat16(low, high) are single instructions of the device: 2^x, and
-// the rounding of two floats to the two bfloat16 of a word.
+// Block::exp2(x) and Block::pack_bfloat16(low, high) are single instructions of the device: an
+// approximate 2^x, and the rounding of two floats to the two bfloat16 of a word.
 //
 // Outside of `each`, all threads must follow the same control flow. A write to shared memory and a
 // read of it by another thread must be in different calls of `each`. The launchers are

@@ -33,10 +33,10 @@
 //                                           many threads, so that few rows share the cache
 //
 // If the length of a row is not a multiple of a pack, most rows begin in the middle of a pack. An
-// op declares Op::any_row if none of its arrays is shared by all rows, as gamma would be. Most of
-// its rows are then still read in packs: only the elements before the first and after the last
-// whole pack are processed one by one, by gather<1> and apply<1>, at most one in each thread. If an
-// op does not declare it, such rows are read element by element.
+// op declares Op::any_row if none of its arrays is shared by all rows, as gamma would be. Such rows
+// are then still read in packs: only the elements before the first and after the last whole pack
+// are processed one by one, by gather<1> and apply<1>, at most one in each thread. Without
+// Op::any_row, such rows are read element by element.
 //
 // The order in which partial results are combined depends on the number of columns and on whether
 // they are read in packs.
