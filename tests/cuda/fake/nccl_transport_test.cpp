@@ -281,8 +281,8 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
         }
       },
       400ms);
-  // The rank that notices first names the operation. The other one may first get an error of NCCL,
-  // because a rank has aborted.
+  // Ranks 0 and 2 wait for rank 1. The one that first notices the timeout names the operation in
+  // its error. The other one may get an error of NCCL before that, because a rank has aborted.
   std::string const late =
       "#2 all-reduce along gpu, 12 elements of i32 to receive has not ended within";
   CHECK((has(said[0], late) || has(said[2], late)));

@@ -81,8 +81,8 @@ struct attention_forward_block {
     std::int64_t const number = (e.sequence + tile - 1) / tile;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, late rows see the most keys. Their blocks start first, so that no long
-    // block starts last.
+    // With a causal mask, late rows attend to the most keys. Their blocks start first, so that no
+    // block with much work starts last.
     std::int64_t const first = (number - 1 - place.remainder) * tile;
     std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
     auto const q_rows = rows_of_qkv(e, qkv, pair, 0);

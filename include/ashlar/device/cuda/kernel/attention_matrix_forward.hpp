@@ -39,8 +39,8 @@ struct attention_matrix_forward {
   bfloat16* out;
   float* log_sum_exp;
 
-  /// The variables of one thread. In each strip it has the rows g and g + 8, where g is a quarter
-  /// of its lane, rounded down (warp_matrix.hpp): [strip][half] is row g + 8 half.
+  /// The variables of one thread. In each strip it has the rows g and g + 8, where g = lane / 4
+  /// (warp_matrix.hpp). An array element [strip][half] belongs to row g + 8 half of the strip.
   struct state {
     matrix_sums<strips, Dim> sums;
     matrix_sums<strips, keys> scores;
@@ -63,8 +63,8 @@ struct attention_matrix_forward {
     std::int64_t const number = (e.sequence + rows - 1) / rows;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, late rows see the most keys. Their blocks start first, so that no long
-    // block starts last.
+    // With a causal mask, late rows attend to the most keys. Their blocks start first, so that no
+    // block with much work starts last.
     std::int64_t const first = (number - 1 - place.remainder) * rows;
     std::int64_t const end = e.keys(first + rows < e.sequence ? first + rows : e.sequence);
     auto const k_rows = rows_of_qkv(e, qkv, pair, 1);

@@ -8,8 +8,8 @@
 // the mesh. Here `stream` is the number of a sequence of random numbers, not a CUDA stream.
 //
 //   fill_uniform, fill_normal   as device/host/random.hpp
-//   dropout                     as device/host/dropout.hpp; applied to dy it is the backward pass;
-//                               y may be x
+//   dropout                     as device/host/dropout.hpp; y may be x. Applied to dy instead of x,
+//                               it is the backward pass.
 //
 // A thread makes one Philox block, which serves the four indices 4b .. 4b + 3; at both ends of the
 // range some of them may not be needed. In dropout of bfloat16 a thread makes two blocks, so that
