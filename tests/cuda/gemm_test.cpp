@@ -54,8 +54,8 @@ void check_products(device_arrays& device, cuda::gemm_options const& options, do
         engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,
                                     on_b.data(), ldb, 0, beta, on_c.data(), ldc, size_c);
         CHECK(gap(device.download(on_c), expected) < enough);
-        if constexpr (!std::is_same_v<
-                          T, A>) {  // gradients are accumulated in A, so without rounding to T
+        // Gradients are accumulated in C of type A, so they are not rounded to T.
+        if constexpr (!std::is_same_v<T, A>) {
           auto const sums = wide(c);
           auto on_sums = device.upload(sums);
           engine.gemm_batched_strided(ta, tb, batch, m, n, k, A(2), on_a.data(), lda, size_a,

@@ -3,8 +3,8 @@
 // ranks: 1 2 4
 
 // Tests of meshes of GPU ranks on real devices. If there are fewer devices than ranks, all ranks
-// share one (support/gpu_ranks.hpp). The cases are those of tests/cuda/fake, and a test of ordered
-// sums, which must be bitwise the same as the simulation's.
+// share one (support/gpu_ranks.hpp). The cases are those of tests/cuda/fake, and a test of
+// sums::ordered, whose results must be bitwise the sums in the canonical order.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>
@@ -32,8 +32,8 @@ TEST_CASE("several meshes of one program, and shards of no elements") {
   several_meshes(gpu_ranks());
 }
 
-/// Sums values over all ranks, whose sum depends on the order, and compares the result with a sum
-/// in the canonical order.
+/// Sums values over all ranks and compares the result with a sum in the canonical order. The values
+/// are chosen so that rounding makes the sum depend on the order of the addends.
 template <class T>
 void check_ordered_sums(std::int64_t elements) {
   ashlar::topology const t{{"gpu", gpu_ranks().size()}};

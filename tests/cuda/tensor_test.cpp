@@ -3,8 +3,8 @@
 // ranks: 1 2 4
 
 // Tensors on GPU ranks are created, redistributed and downloaded with the same results as on the
-// host: for every ordered pair of placements. Random tensors have the same values as on a mesh of
-// the same ranks on the host.
+// host. Redistribution is tested between all ordered pairs of placements. Random tensors have the
+// same values as on a mesh of the same ranks on the host.
 
 #include <doctest/doctest.h>
 #include <support/gpu_ranks.hpp>

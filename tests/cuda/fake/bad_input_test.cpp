@@ -27,7 +27,7 @@ namespace {
 
 namespace cuda = ashlar::cuda;
 
-/// Starts a program of one rank on this machine and returns its error message.
+/// Starts a program of one rank on machine `m` and returns its error message.
 std::string start_on(fake::machine const& m) {
   fake::set_machine(m);
   ::setenv("ASHLAR_LAUNCH", "none", 1);
@@ -70,7 +70,7 @@ std::vector<ended> start_ranks(int size) {
       set("ASHLAR_RENDEZVOUS_FILE", meet.string());
       set("ASHLAR_NCCL_TIMEOUT", "2");
       ::unsetenv("NCCL_HOSTID");
-      [&]() noexcept {  // an exception here is uncaught
+      [&]() noexcept {  // so that an exception ends the process
         int argc = 0;
         char** argv = nullptr;
         ashlar::nccl::environment const env(argc, argv);

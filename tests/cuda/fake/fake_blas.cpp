@@ -10,9 +10,9 @@
 //   sums         in float or double, in the order of k; alpha, beta, bias and gelu are applied
 //                before the result is rounded once
 //   epilogues    bias, gelu of the biased result with and without aux, dgelu
-//   proposals    as many as requested, all the same algorithm. There are none if the library has
-//                none either: leading dimension smaller than a column, aux with a leading dimension
-//                that is not a multiple of 8, epilogues of double.
+//   proposals    as many algorithms as requested, all the same. As in the library, there are none
+//                for a leading dimension smaller than a column, for an aux with a leading dimension
+//                that is not a multiple of 8, and for epilogues of double.
 //
 // A product that is not supported gives CUBLAS_STATUS_INVALID_VALUE.
 

@@ -111,7 +111,7 @@ cudaError_t cudaMemPoolTrimTo(cudaMemPool_t, size_t) { return cudaSuccess; }
 cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return cudaSuccess; }
 cudaError_t cudaMemPoolGetAttribute(cudaMemPool_t, cudaMemPoolAttr, void* value) {
   std::lock_guard const lock(block_mutex);
-  std::memcpy(value, &block_bytes, sizeof block_bytes);  // all reserved memory is in use
+  std::memcpy(value, &block_bytes, sizeof block_bytes);  // all attributes are equal
   return cudaSuccess;
 }
 cudaError_t cudaMallocFromPoolAsync(void** p, size_t bytes, cudaMemPool_t, cudaStream_t s) {
@@ -148,7 +148,8 @@ cudaError_t cudaMemset2DAsync(void* p, size_t pitch, int value, size_t width, si
 }
 cudaError_t cudaMemcpyAsync(void* to, void const* from, size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t s) {
-  // Unpinned host memory is read at once, except by a graph, which reads it at each launch.
+  // Host memory is treated as unpinned: it is read at once. During a capture it is not, because a
+  // graph reads it at each launch.
   if (kind == cudaMemcpyHostToDevice && s->captured == nullptr) {
     auto const staged = std::make_shared<std::unique_ptr<char[]>>(new char[bytes]);
     std::memcpy(staged->get(), from, bytes);

@@ -27,7 +27,8 @@ std::atomic<ncclResult_t> forced = ncclSuccess;
 
 enum class kind { all_gather, reduce_scatter, all_reduce, all_to_all, broadcast, reduce };
 
-struct part {  // the arguments of one member of a collective
+/// The arguments of one member of a collective.
+struct part {
   kind what;
   std::size_t count;
   ncclDataType_t type;
@@ -36,6 +37,7 @@ struct part {  // the arguments of one member of a collective
   void* to;
   int root = 0;
 };
+/// A message that was sent and perhaps not yet received.
 struct post {
   void const* from;
   std::size_t bytes;
@@ -184,8 +186,8 @@ std::map<std::string, std::shared_ptr<shared_state>> by_id;
 struct ncclComm {
   std::shared_ptr<shared_state> all;
   int rank;
-  // The number of collectives that the device has executed. It is counted at execution, because a
-  // replayed graph executes its collectives again.
+  // The number of collectives that the device has executed. It is counted when they are executed,
+  // not when they are submitted, because a replayed graph executes its collectives again.
   std::shared_ptr<std::atomic<std::uint64_t>> called = std::make_shared<std::atomic<std::uint64_t>>(
       0);
   int splits = 0;

@@ -52,7 +52,7 @@ int attach(NvtxGetExportTableFunc_t get_table) {
   return 1;
 }
 
-// NVTX attaches the tool at its first call.
+// At the program's first call of NVTX, NVTX calls this function, which attaches the tool.
 [[maybe_unused]] auto const attached = InitializeInjectionNvtx2_fnptr = &attach;
 
 #endif

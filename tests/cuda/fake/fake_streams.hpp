@@ -7,7 +7,7 @@
 //   capture   a list of pieces of work; each one knows which pieces it must come after. A stream
 //             that waits for an event of a captured stream joins the capture.
 //   launch    executes the pieces one by one, in a random order that respects these dependencies:
-//             if an event is missing, work is done in a wrong order sooner or later
+//             if the program lacks an event, some launch executes work in a wrong order
 
 #include <algorithm>
 #include <atomic>

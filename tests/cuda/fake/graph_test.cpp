@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests of CUDA graphs of a mesh, and of the memory that graphs and other work use, on the fake
-// CUDA (fake_cuda.hpp). Replayed steps give bitwise the same results as repeated steps, with one
-// host call each. Operations that cannot be captured are refused. A rank that does not replay stops
-// the other ranks.
+// CUDA (fake_cuda.hpp). A replayed step gives bitwise the same results as a step that is submitted
+// again, with a few host calls. Operations that cannot be captured are refused. A rank that does
+// not replay stops the other ranks.
 
 #include <atomic>
 
@@ -25,7 +25,7 @@ using ashlar::parse_placement;
 using ashlar::shape;
 
 /// A program whose step reads an input and updates a state. A step sums and redistributes the
-/// state, and gathers the input asynchronously meanwhile.
+/// state, and meanwhile all-gathers the input asynchronously.
 class program {
  public:
   explicit program(mesh const& m)
@@ -96,7 +96,8 @@ TEST_CASE("replayed steps and repeated steps agree bitwise") {
         for (int i = 1; i < steps; ++i) {
           replayed.set_input(i);
           graph.replay();
-          // Between replays other work runs, which must use other memory.
+          // Between replays a step of another program runs. It must not use the memory of the
+          // graph.
           anew.step();
           if (replayed.values() != expected[static_cast<std::size_t>(i)])
             throw std::logic_error("step " + std::to_string(i));
@@ -120,7 +121,7 @@ TEST_CASE("a replay is one call of the host, and repeated steps do not allocate 
     graph.replay();
     work = fake::calls_for_work();
     graph.replay();
-    // The graph, and the events before and after it.
+    // One call launches the graph. The others are for events before and after it.
     CHECK(fake::calls_for_work() - work <= 4);
     CHECK(of_a_step > 8);
     CHECK(fake::calls_for_memory() == memory);
@@ -170,7 +171,8 @@ TEST_CASE("operations that cannot be captured are refused, and the mesh stays us
     p.set_input(0);
     m.barrier();
   });
-  // A transfer that is started in a capture and not waited for in it has not run, and never will.
+  // If a transfer is started in a capture, it must be waited for in the same capture. Otherwise it
+  // has not run and never will.
   fake::all_ranks(2, [&](world const& w) {
     mesh const m(w, mesh_of(2));
     device_tensor const x(m, {4, 4}, parse_placement("B,S(0)"));

@@ -79,7 +79,7 @@ index as_index(ashlar::shape const& extents) {
   return list;
 }
 
-/// A plan, and the shards of all ranks before and after each of its steps.
+/// A redistribution plan, and the shards of all ranks before and after each of its steps.
 struct expected_plan {
   ashlar::shape extents;
   ashlar::redistribution_plan plan;
@@ -187,7 +187,8 @@ TEST_CASE("transfers of two overlapping groups, polled in any order") {
         to.push_back(empty_like(me, mine));
         tickets.push_back(me.ticket(what[static_cast<std::size_t>(i)]));
       }
-      // Each rank starts them in a different order, as plans do whose steps end at different times.
+      // Each rank starts the transfers in a different order. This happens in programs with several
+      // redistributions whose steps end at different times.
       std::vector<std::size_t> order{0, 1, 2, 3, 4};
       std::shuffle(order.begin(), order.end(), random);
       std::vector<std::unique_ptr<ashlar::pending_operation>> pending(5);
@@ -280,8 +281,8 @@ TEST_CASE("a missing rank: the others name the operation and stop") {
         }
       },
       400ms);
-  // The rank that notices first names the operation. The other one may first get an error of NCCL,
-  // because a rank has aborted.
+  // Ranks 0 and 2 wait for rank 1. The one that first notices the timeout names the operation in
+  // its error. The other one may get an error of NCCL before that, because a rank has aborted.
   std::string const late =
       "#2 all-reduce along gpu, 12 elements of i32 to receive has not ended within";
   CHECK((has(said[0], late) || has(said[2], late)));

@@ -12,11 +12,12 @@
 //              used on another stream, then before the release either this stream is made to wait
 //              for that use, or the host has seen it end.
 //   growth     New blocks come from the pool. If the pool has no memory left, all free blocks are
-//              returned to the driver and the allocation is tried once more.
+//              returned to the driver and the allocation is tried once more, except during a
+//              capture.
 //   graphs     Blocks allocated or released between begin_private and end_private belong to the
-//              graph that is captured meanwhile, until free_private: its replays read and write
-//              them, so other work must not use them. Free blocks are taken first. New ones are
-//              allocated on a separate stream, so that the allocation is not captured.
+//              CUDA graph that is captured meanwhile: its replays read and write them, so other
+//              work must not use them until free_private is called. If no free block fits, a new
+//              one is allocated on a separate stream, so that the allocation is not captured.
 //
 // Not thread-safe. The pool and the stream must outlive the arena.
 
@@ -45,9 +46,10 @@ class arena {
     release_all(free_);
   }
 
-  /// Returns a block of at least `bytes` bytes, aligned to 256 and not initialized. It is never
-  /// null: a shard without elements gets a block, too. Throws ashlar::out_of_memory, which names
-  /// name(), if there is not enough memory.
+  /// Returns a block of at least `bytes` bytes, aligned to 256 bytes and not initialized. It is
+  /// never null: a shard without elements gets a block, too. Throws ashlar::out_of_memory if there
+  /// is not enough memory. `name` is called only then: it returns the purpose of the block, for the
+  /// error message.
   template <class Name>
   void* allocate(std::size_t bytes, Name const& name) {
     std::size_t const size = size_class(bytes);
@@ -67,26 +69,28 @@ class arena {
   void release(void* block, std::size_t bytes) {
     std::size_t const size = size_class(bytes);
     in_use_ -= size;
-    // Captured kernels may use this block, and every replay uses it again: it belongs to the graph.
+    // Captured kernels may use this block, and then every replay uses it again. So it belongs to
+    // the graph from now on.
     if (is_recording_) owner_.try_emplace(block, last_private_);
     auto const owner = owner_.empty() ? owner_.end() : owner_.find(block);
     (owner == owner_.end() ? free_ : private_.at(owner->second).free)[size].push_back(block);
   }
 
-  /// Reserves the blocks of the following calls for a graph that is being captured, and returns the
-  /// number of this graph. Expects that no other capture is under way.
+  /// From now on, all blocks that are allocated or released belong to the graph that is being
+  /// captured. Returns a number that identifies this graph in free_private. Expects that no other
+  /// capture is under way.
   int begin_private() {
     is_recording_ = true;
     private_[++last_private_];
     return last_private_;
   }
-  /// Ends begin_private: the blocks of later calls belong to no graph.
+  /// Ends what begin_private has started: blocks allocated from now on belong to no graph.
   void end_private() {
     is_recording_ = false;
     if (growth_) growth_->synchronize();
   }
-  /// Makes the blocks of a graph free for all uses. Expects that the graph is destroyed and that
-  /// the stream has passed its last replay.
+  /// Makes the blocks of the graph with this number available to all work. Expects that the graph
+  /// is destroyed and that the stream has executed its last replay.
   void free_private(int number) {
     auto const own = private_.find(number);
     for (auto& [size, blocks] : own->second.free)
@@ -98,7 +102,8 @@ class arena {
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
   void reset_peak() { peak_ = in_use_; }
-  /// Returns the bytes held from the pool: in use, free, or reserved for graphs.
+  /// Returns the bytes of all blocks that were allocated from the pool and not returned: blocks in
+  /// use, free blocks, and blocks of graphs.
   std::size_t bytes_held() const { return held_; }
 
   /// Returns all free blocks to the driver. Waits for the stream.
@@ -169,8 +174,8 @@ class arena {
   pool& pool_;
   cudaStream_t stream_;
   free_blocks free_;
-  std::unordered_map<int, private_blocks> private_;  // by the number of the graph
-  std::unordered_map<void*, int> owner_;             // the graph that a block belongs to
+  std::unordered_map<int, private_blocks> private_;  // the free blocks of each graph
+  std::unordered_map<void*, int> owner_;             // the number of a block's graph
   std::optional<stream> growth_;
   int last_private_ = 0;
   bool is_recording_ = false;

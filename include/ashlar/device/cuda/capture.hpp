@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Support for capturing: recording the work submitted to a stream, instead of executing it, to make
-// a graph (graph.hpp).
+// Support for stream capture: work that is submitted to a stream is recorded instead of executed,
+// to make a CUDA graph (graph.hpp).
 //
 //   during a capture   neither the captured stream, nor a stream that waits for one of its events,
 //                      executes anything

@@ -17,26 +17,28 @@
 
 namespace ashlar::cuda {
 
-/// Computes loss[r] of complete rows. Unless `gradient` is null, also stores the gradient times
-/// scale in it; it may be `logits`.
+/// Computes loss[r] of complete rows. Unless `gradient` is null, also stores the gradient of the
+/// loss times `scale` in it; `gradient` may be `logits`.
 template <class T>
 void cross_entropy(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                    std::int64_t rows, std::int64_t cols,
                    std::type_identity_t<accumulation_t<T>> scale, accumulation_t<T>* loss,
                    T* gradient);
 
-/// Computes target_logit[r] = x[r, target - first_column], or 0 if that column is not on this rank.
+/// Computes target_logit[r] = logits[r, targets[r] - first_column], or 0 if that column is not on
+/// this rank.
 template <class T>
 void cross_entropy_target_logit(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                                 std::int64_t rows, std::int64_t cols, std::int64_t first_column,
                                 accumulation_t<T>* target_logit);
 
-/// Computes loss[r] = maximum + log(sum) - target_logit, or 0 if the row is ignored.
+/// Computes loss[r] = maximum[r] + log(sum[r]) - target_logit[r], or 0 if the row is ignored.
 template <class A>
 void cross_entropy_loss(cudaStream_t stream, A const* maximum, A const* sum, A const* target_logit,
                         std::int32_t const* targets, std::int64_t rows, A* loss);
 
-/// Computes the gradient of the local columns times scale; `gradient` may be `logits`.
+/// Computes the gradient of the loss with respect to the local columns of the logits, times
+/// `scale`; `gradient` may be `logits`.
 template <class T>
 void cross_entropy_gradient(cudaStream_t stream, T const* logits, std::int32_t const* targets,
                             accumulation_t<T> const* maximum, accumulation_t<T> const* sum,

@@ -9,8 +9,9 @@
 //   count()     the number of devices that this process may use. Throws if there is no driver, a
 //               driver that is too old, a runtime older than the program's headers, or no device.
 //   select(i)   makes device i, in [0, count()), the current device of this thread
-//   describe()  its name, memory, multiprocessors, compute capability, and the versions of driver
-//               and runtime, for reports of measurements
+//   describe()  returns the name, the memory size, the number of multiprocessors and the compute
+//               capability of the current device, and the versions of driver and runtime, for
+//               reports of measurements
 
 #include <cstdint>
 #include <string>
@@ -65,8 +66,7 @@ inline device_description describe() {
   return d;
 }
 
-/// Returns the number of multiprocessors of the selected device, by which kernels choose their grid
-/// size.
+/// Returns the number of multiprocessors of the selected device.
 inline int multiprocessors() {
   int device = 0;
   int number = 0;

@@ -9,9 +9,10 @@
 //   no driver, or a driver older than the runtime    names both versions
 //   a runtime older than the program's headers       names both versions (version_fault, before any
 //                                                    call)
-//   no device, or one used exclusively by others     refers to CUDA_VISIBLE_DEVICES and nvidia-smi
-//   kernels not compiled for this device             names its architecture, for
-//                                                    ASHLAR_CUDA_ARCHITECTURES
+//   no device, or another process uses it            refers to CUDA_VISIBLE_DEVICES and nvidia-smi
+//   exclusively
+//   kernels not compiled for this device             names the device's architecture, which is to
+//                                                    be added to ASHLAR_CUDA_ARCHITECTURES
 //   out of memory                                    says how much was requested, is free, and
 //                                                    exists
 //   a bad address in a kernel                        advises compute-sanitizer

@@ -14,9 +14,10 @@
 //   linear_gelu                  y = gelu(x w + bias), and on request the input of gelu
 //   gelu_gradient_product        dx = (dy w^T) gelu'(before)
 //
-//   k = 0                        C = beta C, and 0 if beta is 0
+//   k = 0                        C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   epilogues                    fused by cuBLASLt if it can, otherwise done by the kernels of
-//                                map.hpp. cuBLASLt's gelu is the same formula with a different tanh
+//                                map.hpp. cuBLASLt's gelu is the same formula with a different
+//                                approximation of tanh.
 //   algorithm                    chosen by gemm_algorithms.hpp
 //
 // An engine serves one stream at a time, because it reuses its workspace. It allocates the
@@ -144,12 +145,14 @@ class gemm_engine {
     map(stream_, value_of<device::gelu>{}, static_cast<T const*>(sum), m * n, y);
   }
 
-  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]).
+  /// Computes dx[m, k] = (dy[m, n] w[k, n]^T) gelu'(before[m, k]), the gradient with respect to the
+  /// input of gelu, which linear_gelu has stored in `before`.
   template <class T>
   void gelu_gradient_product(std::int64_t m, std::int64_t n, std::int64_t k, T const* dy,
                              T const* w, T const* before, T* dx) {
     if (m == 0 || k == 0) return;
-    // The product has the columns of dx: k of them, which fused() takes as its n.
+    // The result dx has m x k elements, and n is the extent over which the product sums. So k is
+    // passed as the argument n of fused(), and n as its argument k.
     if (n != 0 && k % 8 == 0 &&
         fused<T>(epilogue::dgelu, true, m, k, n, dy, n, w, n, dx, nullptr,
                  const_cast<T*>(before))) {

@@ -12,7 +12,8 @@
 //   B                     A             k x m, or m x k if transposed    if our A is transposed
 //   C, D                  C             n x m                            never
 //
-// cuBLASLt adds a bias to each row of its result, which is a column of ours.
+// The bias of cuBLASLt has one value for each row of its column-major result. Such a row is a
+// column of our C.
 
 #include <cstdint>
 

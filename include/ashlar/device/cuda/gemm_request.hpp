@@ -3,8 +3,8 @@
 
 #pragma once
 
-// A description of one cuBLASLt product without its pointers, and the descriptors made from it. It
-// is the key under which the chosen algorithm is cached (gemm_algorithms.hpp).
+// A description of one cuBLASLt product without its pointers, and the descriptors made from it. The
+// description is the key under which the chosen algorithm is cached (gemm_algorithms.hpp).
 //
 //   epilogue        the result                                           restriction
 //   none            C = alpha op(A) op(B) + beta C
@@ -62,8 +62,8 @@ struct gemm_request {
   }
 };
 
-/// Returns a request with the types of a product of T. bfloat16 is summed in float; the result is
-/// rounded to bfloat16, or stays float if C is float.
+/// Returns a request in which only the types are set, for a product of matrices of T. bfloat16 is
+/// summed in float; the result is rounded to bfloat16, or stays float if C is float.
 template <class T, class C = T>
 gemm_request request_of_types(float_products mode) {
   static_assert(std::is_same_v<C, T> || std::is_same_v<C, accumulation_t<T>>,
@@ -81,7 +81,7 @@ gemm_request request_of_types(float_products mode) {
   }
 }
 
-/// Returns the request of a single product of T without an epilogue.
+/// Returns the request of a single product of matrices of T, not a batch, without an epilogue.
 template <class T, class C = T>
 gemm_request request_of(float_products mode, bool transpose_a, bool transpose_b, std::int64_t m,
                         std::int64_t n, std::int64_t k, std::int64_t lda, std::int64_t ldb,
@@ -125,7 +125,7 @@ struct gemm_descriptors {
   blas_operation operation;
   blas_matrix first, second, result;
 
-  /// Creates the descriptors. Sets bias and aux as far as the epilogue uses them.
+  /// Creates the descriptors. Sets the pointers to bias and aux if the epilogue uses them.
   gemm_descriptors(gemm_request const& r, void const* bias, void* aux) {
     gemm_layout const layout(r.transpose_a, r.transpose_b, r.m, r.n, r.k, r.lda, r.ldb, r.ldc);
     check_blas(cublasLtMatmulDescCreate(operation.out(), r.compute, r.scale_type),

@@ -44,7 +44,8 @@ class graph {
   cudaGraphExec_t ready_ = nullptr;
 };
 
-/// A capture under way. Destroying it before end() discards the captured work.
+/// Captures the work of a stream from the construction of this object to end(). If the object is
+/// destroyed before end(), the captured work is discarded.
 class capturing {
  public:
   explicit capturing(cudaStream_t stream) : stream_(stream) {
@@ -58,7 +59,8 @@ class capturing {
     cudaGraph_t dropped = nullptr;
     cudaStreamEndCapture(stream_, &dropped);
     if (dropped != nullptr) cudaGraphDestroy(dropped);
-    cudaGetLastError();  // clears an error of the capture, which the failed call has reported
+    // Clears an error of the capture. The call that failed has already reported it.
+    cudaGetLastError();
   }
 
   /// Ends the capture and returns the graph. Throws ashlar::error if an operation could not be

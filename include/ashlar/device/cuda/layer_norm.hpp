@@ -18,14 +18,16 @@
 
 namespace ashlar::cuda {
 
-/// Computes y, and the mean and rstd of each row, which the backward pass needs; y may be x.
+/// Computes y. Also computes the mean and the reciprocal standard deviation (rstd) of each row,
+/// which the backward pass needs; y may be x.
 template <class T>
 void layer_norm_forward(cudaStream_t stream, T const* x, T const* gamma, T const* beta,
                         std::int64_t rows, std::int64_t cols,
                         std::type_identity_t<accumulation_t<T>> epsilon, T* y,
                         accumulation_t<T>* mean, accumulation_t<T>* rstd);
 
-/// Computes, for each row, the sum of its local columns and of their squares.
+/// Computes, for each row, the sum of the elements in the local columns and the sum of their
+/// squares.
 template <class T>
 void layer_norm_sums(cudaStream_t stream, T const* x, std::int64_t rows, std::int64_t cols,
                      accumulation_t<T>* sum, accumulation_t<T>* sum_of_squares);
@@ -43,8 +45,8 @@ void layer_norm_apply(cudaStream_t stream, T const* x, accumulation_t<T> const* 
                       accumulation_t<T> const* rstd, T const* gamma, T const* beta,
                       std::int64_t rows, std::int64_t cols, T* y);
 
-/// Computes dx, and adds to dgamma and dbeta; dx may be dy. The workspace has
-/// layer_norm_backward_workspace(rows, cols) elements.
+/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta; dx may be dy. The
+/// workspace has layer_norm_backward_workspace(rows, cols) elements.
 template <class T>
 void layer_norm_backward(cudaStream_t stream, T const* dy, T const* x,
                          accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
@@ -52,14 +54,16 @@ void layer_norm_backward(cudaStream_t stream, T const* dy, T const* x,
                          accumulation_t<T>* workspace, T* dx, accumulation_t<T>* dgamma,
                          accumulation_t<T>* dbeta);
 
-/// Computes, for each row, the sums of g = dy gamma and of g xhat over the local columns.
+/// Computes, for each row, the sums over the local columns of g = dy gamma and of g xhat, where
+/// xhat = (x - mean) rstd.
 template <class T>
 void layer_norm_backward_sums(cudaStream_t stream, T const* dy, T const* x,
                               accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
                               T const* gamma, std::int64_t rows, std::int64_t cols,
                               accumulation_t<T>* sum_g, accumulation_t<T>* sum_g_xhat);
 
-/// Computes dx from the sums over all total_cols columns; dx may be dy.
+/// Computes dx on the local columns from sum_g and sum_g_xhat, which must be sums over all
+/// total_cols columns; dx may be dy.
 template <class T>
 void layer_norm_backward_apply(cudaStream_t stream, T const* dy, T const* x,
                                accumulation_t<T> const* mean, accumulation_t<T> const* rstd,
@@ -67,8 +71,8 @@ void layer_norm_backward_apply(cudaStream_t stream, T const* dy, T const* x,
                                accumulation_t<T> const* sum_g_xhat, std::int64_t rows,
                                std::int64_t cols, std::int64_t total_cols, T* dx);
 
-/// Adds to dgamma and dbeta of the local columns. The workspace is as large as
-/// layer_norm_backward's.
+/// Adds the gradients of gamma and beta on the local columns to dgamma and dbeta. The workspace has
+/// layer_norm_backward_workspace(rows, cols) elements.
 template <class T>
 void layer_norm_backward_parameters(cudaStream_t stream, T const* dy, T const* x,
                                     accumulation_t<T> const* mean, accumulation_t<T> const* rstd,

@@ -7,7 +7,7 @@
 //
 //   [[maybe_unused]] auto const scope = range(on, "12.linear forward");
 //
-// The range lasts until the end of the block, in which `scope` is destroyed.
+// The range ends when `scope` is destroyed, at the end of its scope in the program.
 //
 // The cost of a range:
 //

@@ -6,18 +6,20 @@
 // The operations of a CUDA device that operators, layers and optimizers call: the functions on
 // streams, with the names and arguments that every processor offers (device/host/operations.hpp has
 // the host's). They are called without a namespace: argument-dependent lookup on the first
-// argument, the processor, selects the overload. Functions without a workspace need no definition
-// here, because the processor converts to its stream:
+// argument, the processor, selects the overload. A processor converts to its stream, so the
+// functions on streams that need no workspace can be called with a processor directly (a name with
+// a leading underscore continues the name before it):
 //
 //   softmax_forward row_max row_exp_sum cross_entropy_target_logit _loss _gradient
 //   layer_norm_forward   embedding_forward   add_positions _backward   dropout
 //
-// This file defines the others:
+// This file defines the others. The first column says what uses them:
 //
-//   map gemm gemm_batched_strided linear_forward add_column_sums convert reduce_dim    any net
-//   layer_norm_backward   attention_forward _backward   embedding_backward              layers
-//   add_sum add_sum_of_squares adam_w_update sgd_update                                 steps
-//   range                                                                               profiles
+//   every net         map gemm gemm_batched_strided linear_forward add_column_sums convert
+//                     reduce_dim
+//   single layers     layer_norm_backward   attention_forward _backward   embedding_backward
+//   training steps    add_sum add_sum_of_squares adam_w_update sgd_update
+//   profiles          range
 //
 // T is the type of stored values. A = accumulation_t<T> is the type of parameter gradients, sums
 // and values that exist once per row. `memory` provides workspaces in the order of the stream. No
@@ -110,7 +112,7 @@ void reduce_dim(processor const& on, Memory&, reduction op, T const* x, std::int
   reduce_dim(on.stream, op, x, outer, extent, inner, y);
 }
 
-/// Computes dx, and adds to dgamma and dbeta.
+/// Computes dx, and adds the gradients of gamma and beta to dgamma and dbeta.
 template <class Memory, class T>
 void layer_norm_backward(processor const& on, Memory& memory, T const* dy, T const* x,
                          accumulation_t<T> const* mean, accumulation_t<T> const* rstd,

@@ -7,11 +7,13 @@
 // work submitted after its allocation, and is free again for work submitted after its release.
 // Neither call waits for the device.
 //
-//   keep      the bytes that the pool keeps instead of returning them to the driver when blocks are
-//             released. The default is to keep everything, so that a training step allocates from
-//             the driver only the first time.
-//   used      the bytes in allocated blocks; `reserved` are all bytes that the pool holds. Both
-//             have high-water marks.
+//   keep       the number of bytes up to which released memory stays in the pool instead of being
+//              returned to the driver. By default everything stays, so that a training step
+//              allocates from the driver only the first time.
+//   used       the bytes in allocated blocks
+//   reserved   all bytes that the pool has from the driver, in allocated and in free blocks
+//
+// The statistics also have the high-water marks of `used` and `reserved`.
 //
 // The error of a failed allocation says how much was requested, for what, and how much is free.
 
@@ -58,8 +60,9 @@ class pool {
     if (pool_ != nullptr) cudaMemPoolDestroy(pool_);
   }
 
-  /// Returns `bytes` bytes, aligned to 256, or null for 0 bytes. Throws ashlar::out_of_memory,
-  /// which names `what`, if there is not enough memory.
+  /// Allocates a block of `bytes` bytes, aligned to 256 bytes. Returns null for 0 bytes. Throws
+  /// ashlar::out_of_memory if there is not enough memory. `what` names the purpose of the block in
+  /// the error message.
   void* allocate(std::int64_t bytes, cudaStream_t stream, std::string const& what = {}) {
     if (bytes == 0) return nullptr;
     void* memory = nullptr;
@@ -74,7 +77,7 @@ class pool {
     return memory;
   }
 
-  /// Returns `bytes` bytes, or null if there is not enough memory.
+  /// Allocates a block of `bytes` bytes. Returns null if there is not enough memory.
   void* try_allocate(std::int64_t bytes, cudaStream_t stream) {
     void* memory = nullptr;
     cudaError_t const status = cudaMallocFromPoolAsync(&memory, static_cast<std::size_t>(bytes),
@@ -87,7 +90,8 @@ class pool {
     return memory;
   }
 
-  /// Releases a block returned by `allocate` after all work submitted to the stream so far.
+  /// Releases a block that was returned by `allocate` or `try_allocate`. It becomes free when the
+  /// stream has executed all work submitted so far.
   static void release(void* memory, cudaStream_t stream) noexcept {
     if (memory != nullptr) cudaFreeAsync(memory, stream);
   }

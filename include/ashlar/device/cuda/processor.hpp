@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The type by which meshes and tensors know that their memory is on a CUDA device
-// (device/host/processor.hpp is the host's). Operations on them are submitted to its stream in
-// program order. Matrix products also need the state in gemm_engine, which is null if the program
-// has no products.
+// The processor type of meshes and tensors whose memory is on a CUDA device
+// (device/host/processor.hpp is the host's). Operations on these tensors are submitted to the
+// stream of the processor in program order. Matrix products also need the state in gemm_engine,
+// which is null if the program has no products.
 
 #include <cuda_runtime_api.h>
 

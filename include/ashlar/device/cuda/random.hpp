@@ -29,8 +29,9 @@ void fill_normal(cudaStream_t stream, std::uint64_t seed, std::uint64_t number, 
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,
                  std::type_identity_t<accumulation_t<T>> deviation, T* out);
 
-/// Computes y[i] = x[i] / (1 - p) if element first + i is kept, else 0. Applied to dy it gives dx.
-/// y may be x. Throws std::invalid_argument for p outside [0, 1).
+/// Computes y[i] = x[i] / (1 - p) if element first + i is not dropped, else 0. Applied to dy with
+/// the same arguments, it computes dx. y may be x. Throws std::invalid_argument for p outside [0,
+/// 1).
 template <class T>
 void dropout(cudaStream_t stream, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y);

@@ -13,8 +13,9 @@
 //   at the end                               out = O / l,  log_sum_exp = m + log l
 //
 // With a causal mask, a block stops after the tile of keys at the same positions as its rows. Tiles
-// of rows and of keys have the same size, so every row sees at least one key of each tile, and m is
-// finite. attention_tile.hpp lists the tile sizes.
+// of rows and tiles of keys have the same size. So every row of the block attends to at least one
+// key of each tile that the block processes, and m is finite. attention_tile.hpp lists the tile
+// sizes.
 //
 // Tensor cores (attention_matrix_forward.hpp) are used for bfloat16 with head_dim a multiple of 8
 // up to 128, scale > 0 and aligned arrays. This file has the kernel for all other cases.
@@ -50,8 +51,8 @@ struct attention_forward_block {
   T* out;
   A* log_sum_exp;
 
-  /// The variables of one thread: output sums, scores for the current tile of keys, and the maximum
-  /// m, the sum l (`total`) and the factor e^(m - m') (`keep`) of each of its rows.
+  /// The variables of one thread: its output sums, its scores for the current tile of keys, and for
+  /// each of its rows the maximum m, the sum l (`total`) and the factor e^(m - m') (`keep`).
   struct state {
     A sums[per][Dim / side];
     A scores[per][per];
@@ -80,8 +81,8 @@ struct attention_forward_block {
     std::int64_t const number = (e.sequence + tile - 1) / tile;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, late rows see the most keys. Their blocks start first, so that no long
-    // block starts last.
+    // With a causal mask, late rows attend to the most keys. Their blocks start first, so that no
+    // block with much work starts last.
     std::int64_t const first = (number - 1 - place.remainder) * tile;
     std::int64_t const last = first + tile < e.sequence ? first + tile : e.sequence;
     auto const q_rows = rows_of_qkv(e, qkv, pair, 0);

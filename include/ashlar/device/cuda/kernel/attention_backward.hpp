@@ -11,8 +11,10 @@
 //   dS = P (dO V^T - dot(dO, O))                             dQ = scale dS K,  dK = scale dS^T Q
 //
 //   launch 1   computes dot(dO, O) of each row into the workspace
-//   launch 2   one block for each tile of keys, which loops over the rows that see it: dK, dV
-//   launch 3   one block for each tile of rows, which loops over the keys that they see: dQ
+//   launch 2   computes dK and dV: one block for each tile of keys, which loops over the query rows
+//              that attend to these keys
+//   launch 3   computes dQ: one block for each tile of query rows, which loops over the keys that
+//              these rows attend to
 //
 // P and dS are computed twice. In return no two blocks add to the same element, so there are no
 // atomics, and results are bitwise reproducible. dqkv is overwritten. The kernels on tensor cores

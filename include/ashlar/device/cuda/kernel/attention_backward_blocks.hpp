@@ -7,8 +7,10 @@
 // that cannot use tensor cores. Tiles of q, dO, k and v are in shared memory, and so are the tiles
 // of P and dS computed from them. Sums are in registers.
 //
-//   attention_keys_block   a tile of keys loops over the rows that see it: dK, dV
-//   attention_rows_block   a tile of rows loops over the keys that they see: dQ
+//   attention_keys_block   computes dK and dV: a block has a tile of keys and loops over the query
+//                          rows that attend to them
+//   attention_rows_block   computes dQ: a block has a tile of query rows and loops over the keys
+//                          that they attend to
 
 #include <cstdint>
 

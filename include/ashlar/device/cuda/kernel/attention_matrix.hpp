@@ -4,20 +4,23 @@
 #pragma once
 
 // Functions that the attention kernels on tensor cores share (Dao: FlashAttention-2, 2023). A block
-// has 4 warps and a tile of its own rows, of which each warp processes Tiles strips of 16 rows. The
-// block loops over tiles of other rows, which all warps read. Elements are bfloat16 and sums are
-// float.
+// of 4 warps has a tile of its "own" rows: query rows in the forward pass and for dQ, keys for dK
+// and dV. Each warp processes Tiles strips of 16 of them. The block loops over tiles of "other"
+// rows, which all warps read: keys if its own rows are queries, and query rows otherwise. Elements
+// are bfloat16 and sums are float.
 //
 //   copy_rows      copies rows of a head to shared memory, asynchronously, 16 bytes at a time; rows
 //                  beyond the end are set to zero
 //   multiply_rows  sums  = own rows times other rows, over head_dim     S = Q K^T, dP = dO V^T, ...
 //   add_weighted   sums += weights times other rows, over these rows    O += P V, dQ += dS K, ...
-//   round_sums     rounds sums to the weights of the next product, in registers (warp_matrix.hpp)
-//   write_rows     writes sums to global memory, through shared memory so that a write has 16 bytes
+//   round_sums     rounds sums to bfloat16: the weights of the next product, which stay in
+//                  registers (warp_matrix.hpp)
+//   write_rows     copies sums to shared memory and from there to global memory, so that each write
+//                  to global memory has 16 bytes
 //
 //   Dim            head_dim rounded up to 64 or 128; columns beyond head_dim are zero
-//   pitch          Dim + 8 elements in shared memory, so that the 8 rows of a matrix are in
-//                  different banks
+//   pitch          the distance between rows in shared memory: Dim + 8 elements, so that the 8 rows
+//                  of a matrix are in different banks
 //   registers      sums and scores take fewer than 200 of the 255 registers of a thread
 
 #include <cstdint>
@@ -31,8 +34,9 @@
 
 namespace ashlar::cuda {
 
-/// Returns whether attention runs on tensor cores for these extents and arrays: a row must consist
-/// of whole packs of 16 bytes and have at most 128 elements.
+/// Returns whether attention runs on tensor cores for these extents, this scale and these arrays:
+/// head_dim must be at most 128 and a multiple of 8, which is a pack of 16 bytes, the scale must be
+/// positive, and the arrays must be aligned to 16 bytes.
 template <class... T>
 bool attention_on_matrices(device::attention_extents const& e, float scale, T const*... arrays) {
   return e.head_dim > 0 && e.head_dim <= 128 && e.head_dim % 8 == 0 && scale > 0 &&
@@ -53,7 +57,8 @@ inline constexpr int matrix_pitch = Dim + 8;
 template <int Tiles>
 inline constexpr int matrix_rows = matrix_threads / warp * 16 * Tiles;
 
-/// One thread's values of Tiles x Columns / 8 results c of tensor core products.
+/// One thread's values of the Tiles x (Columns / 8) results c of tensor core products
+/// (warp_matrix.hpp).
 template <int Tiles, int Columns>
 struct matrix_sums {
   float at[Tiles][Columns / 8][4];
@@ -65,8 +70,9 @@ struct matrix_sums {
       }
     }
   }
-  /// Calls f(i, half, row, column, value) for each value. Row and column are positions in the
-  /// block's tile.
+  /// Calls f(i, half, row, column, value) for each value of thread t. `i` is the strip in the warp,
+  /// and `half` is 0 in its first 8 rows, 1 in its last 8 rows. `row` and `column` are positions in
+  /// the block's tile.
   template <class F>
   ASHLAR_HD void for_each(int t, F const& f) {
     ASHLAR_UNROLL for (int i = 0; i < Tiles; ++i) {
@@ -80,7 +86,7 @@ struct matrix_sums {
   }
 };
 
-/// The same values rounded to bfloat16: operands a of the next product.
+/// One thread's values of matrix_sums, rounded to bfloat16: operands a of the next product.
 template <int Tiles, int Columns>
 struct matrix_weights {
   std::uint32_t at[Tiles][Columns / 16][4];
@@ -120,7 +126,8 @@ ASHLAR_HD void copy_rows(Block const& block, int t, head_rows<bfloat16 const> fr
   }
 }
 
-/// Computes sums(t) = the warp's own rows times other rows, over Dim.
+/// Computes the dot products of the block's own rows with `Columns` other rows, over the Dim
+/// elements of a row. sums(t) receives the results of thread t.
 template <int Dim, int Tiles, int Columns, class Block, class Sums>
 ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 const* other,
                              Sums const& sums) {
@@ -155,7 +162,8 @@ ASHLAR_HD void multiply_rows(Block const& block, bfloat16 const* own, bfloat16 c
   }
 }
 
-/// Computes sums(t) += weights(t) times `Rows` other rows, over these rows.
+/// Adds weights times other rows to the sums, summed over `Rows` other rows. weights(t) and sums(t)
+/// are the values of thread t.
 template <int Dim, int Tiles, int Rows, class Block, class Weights, class Sums>
 ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16 const* other,
                             Sums const& sums) {
@@ -182,8 +190,9 @@ ASHLAR_HD void add_weighted(Block const& block, Weights const& weights, bfloat16
   }
 }
 
-/// Writes sums(t), each multiplied by factor(t, i, half), to the rows of a head from `first` on.
-/// They pass through `tile`, shared memory that is no longer read.
+/// Writes the sums to the rows of a head from `first` on. Those of thread t in strip i and half
+/// `half` are multiplied by factor(t, i, half). The sums are first stored in `tile`, shared memory
+/// whose contents are no longer needed.
 template <int Dim, int Tiles, class Block, class Sums, class Factor>
 ASHLAR_HD void write_rows(Block const& block, head_rows<bfloat16> to, std::int64_t first,
                           device::attention_extents const& e, bfloat16* tile, Sums const& sums,

@@ -6,19 +6,21 @@
 // Attention backward of bfloat16 on tensor cores, with the formulas and the launches of
 // attention_backward.hpp:
 //
-//   attention_matrix_keys   a block has keys and their values, and loops over the query rows that
-//                           see them. It computes P^T and dS^T (rows are keys), dV += P^T dO and
-//                           dK += dS^T Q.
-//   attention_matrix_rows   a block has query rows and loops over the keys that they see. It
-//                           computes P, dS and dQ += dS K.
+//   attention_matrix_keys   A block has a tile of keys and their values, and loops over the query
+//                           rows that attend to them. It computes P^T and dS^T (rows are keys),
+//                           dV += P^T dO and dK += dS^T Q.
+//   attention_matrix_rows   A block has a tile of query rows and loops over the keys that they
+//                           attend to. It computes P, dS and dQ += dS K.
 //
-// P and dS are computed twice (7 products instead of 5). In return no two blocks add to the same
-// element. The next tile is copied into a second buffer while the current one is processed, with
-// one barrier per tile.
+// P and dS are computed twice, which takes 7 matrix products instead of 5. In return no two blocks
+// add to the same element. The next tile is copied into a second buffer while the current one is
+// processed, with one barrier per tile.
 //
-//   Dim   rows of a block: keys' / queries'   rows of a tile   shared memory
-//   64    128 / 128                           32 / 64          55 KiB / 73 KiB
-//   128   64 / 64                             32 / 32          69 KiB / 69 KiB
+// In this table, the figures are for attention_matrix_keys / attention_matrix_rows:
+//
+//   Dim   own rows of a block   rows of a tile that it loops over   shared memory
+//   64    128 / 128             32 / 64                             55 KiB / 73 KiB
+//   128   64 / 64               32 / 32                             69 KiB / 69 KiB
 
 #include <cstdint>
 
@@ -27,8 +29,8 @@
 
 namespace ashlar::cuda::detail {
 
-/// The base of both kernels. Strips is the number of strips of a warp, Others the number of rows in
-/// a tile that the block loops over.
+/// The base of both kernels. Strips is the number of strips of 16 rows that a warp has, Others the
+/// number of rows of a tile that the block loops over.
 template <int Dim, int Strips, int Others>
 struct attention_matrix_backward {
   static constexpr int launch_threads = matrix_threads;
@@ -50,7 +52,8 @@ struct attention_matrix_backward {
   using weights = matrix_weights<strips, others>;
 
   /// The shared memory: two arrays of the block's own rows, and two buffers. Each buffer has two
-  /// arrays of other rows, and two numbers for each of these rows.
+  /// arrays of other rows, and for each of these rows two floats, which only attention_matrix_keys
+  /// uses: log_sum_exp and dot(dO, O).
   struct shared_tiles {
     bfloat16* at;
 

@@ -8,12 +8,13 @@
 // neighbouring threads share a row and hold its maximum and sum. Warps exchange no data. They share
 // tiles of 64 keys and of the values of the same tokens, with three barriers per tile j:
 //
-//   values j are copied while S = Q K^T is computed, and keys j + 1 while P V is computed
-//   barriers: keys j have arrived; keys j are no longer read; values j have arrived
+//   barrier 1   keys j have arrived. Values j are copied while S = Q K^T is computed.
+//   barrier 2   no warp reads keys j any more. Keys j + 1 are copied while P V is computed.
+//   barrier 3   values j have arrived
 //
-// With a causal mask, a block stops after the last key that one of its rows sees. Tiles that all
-// its rows see completely are not masked. Rows beyond the sequence see the whole sequence, so that
-// every maximum is finite from the first tile on.
+// With a causal mask, a block stops after the last key that one of its rows attends to. The mask is
+// not applied to a tile if all rows of the block attend to all its keys. Rows beyond the end of the
+// sequence attend to the whole sequence, so that every maximum is finite from the first tile on.
 
 #include <cmath>
 #include <cstdint>
@@ -38,8 +39,8 @@ struct attention_matrix_forward {
   bfloat16* out;
   float* log_sum_exp;
 
-  /// The variables of one thread. Indices [strip][half] refer to its rows g and g + 8 of each
-  /// strip.
+  /// The variables of one thread. In each strip it has the rows g and g + 8, where g = lane / 4
+  /// (warp_matrix.hpp). An array element [strip][half] belongs to row g + 8 half of the strip.
   struct state {
     matrix_sums<strips, Dim> sums;
     matrix_sums<strips, keys> scores;
@@ -62,8 +63,8 @@ struct attention_matrix_forward {
     std::int64_t const number = (e.sequence + rows - 1) / rows;
     division const place(block.index(), number);
     std::int64_t const pair = place.quotient;
-    // With a causal mask, late rows see the most keys. Their blocks start first, so that no long
-    // block starts last.
+    // With a causal mask, late rows attend to the most keys. Their blocks start first, so that no
+    // block with much work starts last.
     std::int64_t const first = (number - 1 - place.remainder) * rows;
     std::int64_t const end = e.keys(first + rows < e.sequence ? first + rows : e.sequence);
     auto const k_rows = rows_of_qkv(e, qkv, pair, 1);
@@ -121,8 +122,8 @@ struct attention_matrix_forward {
     }
   }
 
-  /// Masks this thread's scores, and computes for each row the maximum of this thread's columns and
-  /// the maximum so far.
+  /// Masks this thread's scores. Sets `peak` of each row to the largest of the thread's scores in
+  /// this row, or to the maximum of the earlier tiles if that is larger.
   ASHLAR_HD void find_peaks(int t, state& s, std::int64_t first, std::int64_t key) const {
     bool const is_masked = key + keys > e.sequence || (e.causal && key + keys > first + 1);
     if (is_masked) {

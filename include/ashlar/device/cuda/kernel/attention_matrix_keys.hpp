@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Computes dK and dV on tensor cores (attention_matrix_backward.hpp). A block has keys and their
-// values, and loops over the query rows that see them. It computes the transposes of the scores:
-// their rows are keys, their columns are queries.
+// Computes dK and dV on tensor cores (attention_matrix_backward.hpp). A block has a tile of keys
+// and their values, and loops over the query rows that attend to them. It computes the scores
+// transposed: rows are keys and columns are query rows.
 //
 //   P^T = e^(scale K Q^T - log_sum_exp of the column)       dV += P^T dO
 //   dS^T = P^T (V dO^T - dot of the column)                 dK += dS^T Q

@@ -8,15 +8,16 @@
 // Products of tiles are in registers. The functions use plain multiplications and additions, for
 // float, double and the cases of bfloat16 that cannot use tensor cores (attention.hpp).
 //
-//   thread t      computes rows (t / 16) per + a, for a < per, and columns t % 16 + 16 c
-//   pitch         the distance between rows in elements; it is odd, so that equal columns of 16
-//                 rows are in different banks
+//   thread t      computes rows (t / 16) per + a, for a < per, and columns t % 16 + 16 c. Here
+//                 per = tile / 16 is the number of rows of a thread.
+//   pitch         the distance between rows in elements; it is odd, so that the elements of 16
+//                 rows in one column are in different banks
 //   head_dim      at most Dim, which determines the number of registers
 //
-//   Dim   tile of float   of double       shared memory of the backward pass
-//   64    64              32              100 KiB / 83 KiB
-//   128   32              32               74 KiB / 149 KiB
-//   256   32              not supported   140 KiB
+//   Dim   rows of a tile: float / double   shared memory of the backward pass: float / double
+//   64    64 / 32                          100 KiB / 83 KiB
+//   128   32 / 32                           74 KiB / 149 KiB
+//   256   32 / not supported               140 KiB
 
 #include <cstdint>
 
@@ -32,7 +33,8 @@ inline constexpr int attention_tile = sizeof(A) == 4 && Dim == 64 ? 64 : 32;
 
 inline constexpr int side = 16;
 
-/// Returns an odd pitch, so that equal columns of neighbouring rows are in different banks.
+/// Returns the distance between rows of `columns` elements in shared memory. It is odd, so that the
+/// elements of neighbouring rows in one column are in different banks.
 ASHLAR_HD constexpr std::int64_t pitch_of(std::int64_t columns) { return columns | 1; }
 
 /// The rows of one head in global memory, `stride` elements apart.
@@ -60,8 +62,8 @@ ASHLAR_HD head_rows<T> rows_of_out(device::attention_extents const& e, T* out, s
   return {out + place.quotient * e.sequence * step + place.remainder * e.head_dim, step};
 }
 
-/// Loads this thread's share of rows [first, first + Tile) into shared memory. Rows from `rows` on
-/// are set to zero.
+/// Loads this thread's share of rows [first, first + Tile) into shared memory. Rows with an index
+/// of at least `rows` are set to zero.
 template <int Tile, class T, class A>
 ASHLAR_HD void load_tile(int t, int threads, head_rows<T const> from, std::int64_t first,
                          std::int64_t rows, std::int64_t d, A* to) {
@@ -111,8 +113,8 @@ ASHLAR_HD void add_product(A const* weights, A const* tile, std::int64_t r0, std
   }
 }
 
-/// Writes the values of rows first + r0 + a, up to row `rows`, to global memory, each multiplied by
-/// the factor of its row.
+/// Writes values[a][c], multiplied by factor[a], to row first + r0 + a of a head in global memory.
+/// Rows with an index of at least `rows` are not written.
 template <int Per, int Columns, class T, class A>
 ASHLAR_HD void write_rows(head_rows<T> to, std::int64_t first, std::int64_t rows, std::int64_t r0,
                           std::int64_t c0, std::int64_t d, A const (&values)[Per][Columns],

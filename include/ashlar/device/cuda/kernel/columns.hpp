@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Sums over the rows of a rows x cols array, added to the output: gradients of values that all rows
-// share (biases, gamma and beta). There are two passes and no atomics, so that results are bitwise
-// reproducible:
+// Adds the sums over the rows of a rows x cols array to the output. This computes gradients of
+// values that all rows share (biases, gamma and beta of a layer norm). There are two passes and no
+// atomics, so that results are bitwise reproducible:
 //
 //   pass 1   Row r belongs to chunk r / chunk_rows. Each thread adds up its columns of a chunk, in
 //            order.
 //   pass 2   The sums of the chunks are added to out[c]. For each column 16 threads each add every
 //            16th chunk, in order. Then one thread adds the 16 sums, in order.
 //
-//   term.get<Width>(row, c, values)   sets values[o][k] to the term of column c + k of the row in
-//                                     output o
+// `term` computes the addends, possibly for several outputs from the same rows:
+//
+//   term.get<Width>(row, c, values)   sets values[o][k] to the addend that this row contributes to
+//                                     column c + k of output o
 //
 // The number of chunks depends only on the extents of the array.
 
@@ -26,8 +28,8 @@
 
 namespace ashlar::cuda {
 
-/// Returns the number of chunks of the first pass: at most one for 16 rows, and at most about 2^18
-/// sums per output in all chunks together.
+/// Returns the number of chunks of the first pass: at most one chunk for every 16 rows, and so few
+/// chunks that there are at most 2^18 partial sums per output, but at least one chunk.
 constexpr std::int64_t column_chunks(std::int64_t rows, std::int64_t cols) {
   std::int64_t const wanted = cols == 0 ? 1 : 262144 / cols;
   std::int64_t const chunks = at_most(wanted, (rows + 15) / 16);
@@ -101,7 +103,7 @@ constexpr std::int64_t column_sums_workspace(std::int64_t rows, std::int64_t col
   return outputs * column_chunks(rows, cols) * cols;
 }
 
-/// Adds to out[o][c] the sum over all rows of the terms of output o.
+/// Adds to out[o][c] the sum over all rows of the addends for column c of output o.
 template <class T, class Launcher, class Term, class A, int Outputs>
 void launch_column_sums(Launcher const& launch, char const* name, Term const& term,
                         std::int64_t rows, std::int64_t cols, bool packable, A* workspace,

@@ -8,8 +8,8 @@
 //   for_each   a grid-stride loop with 256 threads per block and at most 16384 blocks
 //   blocks     at most 2^31 - 1 thread blocks; more than 48 KiB of shared memory is enabled
 //              explicitly
-//   fold       shuffles within a warp (v[l] with v[l + 16], + 8, ... + 1); then every thread
-//              combines the results of the warps from left to right
+//   fold       shuffles within a warp: lane l is combined with lane l + 16, then l + 8, ... l + 1.
+//              Then every thread combines the results of the warps from left to right.
 //   mma, load_matrices   mma.sync.m16n8k16 and ldmatrix; copy_async is cp.async. All need sm_80.
 //
 // Only nvcc compiles this file. Without __CUDA_ARCH__, in nvcc's pass for the host, the bodies are

@@ -18,10 +18,11 @@
 //   block.each(f)                  calls f(t) for each thread t, followed by a barrier: threads
 //                                  then see each other's writes to shared memory and to global
 //                                  memory that only this block uses
-//   block.each_alone(f)            the same without a barrier, for data of a single thread
-//   per_thread<V> v(block)         a variable of each thread; thread t uses v[t]
-//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order, for every thread;
-//                                  `scratch` is shared memory for one V per warp
+//   block.each_alone(f)            calls f(t) for each thread t without a barrier, for data that
+//                                  only thread t uses
+//   per_thread<V> v(block)         one variable of type V for each thread; thread t uses v[t]
+//   block.fold(v, scratch, f)      combines all v[t] by f in a fixed order and returns the result
+//                                  to every thread; `scratch` is shared memory for one V per warp
 //
 // Matrix operations of a warp (warp_matrix.hpp) are called outside of `each`, for all threads.
 // get(t) returns the operands of thread t:
@@ -30,18 +31,19 @@
 //   block.load_matrices<Transposed>(get)     loads four 8 x 8 matrices from shared memory; get(t)
 //                                            returns a matrix_load
 //   block.fold_quads(get, f)                 combines the floats get(t) of four neighbouring
-//                                            threads by f, for each of the four
+//                                            threads by f and stores the result in all four
 //
 // Asynchronous copies of 4 or 16 bytes proceed in groups while the threads compute:
 //
 //   block.copy_async<Bytes>(to, from, valid)   in `each`: copies to shared memory; if not valid,
 //                                              writes zeros
-//   block.commit_copies()                      makes a group of each thread's copies since the last
-//                                              call
+//   block.commit_copies()                      puts the copies that each thread has started since
+//                                              the last commit_copies into a new group
 //   block.wait_copies<Groups>()                waits until at most `Groups` groups are pending,
 //                                              followed by a barrier
 //
-// Block::exp2(x) and Block::pack_bfloat16(low, high) are instructions of the device.
+// Block::exp2(x) and Block::pack_bfloat16(low, high) are single instructions of the device: an
+// approximate 2^x, and the rounding of two floats to the two bfloat16 of a word.
 //
 // Outside of `each`, all threads must follow the same control flow. A write to shared memory and a
 // read of it by another thread must be in different calls of `each`. The launchers are
@@ -57,8 +59,9 @@ namespace ashlar::cuda {
 /// The number of threads in a warp, which execute together.
 inline constexpr int warp = 32;
 
-/// A type that launches kernels by for_each and blocks. A stream is not a launcher: the functions
-/// that take a stream are declared in device/cuda/*.hpp and defined in the file that nvcc compiles.
+/// A type that has the functions for_each(...) and blocks(...) described above, which launch
+/// kernels. A stream is not a launcher: the functions that take a stream are declared in
+/// device/cuda/*.hpp and defined in the file that nvcc compiles.
 template <class L>
 concept launcher = requires { typename L::is_launcher; };
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Kernels for layer norm forward: in one launch and in phases, as in device/host/layer_norm.hpp and
-// with the same formulas (formula/layer_norm.hpp). Sums, means and deviations are of type
-// accumulation_t<T>.
+// Kernels for layer norm forward: in one launch for complete rows, and in phases for rows that are
+// split over ranks, as in device/host/layer_norm.hpp and with the same formulas
+// (formula/layer_norm.hpp). Sums, means and deviations are of type accumulation_t<T>.
 
 #include <cstdint>
 #include <type_traits>
@@ -17,7 +17,7 @@
 
 namespace ashlar::cuda {
 
-/// Two sums that are folded together.
+/// Two sums over a row that are computed in one reduction.
 template <class A>
 struct sum_pair {
   A first;
@@ -106,7 +106,8 @@ struct layer_norm_op : layer_norm_gather<T> {
   }
 };
 
-/// layer_norm_op with known mean and rstd: nothing is gathered.
+/// Does the same as layer_norm_op with a known mean and rstd, so it does not compute sums of the
+/// row first.
 template <class T>
 struct layer_norm_apply_op {
   using A = accumulation_t<T>;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Kernels for layer norm backward: in one launch and in phases, as in
-// device/host/layer_norm_backward.hpp and with the same formulas. dgamma and dbeta are of type
-// accumulation_t<T> and are accumulated in a fixed order (columns.hpp). dx may be dy.
+// Kernels for layer norm backward: in one launch for complete rows, and in phases for rows that are
+// split over ranks, as in device/host/layer_norm_backward.hpp and with the same formulas. dgamma
+// and dbeta are of type accumulation_t<T> and are accumulated in a fixed order (columns.hpp). dx
+// may be dy.
 
 #include <cstdint>
 
@@ -96,7 +97,7 @@ struct layer_norm_backward_op : layer_norm_backward_gather<T> {
   }
 };
 
-/// layer_norm_backward_op with known sums: nothing is gathered.
+/// Does the same as layer_norm_backward_op with known sums, so it does not compute them first.
 template <class T>
 struct layer_norm_backward_apply_op {
   using A = accumulation_t<T>;

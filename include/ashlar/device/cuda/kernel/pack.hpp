@@ -10,7 +10,7 @@
 //   widest<T>          16 / sizeof(T)
 //   is_packable(p...)  whether all these addresses are multiples of 16
 //   with_width         calls a function template for packs or for single elements
-//   packed             a loop over n elements: whole packs first, then the rest one by one
+//   packed             a loop over n elements: whole packs first, then the last elements one by one
 //
 // This is plain C++: the tests run the same code on the host.
 

@@ -5,11 +5,11 @@
 
 // Kernels that make random elements for a range of global indices [first, first + count). Values
 // are the same functions of (seed, stream, global index) as on the host, so they do not depend on
-// the mesh.
+// the mesh. Here `stream` is the number of a sequence of random numbers, not a CUDA stream.
 //
 //   fill_uniform, fill_normal   as device/host/random.hpp
-//   dropout                     as device/host/dropout.hpp; applied to dy it is the backward pass;
-//                               y may be x
+//   dropout                     as device/host/dropout.hpp; y may be x. Applied to dy instead of x,
+//                               it is the backward pass.
 //
 // A thread makes one Philox block, which serves the four indices 4b .. 4b + 3; at both ends of the
 // range some of them may not be needed. In dropout of bfloat16 a thread makes two blocks, so that
@@ -29,8 +29,8 @@ namespace ashlar::cuda {
 
 namespace detail {
 
-/// A range of indices in groups of `Blocks` Philox blocks. Group i serves the elements
-/// offset(i) + k of the range, for 0 <= k < size.
+/// A range of global indices, divided into groups that each use `Blocks` Philox blocks of 4 random
+/// words. Group i has the elements offset(i) + k of the range, for 0 <= k < size.
 template <int Blocks>
 struct word_groups {
   static constexpr int size = 4 * Blocks;
@@ -51,8 +51,9 @@ struct word_groups {
     return device::random_block(seed, stream,
                                 static_cast<std::uint64_t>((first / size + i) * Blocks + block));
   }
-  /// Whether the elements of every whole group are aligned to the size of the group, or to 16 bytes
-  /// if it is larger.
+  /// Returns whether the groups can be read and written as packs: in an array whose element 0 has
+  /// the address `run`, every group must be aligned to its size in bytes, or to 16 bytes if it is
+  /// larger.
   template <class T>
   bool is_packable(T const* run) const {
     return reinterpret_cast<std::uintptr_t>(run - first % size) %

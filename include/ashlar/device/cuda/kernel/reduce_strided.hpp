@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The reduction of n arrays of one shape into another array, with the meaning and bitwise the
-// results of device/host/reduce_strided.hpp: from left to right in accumulation_t<T>, rounded to T
-// once. The caller passes the sources in the canonical order (comm/transfer.hpp).
+// The reduction of n arrays of one shape into another array, with the same meaning and bitwise the
+// same results as device/host/reduce_strided.hpp: reduced from left to right in accumulation_t<T>,
+// rounded to T once. The caller passes the sources in the canonical order (comm/transfer.hpp).
 //
 //   contiguous, aligned rows   in packs of 16 bytes
 //   otherwise                  element by element

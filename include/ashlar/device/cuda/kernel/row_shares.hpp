@@ -3,14 +3,16 @@
 
 #pragma once
 
-// The columns of a row that one thread processes, as an op of rows.hpp sees them:
+// Types that describe which columns of a row one thread processes. rows.hpp passes them to its
+// operations as the argument `columns`:
 //
 //   column_share              every n-th pack of the row, for n threads; read from memory at each
 //                             use
 //   kept_share                the same packs, at most kept_packs of them, read once and kept in
 //                             registers
-//   edge_share, body_share    for a row that begins in the middle of a pack: at most one element
-//                             outside of the whole packs, and every n-th whole pack
+//   edge_share                for a row that begins in the middle of a pack: at most one of the
+//                             elements before the first and after the last whole pack
+//   body_share                for such a row: every n-th of its whole packs
 
 #include <cstdint>
 
@@ -83,7 +85,7 @@ struct body_share : column_share<Width> {
     column_share<Width>{cut.body, this->thread,
                         this->threads}([&](std::int64_t c, int k) { f(cut.head + c, k); });
   }
-  /// Returns false: edge_share writes the values that exist once per row.
+  /// Returns false, because values that exist once per row are written with the edge_share.
   ASHLAR_HD bool is_first() const { return false; }
 };
 

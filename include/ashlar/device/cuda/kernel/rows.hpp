@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Kernels on the rows of a rows x cols array. A block processes a row: each thread gathers a
-// partial result from its columns, the block folds these partial results, and each thread applies
-// the total to its columns. An operation `op` defines:
+// Kernels on the rows of a rows x cols array. A block processes one row at a time: each thread
+// computes a partial result from its columns of the row, the block combines the partial results of
+// its threads to a total, and each thread applies the total to its columns. An operation `op`
+// defines:
 //
 //   op.gather<Width>(row, columns)          returns an Op::partial of this thread's columns
 //   Op::combine(a, b)                       combines two Op::partial
 //   op.apply<Width>(row, columns, total)    processes the same columns; may overwrite gather's
 //                                           input
-//   op.apply<Width>(row, columns)           for an op without partial: nothing is gathered or
-//                                           folded
+//   op.apply<Width>(row, columns)           the same for an op without Op::partial, which needs no
+//                                           total and has no gather and combine
 //
 // It accesses the columns of a thread through the argument `columns`:
 //
@@ -23,7 +24,8 @@
 //   columns.read<Slot>(array, c, k)
 //                                 returns the pack at column c of that row
 //
-// If an op has Op::kept arrays, the reads depend on the row:
+// Op::kept is the number of arrays that `apply` reads again after `gather`. If an op defines it,
+// reading depends on the row:
 //
 //   row                         threads     each element is read from memory
 //   up to 1024 packs, aligned   32 .. 256   once: each thread keeps up to 4 packs in registers
@@ -31,12 +33,13 @@
 //                                           many threads, so that few rows share the cache
 //
 // If the length of a row is not a multiple of a pack, most rows begin in the middle of a pack. An
-// op declares Op::any_row if no array of it is shared by all rows. Its rows are then still read in
-// packs: the elements before the first and after the last whole pack are a separate share, one
-// element to a thread, for gather<1> and apply<1>. The rows of other ops are read element by
-// element.
+// op declares Op::any_row if none of its arrays is shared by all rows, as gamma would be. Such rows
+// are then still read in packs: only the elements before the first and after the last whole pack
+// are processed one by one, by gather<1> and apply<1>, at most one in each thread. Without
+// Op::any_row, such rows are read element by element.
 //
-// The order of the fold depends on the number of columns and on whether they are read in packs.
+// The order in which partial results are combined depends on the number of columns and on whether
+// they are read in packs.
 
 #include <cstdint>
 
@@ -47,7 +50,7 @@
 
 namespace ashlar::cuda {
 
-/// Whether an op gathers a partial result of the whole row first.
+/// Whether an op first computes a total of the whole row.
 template <class Op>
 concept folds_rows = requires { typename Op::partial; };
 

@@ -59,8 +59,8 @@ ASHLAR_HD accumulation_t<T> share_max(T const* row, Share const& share) {
   return peak;
 }
 
-/// Returns the maximum and the sum of this thread's columns, computed in one pass. Keeps the row in
-/// slot 0.
+/// Returns the maximum and the sum of this thread's columns, computed in one pass. Registers the
+/// row in slot 0 of `share`, for a second reading (rows.hpp).
 template <class T, int Width, class Share>
 ASHLAR_HD exp_sum<accumulation_t<T>> share_exp_sum(T const* row, Share const& share) {
   using A = accumulation_t<T>;
@@ -158,7 +158,7 @@ struct softmax_op {
   }
 };
 
-/// softmax_op with known maximum and sum: nothing is gathered.
+/// Does the same as softmax_op with a known maximum and sum, so it does not compute them first.
 template <class T>
 struct softmax_apply_op {
   static constexpr bool any_row = true;

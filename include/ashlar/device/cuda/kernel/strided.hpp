@@ -7,7 +7,8 @@
 // If alignment permits, the innermost dim is counted in units of several elements.
 //
 //   space.units()            the number of units
-//   space.offsets(i, s, d)   computes where unit i is read and written, in units
+//   space.offsets(i, s, d)   sets s and d to the offsets, in units, at which unit i is read from
+//                            the source and written to the destination
 //   widest_unit(...)         the largest number of bytes among 16, 8, 4, 2 and 1 that divides the
 //                            row length, the strides of all other dims and both addresses; the
 //                            element size if rows are not contiguous

@@ -122,7 +122,7 @@ void launch_units(Launcher const& launch, device::host::strided_loop const& loop
 }
 
 /// Returns the dim along which the source is contiguous, if the destination is contiguous along the
-/// last dim and the source is not. Returns -1 if there is no such dim.
+/// last dim and the source is not. Returns -1 in all other cases.
 inline int source_run(device::host::strided_loop const& loop) {
   if (loop.rank < 2) return -1;
   auto const& inner = loop.dim[static_cast<std::size_t>(loop.rank - 1)];

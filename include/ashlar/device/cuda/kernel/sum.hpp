@@ -22,7 +22,7 @@ inline constexpr std::int64_t sum_workspace = 1024;
 
 namespace detail {
 
-/// Returns the number of elements that one block of 256 threads sums: at least 8192, and enough
+/// Returns the number of elements that one block of 256 threads sums: at least 8192, and so many
 /// that there are at most sum_workspace parts.
 constexpr std::int64_t sum_part(std::int64_t n) {
   std::int64_t const least = 256 * 32;

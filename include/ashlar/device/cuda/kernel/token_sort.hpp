@@ -14,8 +14,8 @@
 //   scan              computes where the tokens of each digit and chunk begin, in one block
 //   place             moves keys and tokens to their places
 //
-// A block compares 256 x 1024 digits, each of which a whole warp reads at once: some microseconds
-// per pass.
+// Each of the 256 threads of a block compares all 1024 digits of the chunk with its own digit. All
+// threads of a warp read the same digits at the same time, so a pass takes only some microseconds.
 
 #include <cstdint>
 
@@ -48,7 +48,7 @@ constexpr std::int64_t token_sort_workspace(std::int64_t rows, std::int64_t toke
 /// The input of a pass: the ids in the first pass, sorted keys and tokens in later ones.
 struct sort_source {
   std::int32_t const* keys;
-  std::int32_t const* tokens;  // if null, token i is i, and keys are ids
+  std::int32_t const* tokens;  // null in the first pass: token i is i, and keys are ids
   std::int64_t first_row, rows, count;
 
   ASHLAR_HD std::int32_t key(std::int64_t i) const {
@@ -61,8 +61,8 @@ struct sort_source {
   }
 };
 
-/// The base of the kernels of one pass. They store the digits of a chunk in shared memory, and -1
-/// after the last token.
+/// The base of the kernels of one pass. They store the digits of the chunk's tokens in shared
+/// memory. Places after the last token contain -1.
 struct sort_pass {
   static constexpr int launch_threads = sort_digits;
   sort_source from;

@@ -17,8 +17,8 @@
 //                         matrix i, which has 8 elements, 16 bytes.
 //
 // It follows that two neighbouring results c, rounded to bfloat16, form an operand a of the next
-// product: words {c0 c1, c2 c3} of the left one, then of the right one. So attention scores become
-// weights without passing through memory.
+// product: its words are {c0 c1, c2 c3} of the left result, then those of the right result. So
+// attention scores become weights without passing through memory.
 
 #include <cstdint>
 
@@ -61,15 +61,15 @@ ASHLAR_HD constexpr matrix_place row_for_b_transposed(int lane) {
   return {lane % 16, lane / 16 * 8};
 }
 
-/// One thread's part of c[0 .. 4) += a[0 .. 4) b[0 .. 2).
+/// One thread's part of a product c += a b: it has 4 values of c, 4 words of a and 2 words of b.
 struct mma_operands {
   float* c;
   std::uint32_t const* a;
   std::uint32_t const* b;
 };
 
-/// One thread's part of loading four 8 x 8 matrices: the address of its row, and where its words
-/// [0, 4) go.
+/// One thread's part of loading four 8 x 8 matrices: `row` is the address that it passes, and `to`
+/// receives its 4 words, one of each matrix.
 struct matrix_load {
   bfloat16 const* row;
   std::uint32_t* to;

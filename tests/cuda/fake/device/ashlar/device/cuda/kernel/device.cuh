@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The launcher of the fake device, which replaces device/cuda/kernel/device.cuh by its place in the
-// include path. When the stream comes to a kernel, the emulated device executes its body.
-// device/cuda/launch still instantiates the kernels, so a kernel that it lacks does not link here
-// either.
+// The launcher of the fake device, which replaces device/cuda/kernel/device.cuh because its folder
+// comes earlier in the include path. When the stream comes to a kernel, the emulated device
+// executes its body. The files of device/cuda/launch instantiate the kernels here, too. So a
+// program that needs a kernel that is missing there does not link with the fake device either.
 
 #include <cstdint>
 #include <functional>
@@ -15,8 +15,8 @@
 #include <support/emulated_device.hpp>
 
 namespace fake {
-void enqueue(cudaStream_t stream,
-             std::function<void()> work);  // as in fake_cuda.hpp, which includes NCCL
+// The same declaration as in fake_cuda.hpp, which is not included because it includes NCCL.
+void enqueue(cudaStream_t stream, std::function<void()> work);
 }  // namespace fake
 
 namespace ashlar::cuda {
