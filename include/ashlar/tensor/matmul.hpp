@@ -151,7 +151,8 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
   auto const given_a = detail::matmul_operand<A>::get(a).as_dynamic();
   auto const given_b = detail::matmul_operand<B>::get(b).as_dynamic();
   auto const whole = [&] {
-    auto local = [&] {  // This scope frees the moved operands before c moves, as the plan assumes.
+    // This scope frees the moved operands before c moves, as the plan's memory estimate assumes.
+    auto local = [&] {
       auto const x = detail::run_plan(given_a, plan.a);
       auto const w = detail::run_plan(given_b, plan.b);
       return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.plan.c.from);

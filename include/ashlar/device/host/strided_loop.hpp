@@ -92,7 +92,8 @@ inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
   return merged;
 }
 
-/// Calls visit(src_offset, dst_offset) for each index of all dims of the loop but the last `inner`.
+/// Iterates over all dims of the loop except the last `inner` dims. Calls visit(src_offset,
+/// dst_offset) in each iteration, with the offsets in elements.
 template <class Visit>
 void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   if (loop.empty) return;
@@ -116,9 +117,9 @@ void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   }
 }
 
-/// Calls visit(rows, src_offset, dst_offset) for each plane of the loop's two innermost dims.
-/// `rows` is the outer one of these two. A loop with one dim is visited as one plane with one row.
-/// Expects at least one dim.
+/// Calls visit(rows, src_offset, dst_offset) for each plane, that is, for each index of the dims
+/// outside the two innermost ones. `rows` is the outer one of these two dims. A loop with only one
+/// dim is one plane with one row. Requires at least one dim.
 template <class Visit>
 void for_each_plane_of_rows(strided_loop const& loop, Visit visit) {
   bool const single = loop.rank == 1;
