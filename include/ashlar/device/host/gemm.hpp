@@ -109,8 +109,9 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
       transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Calls gemm for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
-/// With stride_a or stride_b = 0, all products share one operand. The results must not overlap.
+/// Computes `batch` products: product i has the operands a + i * stride_a and b + i * stride_b and
+/// the result c + i * stride_c. If stride_a or stride_b is 0, all products use the same a or b. The
+/// results must not overlap.
 template <class T>
 void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                           std::int64_t n, std::int64_t k, accumulation_t<T> alpha, T const* a,
