@@ -20,10 +20,10 @@
 // A dy Aᵀ, and the gradient u of G g Gᵀ to the gradient Gᵀ u G of the window. All factors are ±1 and
 // ±½, so the maps add only the rounding errors of a few sums.
 //
-// Each function transforms n tiles or windows. Its loop over them has unit stride, and the compiler
-// vectorises it. The 16 numbers of the transformed tiles are stored in 16 arrays of n elements:
-// element i of array k is number k = 4 row + column of tile i. Each array starts `pitch` elements
-// after the previous one.
+// Each function transforms n tiles or windows of one channel each; winograd_group.hpp passes all
+// channels of a tile together. The loop over them has unit stride, and the compiler vectorises it.
+// The 16 numbers of the transformed tiles are stored in 16 arrays of n elements: element i of array k
+// is number k = 4 row + column of tile i. Each array starts `pitch` elements after the previous one.
 
 #include <algorithm>
 #include <cstddef>
