@@ -10,9 +10,9 @@
 //   out          [batch, sequence, heads, head_dim]
 //   log_sum_exp  [batch, heads, sequence]
 //
-// All arrays are contiguous and row-major. In qkv, the q, k and v of one token and head are adjacent,
-// so that a mesh axis can split the heads like the columns of a matrix. `heads` is the number of
-// heads on this rank. Heads are computed independently of one another.
+// All arrays are contiguous and row-major. In qkv, the q, k and v of one token and head are
+// adjacent, so that a mesh axis can split the heads like the columns of a matrix. `heads` is the
+// number of heads on this rank. Heads are computed independently of one another.
 
 #include <cmath>
 #include <cstdint>

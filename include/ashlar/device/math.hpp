@@ -12,14 +12,15 @@
 //   tanh       2 ulp                     4 ulp        -1 or +1
 //   sqrt       2 ulp                     2 ulp        the argument must be >= 0
 //
-// exp returns 0 where e^x is below the smallest normal number. All functions return NaN for NaN. The
-// polynomials are those of Cephes (expf, tanhf, tanh) and, for exp in double, the Taylor series.
-// sqrt uses Newton's method, because std::sqrt would set errno. All functions are always inlined,
-// because a loop that contains a call is not vectorised.
+// exp returns 0 where e^x is below the smallest normal number. All functions return NaN for NaN.
+// The polynomials are those of Cephes (expf, tanhf, tanh) and, for exp in double, the Taylor
+// series. sqrt uses Newton's method, because std::sqrt would set errno. All functions are always
+// inlined, because a loop that contains a call is not vectorised.
 //
-// On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware instruction
-// and does not flush small results to zero. tanh of float divides with __fdividef there. Without
-// these, kernels on bfloat16 would be limited by arithmetic and not by memory bandwidth.
+// On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware
+// instruction and does not flush small results to zero. tanh of float divides with __fdividef
+// there. Without these, kernels on bfloat16 would be limited by arithmetic and not by memory
+// bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 

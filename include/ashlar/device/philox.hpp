@@ -3,18 +3,18 @@
 
 #pragma once
 
-// The random number generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as
-// easy as 1, 2, 3; SC 2011). It is a function that maps a counter of 128 bits and a key of 64 bits to
-// a block of four random words of 32 bits. The random word of a tensor element depends only on (seed,
-// stream, index). So the values of a tensor depend neither on the number of ranks that share it nor
-// on the order in which they are generated.
+// The random number generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers,
+// as easy as 1, 2, 3; SC 2011). It is a function that maps a counter of 128 bits and a key of 64
+// bits to a block of four random words of 32 bits. The random word of a tensor element depends only
+// on (seed, stream, index). So the values of a tensor depend neither on the number of ranks that
+// share it nor on the order in which they are generated.
 //
 //   key       the seed
 //   counter   index / 4 in the lower 64 bits, the stream in the upper 64 bits
 //   word      number index % 4 of the block
 //
-// The uniform float and the uniform double at one index agree in their upper 24 bits. Normal numbers
-// are in normal.hpp.
+// The uniform float and the uniform double at one index agree in their upper 24 bits. Normal
+// numbers are in normal.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -77,8 +77,8 @@ ASHLAR_HD constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t 
   return random_block(seed, stream, index / 4).word[index % 4];
 }
 
-/// Converts a random word to a number in [0, 1). A double uses all 32 bits of the word, a float only
-/// the upper 24 bits.
+/// Converts a random word to a number in [0, 1). A double uses all 32 bits of the word, a float
+/// only the upper 24 bits.
 template <class T>
 ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Writes a plan as a C++ header that defines a constexpr variable. A program that includes the header
-// uses the plan at compile time, for the types of its tensors, without searching for it again.
+// Writes a plan as a C++ header that defines a constexpr variable. A program that includes the
+// header uses the plan at compile time, for the types of its tensors, without searching for it
+// again.
 //
 //   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
 //
@@ -115,9 +116,10 @@ inline bool is_identifier(std::string const& name) {
 
 }  // namespace detail
 
-/// Returns the text of a header that defines the variable `name`, of type search::basic_plan<n> where
-/// n is the number of elements. Throws ashlar::error if `name` is not a C++ identifier, if the plan
-/// and `net` have different numbers of elements, or if the plan's seconds or gap are not finite.
+/// Returns the text of a header that defines the variable `name`, of type search::basic_plan<n>
+/// where n is the number of elements. Throws ashlar::error if `name` is not a C++ identifier, if
+/// the plan and `net` have different numbers of elements, or if the plan's seconds or gap are not
+/// finite.
 template <int N>
 std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
                              std::string const& name) {

@@ -25,7 +25,8 @@
 
 namespace ashlar::io {
 
-/// The content of one group of tracks: its name, and when each action of the program began and ended.
+/// The content of one group of tracks: its name, and when each action of the program began and
+/// ended.
 struct traced_step {
   std::string name;                      ///< for example "rank 0" or "predicted"
   std::vector<step::time_span> actions;  ///< one per action of the program
@@ -105,8 +106,8 @@ class trace_writer {
 
 }  // namespace detail
 
-/// Writes steps of the program `p` of `net` as a trace. Each step must have one time span per action
-/// of the program.
+/// Writes steps of the program `p` of `net` as a trace. Each step must have one time span per
+/// action of the program.
 inline void write_trace(std::ostream& out, step::problem const& net, step::program const& p,
                         std::span<traced_step const> steps) {
   detail::trace_writer(out, net, p).write(steps);

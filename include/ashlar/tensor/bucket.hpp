@@ -7,8 +7,8 @@
 // gradients. Their plans must have the same steps: step k is the same collective on the same mesh
 // axes in each plan. So one transfer per step carries the data of all tensors.
 //
-// The data travels in a flat array with one section per member of the communication group. A section
-// holds data of the first tensor, then of the second, and so on:
+// The data travels in a flat array with one section per member of the communication group. A
+// section holds data of the first tensor, then of the second, and so on:
 //
 //   step             array with one section per member          section j holds, for each tensor
 //   all_reduce       source and target                          the part that member j reduces
@@ -52,8 +52,8 @@ inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_ran
   }
 }
 
-/// Returns one transfer that carries all transfers of `parts`, which must be of the same kind and on
-/// the same mesh axes.
+/// Returns one transfer that carries all transfers of `parts`, which must be of the same kind and
+/// on the same mesh axes.
 inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   transfer const& first = *parts.front();
   bool const gathers = first.kind == collective::all_gather;

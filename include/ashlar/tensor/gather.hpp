@@ -28,16 +28,16 @@ std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   }
 }
 
-/// Returns all values of `x`, row-major, on every rank. Communicates as a redistribution to B on all
-/// axes does.
+/// Returns all values of `x`, row-major, on every rank. Communicates as a redistribution to B on
+/// all axes does.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
   return local_values(whole);
 }
 
-/// Writes the description of `x` and its values to `out` on rank 0. All ranks must call it, since it
-/// communicates like to_full.
+/// Writes the description of `x` and its values to `out` on rank 0. All ranks must call it, since
+/// it communicates like to_full.
 template <distributed Tensor>
 void print(Tensor const& x, std::ostream& out) {
   auto const values = to_full(x);

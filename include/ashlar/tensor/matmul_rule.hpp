@@ -19,15 +19,16 @@
 
 namespace ashlar {
 
-/// A matrix, or a batch of matrices, that matmul reads transposed. It holds the untransposed tensor.
+/// A matrix, or a batch of matrices, that matmul reads transposed. It holds the untransposed
+/// tensor.
 template <distributed Tensor>
 struct transposed_view {
   using tensor_type = Tensor;
   Tensor tensor;
 };
 
-/// Returns x as an operand that matmul reads with the last two dims exchanged. Shares the shard of x
-/// and copies nothing.
+/// Returns x as an operand that matmul reads with the last two dims exchanged. Shares the shard of
+/// x and copies nothing.
 template <distributed Tensor>
 transposed_view<Tensor> transposed(Tensor const& x) {
   return {x};

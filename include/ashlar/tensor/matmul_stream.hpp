@@ -60,10 +60,11 @@ struct matmul_block {
   std::int64_t batch_stride() const { return owner.local_size(Rank - 2) * row_stride(); }
 };
 
-/// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. Both boxes are
-/// in global indices of x: `region` is the slice, and `packed` is the box that the panel's shard
-/// would cover if its slices were consecutive in x with this slice at its true place. So
-/// copy_region(region, ...) can copy the slice between a shard with box `packed` and the shard of x.
+/// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. Both boxes
+/// are in global indices of x: `region` is the slice, and `packed` is the box that the panel's
+/// shard would cover if its slices were consecutive in x with this slice at its true place. So
+/// copy_region(region, ...) can copy the slice between a shard with box `packed` and the shard of
+/// x.
 template <distributed Tensor, class Visit>
 void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
                     int i, Visit visit) {
@@ -174,8 +175,8 @@ class panel_tensor {
   bool in_place_;
 };
 
-/// Computes c = op(a) · op(b) on blocks, or c += op(a) · op(b) if `adds`. Pending transfers progress
-/// meanwhile.
+/// Computes c = op(a) · op(b) on blocks, or c += op(a) · op(b) if `adds`. Pending transfers
+/// progress meanwhile.
 template <distributed Tensor>
 void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
                      matmul_block<Tensor> const& b, bool adds, matmul_block<Tensor> const& c) {

@@ -66,8 +66,8 @@ Tensor run_plan(Tensor const& x, prepared_plan const& p) {
   return run_plan(any_tensor(x), p).template as<Tensor>();
 }
 
-/// Returns whether placement `Target` fits tensors of type `Tensor`. If it does not, a static_assert
-/// says why.
+/// Returns whether placement `Target` fits tensors of type `Tensor`. If it does not, a
+/// static_assert says why.
 template <distributed Tensor, static_placement Target>
 consteval bool target_fits() {
   constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;

@@ -42,8 +42,8 @@ class moving_tensor {
   /// Makes progress without waiting. Returns true when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->mesh().test(*run_); }
 
-  /// Completes the move and returns the tensor. Communicates the steps of the plan that have not yet
-  /// run.
+  /// Completes the move and returns the tensor. Communicates the steps of the plan that have not
+  /// yet run.
   Tensor wait() {
     if (run_ != nullptr) {
       auto const& m = run_->mesh();

@@ -10,8 +10,8 @@
 //   reshape(x, {6, 8})              tensor<…, dynamic>: finds the placement of the result
 //   reshape<sbp<S<0>>>(x, {6, 8})   typed: throws unless the result can have this placement
 //
-// layout/reshape.hpp decides which reshapes need no communication. split_axis.hpp and merge_axes.hpp
-// are reshapes that split one dim or merge neighbouring dims.
+// layout/reshape.hpp decides which reshapes need no communication. split_axis.hpp and
+// merge_axes.hpp are reshapes that split one dim or merge neighbouring dims.
 
 #include <ashlar/layout/reshape.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -72,8 +72,8 @@ placement reshaped_placement(char const* operation, X const& x, shape const& ext
                                             m.topology(), m.machine()));
 }
 
-/// Returns x reshaped to `extents`, which shares the shard of x. `Result` is the placement parameter
-/// of the returned type: an sbp<…>, which is then the wanted placement, or dynamic.
+/// Returns x reshaped to `extents`, which shares the shard of x. `Result` is the placement
+/// parameter of the returned type: an sbp<…>, which is then the wanted placement, or dynamic.
 template <class Result, int Rank, distributed X>
 auto reshaped(char const* operation, X const& x, shape const& extents,
               std::optional<placement> const& preferred = {}) {
@@ -102,8 +102,8 @@ constexpr bool reshape_keeps_partials() {
 }  // namespace detail
 
 /// Returns x with other extents, at the placement that reshape_placement finds. Communicates
-/// nothing. The result shares the shard of x. Throws ashlar::error if the numbers of elements differ
-/// or elements would have to move between ranks.
+/// nothing. The result shares the shard of x. Throws ashlar::error if the numbers of elements
+/// differ or elements would have to move between ranks.
 template <distributed X, int Rank>
   requires(Rank <= max_rank)
 auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {

@@ -6,10 +6,10 @@
 // A redistribution that runs while the program computes. It moves one tensor, or several tensors
 // whose transfers are fused (bucket.hpp).
 //
-// The steps of its plan run one after another. Several running plans overlap with each other, except
-// that transfers along the same mesh axes run in the order in which the program requested them
-// (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the destructor runs
-// because of an exception, it abandons the mesh instead.
+// The steps of its plan run one after another. Several running plans overlap with each other,
+// except that transfers along the same mesh axes run in the order in which the program requested
+// them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the destructor
+// runs because of an exception, it abandons the mesh instead.
 
 #include <cstddef>
 #include <memory>

@@ -10,8 +10,8 @@
 //   slice<0>(x, begin, size)    shares the shard of x, since a range of rows is contiguous
 //   slice<d>(x, begin, size)    d > 0: copies
 //
-// If no axis splits dim d, the slice never needs communication. If an axis splits it, slices_locally
-// (layout/slice.hpp) decides.
+// If no axis splits dim d, the slice never needs communication. If an axis splits it,
+// slices_locally (layout/slice.hpp) decides.
 
 #include <ashlar/layout/slice.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -45,8 +45,8 @@ void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
 }  // namespace detail
 
 /// Returns the part of x with the indices [begin, begin + size) of dim Dim. Communicates nothing.
-/// The result shares the shard of x if Dim is 0. Throws ashlar::error if the range is not within the
-/// dim or elements would have to move between ranks.
+/// The result shares the shard of x if Dim is 0. Throws ashlar::error if the range is not within
+/// the dim or elements would have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X slice(X const& x, std::int64_t begin, std::int64_t size) {

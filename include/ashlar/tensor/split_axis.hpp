@@ -26,9 +26,9 @@ auto split_axis_result() {
 
 }  // namespace detail
 
-/// Returns x with dim Dim replaced by dims with the extents `parts`. Communicates nothing. The result
-/// shares the shard of x. Throws ashlar::error if the product of `parts` is not the extent of Dim, or
-/// if elements would have to move between ranks.
+/// Returns x with dim Dim replaced by dims with the extents `parts`. Communicates nothing. The
+/// result shares the shard of x. Throws ashlar::error if the product of `parts` is not the extent
+/// of Dim, or if elements would have to move between ranks.
 template <int Dim, distributed X, int Parts>
   requires(detail::has_dim<Dim, X> && X::rank - 1 + Parts <= max_rank)
 auto split_axis(X const& x, std::int64_t const (&parts)[Parts]) {

@@ -32,8 +32,8 @@
 
 namespace ashlar {
 
-/// Maps a placement argument, which is an sbp<…> or a placement value, to the placement parameter of
-/// the tensor's type (`type`) and to a placement value (`value`).
+/// Maps a placement argument, which is an sbp<…> or a placement value, to the placement parameter
+/// of the tensor's type (`type`) and to a placement value (`value`).
 template <class Placement>
 struct placement_traits;
 template <class... Tags>

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The requirements on an optimizer. An optimizer is a struct of options, which a user writes, with a
-// member template `state`: the class of the optimizer state, which a trainer holds.
+// The requirements on an optimizer. An optimizer is a struct of options, which a user writes, with
+// a member template `state`: the class of the optimizer state, which a trainer holds.
 //
 //   struct my_optimizer { static constexpr int states;  template <class T> using state = …; };
 //   state.update(index, step, parameter, scale)
@@ -30,8 +30,8 @@
 
 namespace ashlar::train {
 
-/// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales the
-/// gradient.
+/// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
+/// the gradient.
 struct update_scale {
   double rate = 1;
   double clip = 1;

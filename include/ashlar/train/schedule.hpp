@@ -20,8 +20,8 @@ struct constant_rate {
   double operator()(std::int64_t) const { return 1; }
 };
 
-/// A schedule that rises linearly to 1 in the first `warmup` steps and then falls along a half cosine
-/// to `floor` at step `total`.
+/// A schedule that rises linearly to 1 in the first `warmup` steps and then falls along a half
+/// cosine to `floor` at step `total`.
 struct warmup_cosine {
   std::int64_t warmup = 0;
   std::int64_t total = 1;  ///< the number of steps, including the warm-up

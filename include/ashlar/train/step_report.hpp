@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The report of a training step, and its output as one progress line. The line shows the model flops
-// utilization (MFU) if the trainer's options have both step_flops and peak_flops:
+// The report of a training step, and its output as one progress line. The line shows the model
+// flops utilization (MFU) if the trainer's options have both step_flops and peak_flops:
 //
 //   MFU = step_flops / (seconds · number of ranks · peak_flops of a rank)
 //

@@ -11,10 +11,10 @@
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
 // A step communicates the moves of the program and one all-reduce over the whole mesh. This
-// all-reduce carries the summed loss and the squared gradient norm of each parameter. The global norm
-// adds up the squared norms in the order of the net's layers, so it does not depend on which rank has
-// which parameter. If the loss or the gradient norm is not finite, every rank throws an error in the
-// same step, before any parameter changes.
+// all-reduce carries the summed loss and the squared gradient norm of each parameter. The global
+// norm adds up the squared norms in the order of the net's layers, so it does not depend on which
+// rank has which parameter. If the loss or the gradient norm is not finite, every rank throws an
+// error in the same step, before any parameter changes.
 //
 // On a device, the host waits only once per step, to read the loss and the norms. A step does not
 // wait for its parameter updates, so their time counts in the seconds of the next step.
@@ -160,7 +160,8 @@ class trainer {
 
  private:
   /// Returns the program of a step, with overlap if `wanted` says so. The memory limit of the
-  /// overlapped program is the machine's memory, or the peak of the serial program if that is larger.
+  /// overlapped program is the machine's memory, or the peak of the serial program if that is
+  /// larger.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;
@@ -171,8 +172,8 @@ class trainer {
     return step::overlapped(serial, m, how).made;
   }
 
-  /// Computes the gradients of a step, and in totals_ this rank's part of the summed loss and of the
-  /// squared gradient norms.
+  /// Computes the gradients of a step, and in totals_ this rank's part of the summed loss and of
+  /// the squared gradient norms.
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();

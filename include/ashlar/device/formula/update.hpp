@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The update formulas of the optimizers for one parameter element, shared by the host's loops and the
-// device's kernels:
+// The update formulas of the optimizers for one parameter element, shared by the host's loops and
+// the device's kernels:
 //
 //   g             gradient_scale * gradient
 //   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
 //                 w -= lr (m / correction1 / (sqrt(v / correction2) + epsilon) + weight_decay w)
 //   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
-// In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 - beta2^t
-// (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale serves to clip or
-// average gradients without another pass over them.
+// In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
+// beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale serves
+// to clip or average gradients without another pass over them.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -38,8 +38,8 @@ struct sgd_factors {
   double gradient_scale = 1.0;
 };
 
-/// The update of AdamW in one step. The constructor computes the step's factors in double and rounds
-/// them to T.
+/// The update of AdamW in one step. The constructor computes the step's factors in double and
+/// rounds them to T.
 template <class T>
 struct adam_w_rule {
   T keep1, take1, keep2, take2, scale, step, inverse2, epsilon, decay;

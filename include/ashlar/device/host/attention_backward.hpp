@@ -4,16 +4,17 @@
 #pragma once
 
 // Backward pass of multi-head attention. It recomputes the attention probabilities P from the
-// log-sum-exp that the forward pass has saved. The arrays have the layouts of attention_extents.hpp.
-// The query rows of a head are processed in blocks. For the rows Q of a block and the keys K and
-// values V that they attend to, where O is the output and S are the scores:
+// log-sum-exp that the forward pass has saved. The arrays have the layouts of
+// attention_extents.hpp. The query rows of a head are processed in blocks. For the rows Q of a
+// block and the keys K and values V that they attend to, where O is the output and S are the
+// scores:
 //
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
 //
-// Here * and dot work element by element and row by row. The last block comes first. Its rows attend
-// to every key, so it assigns dK and dV, and the other blocks add to them. This saves a pass that
-// clears dK and dV. dqkv is overwritten.
+// Here * and dot work element by element and row by row. The last block comes first. Its rows
+// attend to every key, so it assigns dK and dV, and the other blocks add to them. This saves a pass
+// that clears dK and dV. dqkv is overwritten.
 
 #include <algorithm>
 #include <cstdint>
@@ -35,9 +36,9 @@ constexpr std::int64_t attention_backward_workspace(attention_extents const& e) 
 
 namespace detail {
 
-/// Computes one row of P and dS in place. On entry, `score` has a row of the scores and `gradient` a
-/// row of the gradient of P. On return, `score` has the row of P and `gradient` the row of dS. The
-/// row has `width` elements, of which those from index `seen` on become zero.
+/// Computes one row of P and dS in place. On entry, `score` has a row of the scores and `gradient`
+/// a row of the gradient of P. On return, `score` has the row of P and `gradient` the row of dS.
+/// The row has `width` elements, of which those from index `seen` on become zero.
 template <class T>
 void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp, T dot, T* score,
                             T* gradient) {

@@ -11,8 +11,8 @@
 //   min   the smaller     the same rules
 //
 // max and min return one of their operands unchanged: b if both are NaN. So the operands and their
-// order determine all bits of the result, including the sign of a zero and the payload of a NaN. If a
-// or b is NaN, their sum is some NaN whose bits are not determined.
+// order determine all bits of the result, including the sign of a zero and the payload of a NaN. If
+// a or b is NaN, their sum is some NaN whose bits are not determined.
 
 #include <type_traits>
 

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Conversions between the type T in which elements are stored and the type accumulation_t<T> in which
-// kernels compute (support/accumulation.hpp). For bfloat16 the latter is float.
+// Conversions between the type T in which elements are stored and the type accumulation_t<T> in
+// which kernels compute (support/accumulation.hpp). For bfloat16 the latter is float.
 //
 //   widen(src, n, dst)    converts an array of T to accumulation_t<T>, exactly
 //   narrow(src, n, dst)   converts an array of accumulation_t<T> to T, rounded to nearest

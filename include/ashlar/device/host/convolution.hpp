@@ -38,15 +38,15 @@ constexpr bool takes_winograd(convolution_extents const& e) {
   return has_winograd(e.window) && e.x.channels >= 8 && rows >= 2 && columns >= 2 && tiles >= 16;
 }
 
-/// Returns the size of the workspace, in elements, that convolution_forward and convolution_backward
-/// need.
+/// Returns the size of the workspace, in elements, that convolution_forward and
+/// convolution_backward need.
 constexpr std::int64_t convolution_workspace(convolution_extents const& e) {
   return takes_winograd(e) ? winograd_workspace_size(e) : strips_workspace(e);
 }
 
-/// Returns an upper bound of convolution_workspace that holds on any rank of any mesh, whichever part
-/// of the images, channels and outputs it has. If the complete convolution does not use Winograd's
-/// method, no part of it does.
+/// Returns an upper bound of convolution_workspace that holds on any rank of any mesh, whichever
+/// part of the images, channels and outputs it has. If the complete convolution does not use
+/// Winograd's method, no part of it does.
 constexpr std::int64_t convolution_workspace_bound(convolution_extents const& e) {
   std::int64_t const strips = strips_workspace_bound(e);
   return takes_winograd(e) ? std::max(strips, winograd_workspace_bound(e)) : strips;

@@ -10,10 +10,10 @@
 //
 // The complete matrix would be large, so the work is divided into strips. A strip consists of some
 // output rows of one image or, if images are small, of several complete images. A strip is as large
-// as it can be if its im2col matrix and its product together have at most convolution_panel elements.
-// So the GEMMs are large enough to be fast, and the memory is bounded. Row o of the product holds
-// output channel o of all images of the strip. In y, these parts are not contiguous, so they are
-// copied there.
+// as it can be if its im2col matrix and its product together have at most convolution_panel
+// elements. So the GEMMs are large enough to be fast, and the memory is bounded. Row o of the
+// product holds output channel o of all images of the strip. In y, these parts are not contiguous,
+// so they are copied there.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,8 +37,8 @@ inline constexpr std::int64_t convolution_columns = 1024;
 
 namespace detail {
 
-/// A strip: the output rows [first, last) of the images [image, image + images). In each plane of y,
-/// these rows are the pixels [pixel, pixel + pixels).
+/// A strip: the output rows [first, last) of the images [image, image + images). In each plane of
+/// y, these rows are the pixels [pixel, pixel + pixels).
 struct convolution_strip {
   std::int64_t image, images;
   std::int64_t first, last;

@@ -4,10 +4,10 @@
 #pragma once
 
 // Softmax cross-entropy of each row of the logits x, with a target class per row. A row with a
-// negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss and the
-// gradient for rows that are not split. It consists of the functions of this list, which also work if
-// the classes are split over ranks. Each rank then has the `cols` columns from first_column on, and
-// the caller all-reduces the results over these ranks as the last column says.
+// negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss and
+// the gradient for rows that are not split. It consists of the functions of this list, which also
+// work if the classes are split over ranks. Each rank then has the `cols` columns from first_column
+// on, and the caller all-reduces the results over these ranks as the last column says.
 //
 //   row_max (softmax.hpp)        maximum = max_c x[c]                      max
 //   cross_entropy_exp_sum        sum = sum_c e^(x[c] - maximum)            sum

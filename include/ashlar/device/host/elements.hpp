@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Basic operations on arrays in host memory: copies, fills and random elements. The first argument is
-// the processor whose memory holds the arrays. Generic code makes the same calls for every processor,
-// and the argument's type selects the overload (device/cuda/elements.hpp has those for a device). On
-// the host, most operations are one call to the standard library.
+// Basic operations on arrays in host memory: copies, fills and random elements. The first argument
+// is the processor whose memory holds the arrays. Generic code makes the same calls for every
+// processor, and the argument's type selects the overload (device/cuda/elements.hpp has those for a
+// device). On the host, most operations are one call to the standard library.
 
 #include <algorithm>
 #include <cstdint>

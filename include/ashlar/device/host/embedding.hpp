@@ -14,8 +14,8 @@
 //   add_positions_backward    dpositions[(first_token + t) % sequence] += dy[t]
 //
 // The embeddings of positions are added by separate functions: if the rows of the table are split
-// over ranks, positions must be added only once, either by one rank or to the sum over the ranks. Ids
-// are not checked: an id outside the complete table gives a zero row.
+// over ranks, positions must be added only once, either by one rank or to the sum over the ranks.
+// Ids are not checked: an id outside the complete table gives a zero row.
 
 #include <algorithm>
 #include <cstdint>
@@ -49,8 +49,8 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
   }
 }
 
-/// Adds the rows of positions [sequence, cols] to y [tokens, cols]. `first_token` is the global index
-/// of the first row of y. The tokens of all sequences are numbered consecutively.
+/// Adds the rows of positions [sequence, cols] to y [tokens, cols]. `first_token` is the global
+/// index of the first row of y. The tokens of all sequences are numbered consecutively.
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Matrix products of row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is
-// m x k, op(B) is k x n, and C is m x n. op transposes its argument if transpose_a or transpose_b is
+// Matrix products of row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is m
+// x k, op(B) is k x n, and C is m x n. op transposes its argument if transpose_a or transpose_b is
 // set: A is then stored as a k x m matrix, and B as an n x k matrix. lda, ldb and ldc are the
 // distances between two rows of the stored matrices, in elements.
 //
@@ -38,8 +38,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Converts an extent to int, the integer type of CBLAS. Throws std::overflow_error if it is negative
-/// or too large.
+/// Converts an extent to int, the integer type of CBLAS. Throws std::overflow_error if it is
+/// negative or too large.
 inline int blas_extent(std::int64_t value, char const* name) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
     throw std::overflow_error(

@@ -43,9 +43,10 @@ inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t row
   for (std::int64_t r = 0; r < rows; ++r) widen(src + r * pitch, columns, dst + r * columns);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for m, n > 0. The function `multiply` computes the product
-/// of float blocks: multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a) op(b) + beta c
-/// for a contiguous c of m rows and n columns. It knows alpha and the transpositions.
+/// Computes C = alpha op(A) op(B) + beta C for m, n > 0. The function `multiply` computes the
+/// product of float blocks: multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a)
+/// op(b) + beta c for a contiguous c of m rows and n columns. It knows alpha and the
+/// transpositions.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Converts one image [channels, height, width] to a matrix such that the convolution of the image is
-// a product of the weight with this matrix:
+// Converts one image [channels, height, width] to a matrix such that the convolution of the image
+// is a product of the weight with this matrix:
 //
 //   im2col   Writes the matrix. It has a column for each pixel of the output, and a row for each
 //            channel, row and column of the window. A column holds the pixels of the image that are
@@ -12,8 +12,8 @@
 //   col2im   Does the reverse for gradients: adds every entry of the matrix to the pixel from which
 //            im2col copies it.
 //
-// The complete matrix can be extent² times as large as the image. So both functions work on a strip:
-// the columns of the matrix that belong to the output rows [first, last). A strip has
+// The complete matrix can be extent² times as large as the image. So both functions work on a
+// strip: the columns of the matrix that belong to the output rows [first, last). A strip has
 // channels · extent² rows and (last - first) · places(width) columns. Its rows are `pitch` elements
 // apart, so strips of several images can be side by side in one matrix.
 

@@ -12,10 +12,10 @@
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
 //                 Looks up one row in each of n embedding tables for each sample.
 //
-// For the interaction, the columns of the vectors may be split over ranks. A rank with the d columns
-// from `first` on computes a partial sum: its share of every dot product, and the first vector with
-// zeros outside its columns. For the tables, the rows may be split over ranks. On a rank with the
-// rows [first, first + rows) of each table, ids of other rows give zeros.
+// For the interaction, the columns of the vectors may be split over ranks. A rank with the d
+// columns from `first` on computes a partial sum: its share of every dot product, and the first
+// vector with zeros outside its columns. For the tables, the rows may be split over ranks. On a
+// rank with the rows [first, first + rows) of each table, ids of other rows give zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -37,8 +37,8 @@ struct interaction_extents {
   constexpr std::int64_t outputs() const { return kept + pairs(); }
 };
 
-/// Returns the size of the workspace, in elements, that interaction_forward and interaction_backward
-/// need.
+/// Returns the size of the workspace, in elements, that interaction_forward and
+/// interaction_backward need.
 constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
@@ -99,7 +99,8 @@ void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit vis
 }  // namespace detail
 
 /// Computes y [batch, tables, columns] from values [tables, rows, columns] and ids [batch, tables].
-/// y[b, j] is row ids[b, j] - first of the local part of table j, or zeros if this row is not local.
+/// y[b, j] is row ids[b, j] - first of the local part of table j, or zeros if this row is not
+/// local.
 template <class T>
 void embedding_tables_forward(T const* values, std::int32_t const* ids, table_extents const& e,
                               T* y) {

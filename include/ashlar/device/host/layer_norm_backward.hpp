@@ -12,8 +12,8 @@
 //   layer_norm_backward             calls all three, for rows that are not split
 //
 // If the columns are split over ranks, each function works on the local columns, and the caller
-// all-reduces sum_g and sum_g_xhat over these ranks between the first and the second function. If the
-// rows are split over ranks, dgamma and dbeta are partial sums.
+// all-reduces sum_g and sum_g_xhat over these ranks between the first and the second function. If
+// the rows are split over ranks, dgamma and dbeta are partial sums.
 
 #include <cstdint>
 
@@ -39,8 +39,8 @@ void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* r
   }
 }
 
-/// Computes dx in the local columns. sum_g and sum_g_xhat are sums over all `total_cols` columns. dx
-/// may be dy.
+/// Computes dx in the local columns. sum_g and sum_g_xhat are sums over all `total_cols` columns.
+/// dx may be dy.
 template <class T>
 void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd,
                                T const* gamma, T const* sum_g, T const* sum_g_xhat,

@@ -12,8 +12,8 @@
 //   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
 //   maximum                -inf for n = 0
 //
-// Two arrays of a call must be either identical or disjoint. strided_copy.hpp has loops over strided
-// arrays.
+// Two arrays of a call must be either identical or disjoint. strided_copy.hpp has loops over
+// strided arrays.
 
 #include <algorithm>
 #include <cstdint>

@@ -5,11 +5,12 @@
 
 // The kernels that operators, layers and optimizers call, for the host. Every processor provides
 // functions with the same names and arguments (device/cuda/operations.hpp has those of a device).
-// Callers omit the namespace, and the type of the first argument selects the processor. Most of these
-// functions only call the kernel of the same name in another file of this folder.
+// Callers omit the namespace, and the type of the first argument selects the processor. Most of
+// these functions only call the kernel of the same name in another file of this folder.
 //
-// T is the type in which values are stored. A = accumulation_t<T> is the type of parameter gradients,
-// of sums and of statistics of rows. `memory` provides workspaces for the duration of a call.
+// T is the type in which values are stored. A = accumulation_t<T> is the type of parameter
+// gradients, of sums and of statistics of rows. `memory` provides workspaces for the duration of a
+// call.
 
 #include <algorithm>
 #include <cstdint>
@@ -38,8 +39,8 @@ void map(processor const&, F const& f, T const* x, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(x, n, y, f);
   else map(x, n, y, rounding<T>(f));
 }
-/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n, with f in accumulation_t<T>, rounded once. y may be
-/// a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n, with f in accumulation_t<T>, rounded once. y may
+/// be a or b.
 template <class F, class T>
 void map(processor const&, F const& f, T const* a, T const* b, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(a, b, n, y, f);
@@ -100,8 +101,8 @@ void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, s
   for (std::int64_t r = 0; r < rows; ++r) add_inplace(x + r * cols, cols, sum);
 }
 
-/// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over k.
-/// Reduces in ascending order of k, in accumulation_t<T>, and rounds once.
+/// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
+/// k. Reduces in ascending order of k, in accumulation_t<T>, and rounds once.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
@@ -169,8 +170,8 @@ void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* ta
   cross_entropy_gradient(x, targets, maximum, sum, rows, cols, first_column, scale, dx);
 }
 
-/// Computes the layer norm y of each row of x, and the mean and the reciprocal standard deviation of
-/// each row.
+/// Computes the layer norm y of each row of x, and the mean and the reciprocal standard deviation
+/// of each row.
 template <class T>
 void layer_norm_forward(processor const&, T const* x, T const* gamma, T const* beta,
                         std::int64_t rows, std::int64_t cols, std::type_identity_t<T> epsilon, T* y,
@@ -206,8 +207,8 @@ void embedding_forward(processor const&, T const* table, std::int64_t first_row,
                        std::int64_t cols, std::int32_t const* ids, std::int64_t tokens, T* y) {
   embedding_forward(table, first_row, rows, cols, ids, tokens, y);
 }
-/// Computes dtable[ids[t] - first_row] += dy[t] for each token t whose row is local, in the order of
-/// the tokens.
+/// Computes dtable[ids[t] - first_row] += dy[t] for each token t whose row is local, in the order
+/// of the tokens.
 template <class Memory, class T>
 void embedding_backward(processor const&, Memory&, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
@@ -256,8 +257,8 @@ void adam_w_update(processor const& on, adam_w_factors const& factors, A const* 
   adam_w_update(factors, gradient, n, first, second, weight);
   if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
 }
-/// Updates the weights and their velocities by SGD with momentum. Unless `copy` is null, also writes
-/// the new weights, rounded to T, to it.
+/// Updates the weights and their velocities by SGD with momentum. Unless `copy` is null, also
+/// writes the new weights, rounded to T, to it.
 template <class A, class T>
 void sgd_update(processor const& on, sgd_factors const& factors, A const* gradient, std::int64_t n,
                 A* velocity, A* weight, T* copy) {

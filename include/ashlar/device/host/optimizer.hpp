@@ -16,7 +16,8 @@ namespace ashlar::device::host {
 using device::adam_w_factors;
 using device::sgd_factors;
 
-/// Updates `count` weights and their first and second moments by AdamW. The arrays must be disjoint.
+/// Updates `count` weights and their first and second moments by AdamW. The arrays must be
+/// disjoint.
 template <class T>
 void adam_w_update(adam_w_factors const& factors, T const* ASHLAR_RESTRICT gradient,
                    std::int64_t count, T* ASHLAR_RESTRICT first, T* ASHLAR_RESTRICT second,

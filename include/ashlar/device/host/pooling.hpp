@@ -24,9 +24,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane. `at` is the
-/// index of the window's result in y. The window covers the rows [r0, r1) and the columns [c0, c1) of
-/// the plane.
+/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane. `at` is
+/// the index of the window's result in y. The window covers the rows [r0, r1) and the columns [c0,
+/// c1) of the plane.
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
   std::int64_t const rows = w.places(e.height), columns = w.places(e.width);

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Random numbers for a contiguous run of global indices [first, first + count). These functions give
-// the same values as calls of uniform() and normal() for each index, but faster.
+// Random numbers for a contiguous run of global indices [first, first + count). These functions
+// give the same values as calls of uniform() and normal() for each index, but faster.
 //
 //   for_each_word_run  passes random words to a function (dropout makes its mask from them)
 //   fill_uniform       writes uniform numbers in [low, high)
@@ -24,8 +24,8 @@
 
 namespace ashlar::device::host {
 
-/// The number of random words that are generated at a time. They are 64 Philox blocks or 1 KiB, which
-/// fits into the first-level cache.
+/// The number of random words that are generated at a time. They are 64 Philox blocks or 1 KiB,
+/// which fits into the first-level cache.
 inline constexpr std::int64_t words_per_run = 256;
 
 /// Writes the random words of the words_per_run indices from 4 * block on.

@@ -5,9 +5,9 @@
 
 // Sums and maxima in a fixed order that a compiler can vectorise without -ffast-math. There are
 // lane_count accumulators, called lanes. Element i is accumulated in lane i mod lane_count, and at
-// the end the lanes are combined pairwise. This order depends only on the number of elements, so the
-// result is the same on all machines and with all compiler flags. There is one exception: a compiler
-// may fuse a product and a sum into one instruction, which rounds once instead of twice.
+// the end the lanes are combined pairwise. This order depends only on the number of elements, so
+// the result is the same on all machines and with all compiler flags. There is one exception: a
+// compiler may fuse a product and a sum into one instruction, which rounds once instead of twice.
 //
 //   reduce_sum<T>(n, f)   f(0) + ... + f(n - 1), accumulated in T
 //   reduce_max<T>(n, f)   the maximum of f(0), ..., f(n - 1), or -inf if n is 0; ignores NaNs
@@ -23,8 +23,8 @@ inline constexpr std::int64_t lane_count = 32;
 
 namespace detail {
 
-// The attribute flatten inlines `term` and `combine` into the loops, without which the compiler would
-// not vectorise them.
+// The attribute flatten inlines `term` and `combine` into the loops, without which the compiler
+// would not vectorise them.
 template <class T, class Term, class Combine>
 [[gnu::flatten]] T reduce_lanes(std::int64_t n, T start, Term term, Combine combine) {
   alignas(64) T lane[lane_count];

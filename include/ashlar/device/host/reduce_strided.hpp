@@ -4,14 +4,15 @@
 #pragma once
 
 // Reduces n source arrays of the same shape, element by element, into a destination array. This is
-// the kernel of reduce-scatter and all-reduce. It makes a single pass over the arrays: for each block
-// of up to 128 bytes it reads all sources, accumulates in registers, and writes the result.
+// the kernel of reduce-scatter and all-reduce. It makes a single pass over the arrays: for each
+// block of up to 128 bytes it reads all sources, accumulates in registers, and writes the result.
 //
 // The sources are reduced from left to right in accumulation_t<T>, and the result is rounded to T
 // once. A single source is copied. If the innermost dim is contiguous, the loops work on vectors,
 // otherwise on single elements. A large sum with long rows uses non-temporal stores
 // (stream_store.hpp), unless the destination is one of the sources. All these methods give the same
-// bits for an element, for any strides, any division of the arrays into calls, and any vector width.
+// bits for an element, for any strides, any division of the arrays into calls, and any vector
+// width.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,8 +44,8 @@ template <reduction Op, class Lanes, class T>
 }
 
 /// Reduces a contiguous run of n elements: dst[i] is the reduction of sources[s][from + i] over all
-/// s. If `Streamed`, it uses non-temporal stores and prefetches the sources beyond the end of the run
-/// at index `next`, where the caller's next run begins.
+/// s. If `Streamed`, it uses non-temporal stores and prefetches the sources beyond the end of the
+/// run at index `next`, where the caller's next run begins.
 template <reduction Op, bool Streamed, class T>
 void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst,
                 [[maybe_unused]] std::int64_t next = 0) {

@@ -4,9 +4,10 @@
 #pragma once
 
 // Softmax of each row of a rows x cols array. softmax_forward and softmax_backward compute it for
-// rows that are not split. They consist of the functions of this list, which also work if the columns
-// are split over ranks. Each rank then passes its local columns, and the caller all-reduces `maximum`
-// (by max), `sum` and `dot` (by sum) over the ranks that share a row before the next call.
+// rows that are not split. They consist of the functions of this list, which also work if the
+// columns are split over ranks. Each rank then passes its local columns, and the caller all-reduces
+// `maximum` (by max), `sum` and `dot` (by sum) over the ranks that share a row before the next
+// call.
 //
 //   row_max                  maximum[r] = max_c x[r, c], or -inf if there are no columns
 //   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
@@ -34,8 +35,8 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   }
 }
 
-/// Computes y = e^(x - maximum) and its sum over the local columns of each row. `maximum` is that of
-/// the complete rows.
+/// Computes y = e^(x - maximum) and its sum over the local columns of each row. `maximum` is that
+/// of the complete rows.
 template <class T>
 void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {

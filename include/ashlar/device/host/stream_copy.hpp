@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Copies rows of a large array with non-temporal stores, which bypass the caches (stream_store.hpp).
-// std::memcpy uses such stores only if one call copies many MiB, and not for a row. After the last
-// row, the caller must call stream_fence().
+// Copies rows of a large array with non-temporal stores, which bypass the caches
+// (stream_store.hpp). std::memcpy uses such stores only if one call copies many MiB, and not for a
+// row. After the last row, the caller must call stream_fence().
 
 #include <algorithm>
 #include <cstdint>

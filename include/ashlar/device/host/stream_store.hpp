@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Non-temporal stores, which bypass the caches. An ordinary store first reads the cache line to which
-// it writes. If an array is written completely and is too large to stay in a cache until its next
-// use, this read is wasted. It makes up a third of the memory traffic of a copy.
+// Non-temporal stores, which bypass the caches. An ordinary store first reads the cache line to
+// which it writes. If an array is written completely and is too large to stay in a cache until its
+// next use, this read is wasted. It makes up a third of the memory traffic of a copy.
 //
 //   stream_vector(v, to)   writes one vector to memory that is aligned to its size
 //   stream_fence()         orders non-temporal stores before all later stores; it is called once,
@@ -34,16 +34,16 @@ inline constexpr std::int64_t stream_from = std::int64_t{16} << 20;
 /// The shortest row, in bytes, for which non-temporal stores are used. In shorter rows, the partial
 /// cache lines at both ends cost too much.
 inline constexpr std::int64_t stream_row_from = 1024;
-/// The shortest row, in bytes, for which non-temporal stores are used if all rows consist of complete
-/// cache lines.
+/// The shortest row, in bytes, for which non-temporal stores are used if all rows consist of
+/// complete cache lines.
 inline constexpr std::int64_t stream_whole_row_from = 256;
 
-/// The distance in bytes between the position that a loop reads and the position that it prefetches.
-/// (The hardware's own prefetcher stops at the end of each page.)
+/// The distance in bytes between the position that a loop reads and the position that it
+/// prefetches. (The hardware's own prefetcher stops at the end of each page.)
 inline constexpr std::int64_t stream_ahead = 512;
 
-/// Returns whether a copy or reduction uses non-temporal stores. `bytes` is the number of bytes that
-/// it reads and writes together, and `row_bytes` the length of its contiguous rows.
+/// Returns whether a copy or reduction uses non-temporal stores. `bytes` is the number of bytes
+/// that it reads and writes together, and `row_bytes` the length of its contiguous rows.
 constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   return ASHLAR_STREAM_STORES != 0 && bytes >= stream_from && row_bytes >= stream_row_from;
 }
@@ -55,8 +55,8 @@ constexpr bool is_streamed(std::int64_t bytes, std::int64_t row_bytes) {
   for (std::int64_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(at + i);
 }
 
-/// Returns the number of bytes from `to` to the next cache line, or 0 if `to` is the start of a cache
-/// line.
+/// Returns the number of bytes from `to` to the next cache line, or 0 if `to` is the start of a
+/// cache line.
 inline std::int64_t stream_head(void const* to) {
   auto const address = reinterpret_cast<std::uintptr_t>(to);
   return static_cast<std::int64_t>(-address % static_cast<std::uintptr_t>(line_bytes));
@@ -71,8 +71,8 @@ template <class Vector>
   using words [[gnu::vector_size(ASHLAR_VECTOR_BYTES)]] = long long;
   auto const stored = __builtin_bit_cast(words, value);
   auto* const target = static_cast<words*>(to);
-  // <immintrin.h> declares these stores too, but it takes longer to compile than all kernels of this
-  // folder together.
+  // <immintrin.h> declares these stores too, but it takes longer to compile than all kernels of
+  // this folder together.
 #if defined(__clang__)
   __builtin_nontemporal_store(stored, target);
 #elif ASHLAR_VECTOR_BYTES == 64

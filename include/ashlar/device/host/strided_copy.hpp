@@ -71,8 +71,8 @@ struct add_run {
   }
 };
 
-/// Finds the dim, other than the last one, along which the source is contiguous, and moves it to the
-/// second to last place. Returns false if there is no such dim.
+/// Finds the dim, other than the last one, along which the source is contiguous, and moves it to
+/// the second to last place. Returns false if there is no such dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
   for (std::size_t d = last; d-- > 0;) {
@@ -87,8 +87,8 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
 }
 
 /// Returns the row length, in bytes, to pass to is_streamed. If all rows of the destination consist
-/// of complete cache lines, this is four times the true length, because non-temporal stores then are
-/// faster already for shorter rows.
+/// of complete cache lines, this is four times the true length, because non-temporal stores then
+/// are faster already for shorter rows.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
@@ -167,8 +167,8 @@ using copied_as =
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every index i of the extents, where "." is
-/// the dot product. Strides are in elements. If this call copies only a part of a larger array,
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every index i of the extents, where "."
+/// is the dot product. Strides are in elements. If this call copies only a part of a larger array,
 /// `part_of` is the number of elements of that array. The copy then uses non-temporal stores if the
 /// larger array is large enough for them.
 template <class T>

@@ -48,8 +48,8 @@ namespace detail {
 
 constexpr std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
-/// Returns whether dim `a` is outside of dim `b` in the canonical order. The signs of strides do not
-/// matter.
+/// Returns whether dim `a` is outside of dim `b` in the canonical order. The signs of strides do
+/// not matter.
 constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
   std::int64_t const left = magnitude(a.dst_stride);
   std::int64_t const right = magnitude(b.dst_stride);

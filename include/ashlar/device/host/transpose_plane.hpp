@@ -5,9 +5,9 @@
 
 // Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where the rows of dst are
 // contiguous along j and the rows of src along i. op= is an assignment or an addition. The distance
-// between rows is often a power of two, so the cache lines and pages in use compete for few places of
-// the caches and the TLB, and limit the speed more than the number of bytes does. Therefore the plane
-// is divided into blocks, these into tiles, and these into squares:
+// between rows is often a power of two, so the cache lines and pages in use compete for few places
+// of the caches and the TLB, and limit the speed more than the number of bytes does. Therefore the
+// plane is divided into blocks, these into tiles, and these into squares:
 //
 //   block    1024 x 1024      Its pages fit into the second-level TLB.
 //   tile     128 x 128        It is copied through a buffer, so that complete cache lines are read
@@ -34,8 +34,9 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-/// The size in bytes of the vectors of which a square consists. On AVX2, whose vectors have 32 bytes,
-/// vectors of 16 bytes are used, because moving data between the two halves of a vector is slow.
+/// The size in bytes of the vectors of which a square consists. On AVX2, whose vectors have 32
+/// bytes, vectors of 16 bytes are used, because moving data between the two halves of a vector is
+/// slow.
 inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
 
 /// The unsigned integer of T's size, for T of 2, 4 or 8 bytes.
@@ -72,8 +73,8 @@ struct square {
   }
 
   // Interleaves rows i and i + width / 2, element by element, for all i. log2(width) such steps
-  // transpose the square. This is for vectors of 16 bytes: SSE2 has instructions that interleave, but
-  // would do the exchanges of stage() element by element.
+  // transpose the square. This is for vectors of 16 bytes: SSE2 has instructions that interleave,
+  // but would do the exchanges of stage() element by element.
   template <std::size_t... Lane>
   static void interleave(line (&lines)[width], std::index_sequence<Lane...>) {
     line next[width];
@@ -105,8 +106,8 @@ struct square {
   }
 };
 
-/// Copies a tile into the buffer: buffer[j, i] = src[j, i] for 0 <= i < height and 0 <= j < width. If
-/// the tile has its full height, the size of each memcpy is a constant, which makes it faster.
+/// Copies a tile into the buffer: buffer[j, i] = src[j, i] for 0 <= i < height and 0 <= j < width.
+/// If the tile has its full height, the size of each memcpy is a constant, which makes it faster.
 template <class T>
 void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::int64_t width,
                T* buffer) {
@@ -161,8 +162,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
   }
 }
 
-/// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j < cols.
-/// Combine defines op=: Combine::run(src, n, dst) applies it to n consecutive elements, and
+/// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j <
+/// cols. Combine defines op=: Combine::run(src, n, dst) applies it to n consecutive elements, and
 /// Combine::line<bytes>(src, dst) to one vector of `bytes` bytes.
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Transposes large matrices with stores that bypass the caches: dst[i, j] = src[j, i], where the rows
-// of dst are contiguous along j and the rows of src along i. The loops are nested as follows:
+// Transposes large matrices with stores that bypass the caches: dst[i, j] = src[j, i], where the
+// rows of dst are contiguous along j and the rows of src along i. The loops are nested as follows:
 //
 //   block    1024 rows of dst, because their pages fit into the second-level TLB
 //   strip    the part of a block that is one cache line wide in dst; it is read from as many rows of
@@ -12,9 +12,9 @@
 //   square   as many rows and columns as a vector has elements; it is transposed in registers and
 //            written as complete cache lines
 //
-// Each cache line of src is used completely when it is read. So no cache has to hold a tile, whatever
-// the strides are. transpose_plane.hpp transposes the borders that do not fill complete cache lines
-// or squares.
+// Each cache line of src is used completely when it is read. So no cache has to hold a tile,
+// whatever the strides are. transpose_plane.hpp transposes the borders that do not fill complete
+// cache lines or squares.
 
 #include <algorithm>
 #include <cstdint>
@@ -31,9 +31,9 @@ namespace ashlar::device::host::detail {
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
 /// Returns whether a matrix with these extents is transposed with non-temporal stores. This is so
-/// only if all rows of dst have the same alignment to cache lines and a vector is as large as a cache
-/// line. (With half as large vectors, which write each line in two stores, non-temporal stores were
-/// slower than ordinary ones.)
+/// only if all rows of dst have the same alignment to cache lines and a vector is as large as a
+/// cache line. (With half as large vectors, which write each line in two stores, non-temporal
+/// stores were slower than ordinary ones.)
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);

@@ -7,8 +7,8 @@
 // multiplications for 2 x 2 pixels of the output (winograd_transform.hpp). The output y is divided
 // into tiles of 2 x 2 pixels. Transforming a tile of the input and a window gives 16 numbers each;
 // multiplying them one by one, summing over the channels and transforming back gives the tile of y.
-// Many tiles are processed together as a group, so that these products become 16 matrix products. The
-// steps for a group are:
+// Many tiles are processed together as a group, so that these products become 16 matrix products.
+// The steps for a group are:
 //
 //   lines    Copies the pixels of the group with the channel as the last dim. The tiles can then be
 //            transformed in loops over channels, which are fast for small images too.
@@ -22,10 +22,10 @@
 //              dweight   panels of x times panels of dy, summed over all groups: the gradient of the
 //                        transformed windows
 //
-// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles and
-// its panels at most winograd_panel elements, except that it has at least one row of tiles. Pixels
-// outside the images are read from an array of zeros. Tiles may reach beyond the last row or column
-// of y; their pixels there are written to an array that nothing reads.
+// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles
+// and its panels at most winograd_panel elements, except that it has at least one row of tiles.
+// Pixels outside the images are read from an array of zeros. Tiles may reach beyond the last row or
+// column of y; their pixels there are written to an array that nothing reads.
 
 #include <algorithm>
 #include <cstdint>
@@ -63,8 +63,8 @@ constexpr std::int64_t turned_place(std::int64_t k) {
 }
 
 /// Writes the convolution of the images `from` with the transformed windows, plus the bias of each
-/// channel, to `to`. A null bias counts as zero. If `turned`, it computes dx from dy: the windows are
-/// rotated by 180 degrees, and their input and output channels are exchanged.
+/// channel, to `to`. A null bias counts as zero. If `turned`, it computes dx from dy: the windows
+/// are rotated by 180 degrees, and their input and output channels are exchanged.
 template <class T>
 void winograd_images(T const* from, T const* windows, std::int64_t window_pitch, bool turned,
                      T const* bias, winograd_extents const& e, T* workspace, T* to) {
@@ -83,7 +83,8 @@ void winograd_images(T const* from, T const* windows, std::int64_t window_pitch,
 
 }  // namespace detail
 
-/// Returns the size of the workspace, in elements, that winograd_forward and winograd_backward need.
+/// Returns the size of the workspace, in elements, that winograd_forward and winograd_backward
+/// need.
 constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace(),

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Divides the tiles of Winograd's convolution into groups, divides the workspace, and transforms the
-// tiles of a group: from images to panels and back. winograd.hpp explains tiles, groups, lines and
-// panels.
+// Divides the tiles of Winograd's convolution into groups, divides the workspace, and transforms
+// the tiles of a group: from images to panels and back. winograd.hpp explains tiles, groups, lines
+// and panels.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,27 +17,28 @@
 
 namespace ashlar::device::host {
 
-/// The largest number of elements of a group's panels, unless a single row of tiles needs more. For a
-/// VGG network that starts with 32 channels, half as many made the convolutions 4 % slower, and twice
-/// as many made them 9 % slower.
+/// The largest number of elements of a group's panels, unless a single row of tiles needs more. For
+/// a VGG network that starts with 32 channels, half as many made the convolutions 4 % slower, and
+/// twice as many made them 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
-/// The largest number of tiles of a group, unless a single row of tiles has more. Twice as many made
-/// the convolutions of a VGG network 1 % faster, but needed twice the memory in layers with few
-/// channels.
+/// The largest number of tiles of a group, unless a single row of tiles has more. Twice as many
+/// made the convolutions of a VGG network 1 % faster, but needed twice the memory in layers with
+/// few channels.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
 
-/// Returns the distance in elements between two of the 16 matrices of a panel, which have n elements
-/// each. It is n rounded up to a multiple of 16, plus 16. The additional 16 elements prevent that it
-/// is a large power of two, with which the matrices would compete for few sets of the cache.
+/// Returns the distance in elements between two of the 16 matrices of a panel, which have n
+/// elements each. It is n rounded up to a multiple of 16, plus 16. The additional 16 elements
+/// prevent that it is a large power of two, with which the matrices would compete for few sets of
+/// the cache.
 constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 16 + 16; }
 
 /// The extents of a convolution by Winograd's method, and the sizes of its groups and workspace. It
-/// reads the images `from` and computes the images `to`, of which there are equally many. Tile (r, c)
-/// of `to` consists of 2 x 2 pixels from pixel (2 r, 2 c) on. It depends on 4 x 4 pixels of `from`,
-/// from pixel (2 r - padding, 2 c - padding) on.
+/// reads the images `from` and computes the images `to`, of which there are equally many. Tile (r,
+/// c) of `to` consists of 2 x 2 pixels from pixel (2 r, 2 c) on. It depends on 4 x 4 pixels of
+/// `from`, from pixel (2 r - padding, 2 c - padding) on.
 struct winograd_extents {
   image_extents from;
   image_extents to;
@@ -49,7 +50,8 @@ struct winograd_extents {
   constexpr std::int64_t group_rows() const {
     return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
-  /// Returns the number of images in a group. It is 1 if a complete image does not fit into a group.
+  /// Returns the number of images in a group. It is 1 if a complete image does not fit into a
+  /// group.
   constexpr std::int64_t group_images() const {
     return std::clamp<std::int64_t>(most_rows() / std::max<std::int64_t>(1, tile_rows()), 1,
                                     std::max<std::int64_t>(1, from.batch));
@@ -57,8 +59,8 @@ struct winograd_extents {
   constexpr std::int64_t group_tiles() const {
     return group_images() * group_rows() * tile_columns();
   }
-  /// Returns the size of a group's lines in elements, which suffices both for reading `from` and for
-  /// writing `to`.
+  /// Returns the size of a group's lines in elements, which suffices both for reading `from` and
+  /// for writing `to`.
   constexpr std::int64_t lines() const {
     std::int64_t const rows = 2 * group_rows();
     return group_images() * std::max(std::min(rows + 2, from.height) * from.width * from.channels,
@@ -70,12 +72,13 @@ struct winograd_extents {
            winograd_places * (winograd_pitch(group_tiles() * from.channels) +
                               winograd_pitch(group_tiles() * to.channels));
   }
-  /// Returns an upper bound of workspace() that holds for any part of the images and channels that a
-  /// rank may have. The bound of the panels follows from winograd_panel and winograd_tiles. The bound
-  /// of the lines follows from the bound of the panels: with r rows and c columns of tiles, lines hold
-  /// at most (2 r + 2)(2 c + 2) pixels per channel, and panels 16 r c numbers. The quotient of the two
-  /// is largest for the smallest r. A rank with a part of the images and channels has groups with at
-  /// least as many rows r as a group of the complete convolution, and with the same c.
+  /// Returns an upper bound of workspace() that holds for any part of the images and channels that
+  /// a rank may have. The bound of the panels follows from winograd_panel and winograd_tiles. The
+  /// bound of the lines follows from the bound of the panels: with r rows and c columns of tiles,
+  /// lines hold at most (2 r + 2)(2 c + 2) pixels per channel, and panels 16 r c numbers. The
+  /// quotient of the two is largest for the smallest r. A rank with a part of the images and
+  /// channels has groups with at least as many rows r as a group of the complete convolution, and
+  /// with the same c.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
@@ -89,7 +92,8 @@ struct winograd_extents {
   }
 
  private:
-  /// Returns the largest number of rows of tiles, of one image or of several, that a group may have.
+  /// Returns the largest number of rows of tiles, of one image or of several, that a group may
+  /// have.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));
@@ -161,12 +165,13 @@ struct winograd_lines {
   }
   /// Returns the number of elements that the rows of one image have in the lines.
   std::int64_t size() const { return (last - first) * images.width * images.channels; }
-  /// Returns the offset in the array of images of the first pixel of row `first` in the first channel
-  /// of image number `image`.
+  /// Returns the offset in the array of images of the first pixel of row `first` in the first
+  /// channel of image number `image`.
   std::int64_t offset(std::int64_t image) const {
     return image * images.channels * images.plane() + first * images.width;
   }
-  /// Copies the rows from the images to the lines. In the images, each channel is a contiguous plane.
+  /// Copies the rows from the images to the lines. In the images, each channel is a contiguous
+  /// plane.
   void read(T const* from, winograd_group const& g) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(from + offset(g.image + i), images.plane(),
@@ -198,8 +203,8 @@ winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
   return {e.from, first, last, w.lines, w.zeros};
 }
 
-/// Calls visit(tile, image, row, column) for each tile of a group. `tile` and `image` are indices in
-/// the group, and (row, column) is the position of the tile among the tiles of its image.
+/// Calls visit(tile, image, row, column) for each tile of a group. `tile` and `image` are indices
+/// in the group, and (row, column) is the position of the tile among the tiles of its image.
 template <class Visit>
 void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit visit) {
   std::int64_t tile = 0;

@@ -6,8 +6,8 @@
 // The linear maps of Winograd's convolution F(2 x 2, 3 x 3), after Lavin and Gray ("Fast Algorithms
 // for Convolutional Neural Networks", 2016). With a 3 x 3 window g, a tile y of 2 x 2 output pixels
 // depends on a tile d of 4 x 4 input pixels. The method transforms d and g to 16 numbers each,
-// multiplies these element by element (⊙), sums the products over the input channels, and transforms
-// the sums to y:
+// multiplies these element by element (⊙), sums the products over the input channels, and
+// transforms the sums to y:
 //
 //   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A
 //
@@ -16,14 +16,15 @@
 //         0 -1  1  0           ½  -½   ½            0  1 -1 -1
 //         0  1  0 -1           0   0   1
 //
-// So 16 products replace 36. Gradients use the transposed maps: a tile of dy is transformed to
-// A dy Aᵀ, and the gradient u of G g Gᵀ to the gradient Gᵀ u G of the window. All factors are ±1 and
-// ±½, so the maps add only the rounding errors of a few sums.
+// So 16 products replace 36. Gradients use the transposed maps: a tile of dy is transformed to A dy
+// Aᵀ, and the gradient u of G g Gᵀ to the gradient Gᵀ u G of the window. All factors are ±1 and ±½,
+// so the maps add only the rounding errors of a few sums.
 //
 // Each function transforms n tiles or windows of one channel each; winograd_group.hpp passes all
 // channels of a tile together. The loop over them has unit stride, and the compiler vectorises it.
-// The 16 numbers of the transformed tiles are stored in 16 arrays of n elements: element i of array k
-// is number k = 4 row + column of tile i. Each array starts `pitch` elements after the previous one.
+// The 16 numbers of the transformed tiles are stored in 16 arrays of n elements: element i of array
+// k is number k = 4 row + column of tile i. Each array starts `pitch` elements after the previous
+// one.
 
 #include <algorithm>
 #include <cstddef>
@@ -40,8 +41,8 @@ inline constexpr std::int64_t winograd_places = 16;
 
 namespace detail {
 
-/// Calls f(0), ..., f(15) with constants as arguments. This is an unrolled loop, because the compiler
-/// does not vectorise loops that contain a real one.
+/// Calls f(0), ..., f(15) with constants as arguments. This is an unrolled loop, because the
+/// compiler does not vectorise loops that contain a real one.
 template <class F>
 [[gnu::always_inline]] inline void for_each_winograd_place(F f) {
   [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) { (f(K), ...); }
@@ -99,8 +100,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Computes to = Bᵀ d B for n tiles d. The array pixels[4 i + j] has the pixel in row i and column j
-/// of each tile.
+/// Computes to = Bᵀ d B for n tiles d. The array pixels[4 i + j] has the pixel in row i and column
+/// j of each tile.
 template <class T>
 void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T* to,
                     std::int64_t pitch) {
@@ -143,8 +144,8 @@ void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int6
   }
 }
 
-/// Computes to = A dy Aᵀ for n tiles dy. The array dy[2 i + j] has the pixel in row i and column j of
-/// each tile.
+/// Computes to = A dy Aᵀ for n tiles dy. The array dy[2 i + j] has the pixel in row i and column j
+/// of each tile.
 template <class T>
 void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, std::int64_t pitch) {
   ASHLAR_VECTORIZE
@@ -164,8 +165,8 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
 
 namespace detail {
 
-/// The number of windows that are transformed at a time. Their weights are in nine arrays meanwhile,
-/// one for each position in the window.
+/// The number of windows that are transformed at a time. Their weights are in nine arrays
+/// meanwhile, one for each position in the window.
 inline constexpr std::int64_t winograd_windows = 64;
 
 }  // namespace detail

@@ -60,8 +60,8 @@ inline std::int64_t whole_number(nlohmann::json const& value, std::string const&
   return value.get<std::int64_t>();
 }
 
-/// Returns the entry "version" of a file. Throws ashlar::error if the entry "format" is not `format`,
-/// or if the version is not in 1, ..., `newest`.
+/// Returns the entry "version" of a file. Throws ashlar::error if the entry "format" is not
+/// `format`, or if the version is not in 1, ..., `newest`.
 inline int check_format(nlohmann::json const& j, std::string const& format, int newest) {
   auto const found = j.at("format").get<std::string>();
   if (found != format)
@@ -73,8 +73,8 @@ inline int check_format(nlohmann::json const& j, std::string const& format, int 
   return static_cast<int>(number);
 }
 
-/// Throws ashlar::error if the object `j` has a key that is not in `known`. `where` names the object
-/// in the message.
+/// Throws ashlar::error if the object `j` has a key that is not in `known`. `where` names the
+/// object in the message.
 inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
                                 std::initializer_list<std::string_view> known) {
   if (!j.is_object()) throw error(where, "must be an object.");

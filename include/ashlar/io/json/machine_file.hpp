@@ -12,8 +12,8 @@
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
 // The note is optional, and so are links for single collectives, such as "all-reduce" here, in the
-// tiers "intra" and "inter". Files of version 1 have no note, no links for single collectives and no
-// gemm_half. Unknown keys are errors, so that misspelt keys are not ignored.
+// tiers "intra" and "inter". Files of version 1 have no note, no links for single collectives and
+// no gemm_half. Unknown keys are errors, so that misspelt keys are not ignored.
 
 #include <cmath>
 #include <limits>
@@ -122,8 +122,8 @@ inline machine machine_of(nlohmann::json const& j) {
 
 }  // namespace detail
 
-/// Reads a machine from a file. Throws ashlar::error with the file's name and what is wrong with the
-/// file.
+/// Reads a machine from a file. Throws ashlar::error with the file's name and what is wrong with
+/// the file.
 inline machine load_machine(std::string const& path) {
   auto const j = detail::read_json(path, "load_machine");
   return detail::interpret(path, "load_machine", [&] { return detail::machine_of(j); });

@@ -16,12 +16,12 @@
 //   micro_batches   the number of micro-batches in a step
 //
 // A pipeline of one stage has "stages": [0] and no "axis". If layers are recomputed in the backward
-// pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of recomputed
-// segments of each stage.
+// pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of
+// recomputed segments of each stage.
 //
-// Loading a file checks that it is for the given mesh and net, that the number of stages divides the
-// extent of the axis, that no stage begins inside a residual, and that the rule tables allow every
-// element's placements. Costs are not stored: loading computes them for the given machine.
+// Loading a file checks that it is for the given mesh and net, that the number of stages divides
+// the extent of the axis, that no stage begins inside a residual, and that the rule tables allow
+// every element's placements. Costs are not stored: loading computes them for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -74,8 +74,8 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
   return limits;
 }
 
-/// Returns the mesh axis that is divided into stages, from the entry "axis" of a file, or -1 if there
-/// is only one stage. Throws ashlar::error if it is not valid.
+/// Returns the mesh axis that is divided into stages, from the entry "axis" of a file, or -1 if
+/// there is only one stage. Throws ashlar::error if it is not valid.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
     if (j.contains("axis")) throw error("axis", "must be omitted for a single stage.");
@@ -92,8 +92,8 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// Returns the number of segments that each stage recomputes, from the entry "recomputed" of a file.
-/// `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not valid.
+/// Returns the number of segments that each stage recomputes, from the entry "recomputed" of a
+/// file. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not valid.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {
@@ -113,8 +113,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Returns the pipeline that the parsed content of a file describes. Throws ashlar::error if it does
-/// not fit the net or the mesh.
+/// Returns the pipeline that the parsed content of a file describes. Throws ashlar::error if it
+/// does not fit the net or the mesh.
 template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
@@ -141,9 +141,9 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
 }  // namespace detail
 
 /// Reads a pipeline of `net` on mesh `t`, the mesh of all ranks, with predicted costs for machine
-/// `m`. `net` must have the number of micro-batches that the file states (load_plan_head returns it).
-/// The lower bound of the result is 0, because the file does not prove one. Throws ashlar::error with
-/// the file's name and what is wrong with the file.
+/// `m`. `net` must have the number of micro-batches that the file states (load_plan_head returns
+/// it). The lower bound of the result is 0, because the file does not prove one. Throws
+/// ashlar::error with the file's name and what is wrong with the file.
 template <int N>
 search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                     topology const& t, machine const& m) {

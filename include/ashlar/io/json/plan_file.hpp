@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reads and writes plans as JSON files, which people can read and write too. An element is a layer of
-// the net, or the beginning or end of a residual:
+// Reads and writes plans as JSON files, which people can read and write too. An element is a layer
+// of the net, or the beginning or end of a residual:
 //
 //   { "format": "ashlar plan", "version": 1, "mesh": "node=2,gpu=2", "input": [8, 256],
 //     "micro_batches": 1,
@@ -178,8 +178,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   return plan.choices;
 }
 
-/// Returns the plan that the parsed content of a file describes. Throws ashlar::error if it does not
-/// fit the net or the mesh.
+/// Returns the plan that the parsed content of a file describes. Throws ashlar::error if it does
+/// not fit the net or the mesh.
 template <int N>
 search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                               topology const& t, machine const& m) {

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Draws a time-memory front, which is a list of plans where each plan with less memory is slower, as
-// a chart and as a table. In the chart, memory increases to the right, from the plan with the least
-// memory, and seconds increase upwards, from the fastest plan. A dashed line marks the machine's
-// memory.
+// Draws a time-memory front, which is a list of plans where each plan with less memory is slower,
+// as a chart and as a table. In the chart, memory increases to the right, from the plan with the
+// least memory, and seconds increase upwards, from the fastest plan. A dashed line marks the
+// machine's memory.
 
 #include <string>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // Draws the layers of a plan. Each element (a layer, or the beginning or end of a residual) is one
-// row with its tensors, cut into shards, and a bar of its seconds. The collectives before, inside and
-// after an element are listed above and below its row. Repeated blocks of elements appear once.
+// row with its tensors, cut into shards, and a bar of its seconds. The collectives before, inside
+// and after an element are listed above and below its row. Repeated blocks of elements appear once.
 
 #include <string>
 

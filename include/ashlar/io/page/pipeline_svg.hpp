@@ -4,10 +4,11 @@
 #pragma once
 
 // Draws the 1F1B schedule of a pipeline as a time chart. Time runs to the right, and each stage is
-// a row. Each forward or backward pass of a micro-batch is a box with the number of the micro-batch,
-// if there is room. Forward and backward passes have different colours. White space means that the
-// stage waits. If there are too many stages, only the first ones and the last one are drawn. If there
-// are too many micro-batches, the chart shows the schedule of a step with fewer micro-batches.
+// a row. Each forward or backward pass of a micro-batch is a box with the number of the
+// micro-batch, if there is room. Forward and backward passes have different colours. White space
+// means that the stage waits. If there are too many stages, only the first ones and the last one
+// are drawn. If there are too many micro-batches, the chart shows the schedule of a step with fewer
+// micro-batches.
 
 #include <string>
 
