@@ -7,7 +7,7 @@
 // of a head are processed in blocks, so that the scores of only one block are in memory:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
-//     S = scale Q K^T                  if causal, only for the keys [0, last); the others are masked
+//     S = scale Q K^T                  if causal, only for the keys [0, last); others are masked
 //     P = e^(S - maximum of the row)   if causal, 0 for keys after the row's own token
 //     O = P V / sum of the row of P
 //     log_sum_exp = maximum + log(sum), which the backward pass needs

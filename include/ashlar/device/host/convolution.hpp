@@ -6,7 +6,7 @@
 // Two-dimensional convolution (as in neural networks: the window is not mirrored). Uses one of two
 // methods, whichever is faster for the extents:
 //
-//   Winograd's method   winograd.hpp             3 x 3 windows with stride 1, and 8 channels or more,
+//   Winograd's method   winograd.hpp             3 x 3 windows with stride 1 and at least 8 channels,
 //                                                unless the images are few or small
 //   im2col and GEMM     convolution_strips.hpp   all other convolutions
 //

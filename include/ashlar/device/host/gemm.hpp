@@ -12,7 +12,7 @@
 //   k = 0            C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   bfloat16         multiplied and summed in float, rounded once (gemm_bfloat16.hpp); alpha and
 //                    beta are float
-//   large extents    throws std::overflow_error if an extent exceeds int, the extents' type in CBLAS
+//   large extents    throws std::overflow_error if an extent exceeds int, the type that CBLAS uses
 //
 // This is the only file of ashlar that includes <cblas.h>. It does not set the number of threads:
 // that is up to the command that starts the processes (OPENBLAS_NUM_THREADS=1 for one rank on each

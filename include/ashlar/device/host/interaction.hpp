@@ -8,7 +8,7 @@
 //
 //   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
 //                 The output of a sample has its first vector (if kept > 0), and then the dot
-//                 products x_i · x_j of all pairs of its vectors, in the order i = 1 .. n - 1, j < i.
+//                 products x_i · x_j of all pairs of its vectors: for i = 1 .. n - 1, for j < i.
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
 //                 Looks up one row in each of n embedding tables for each sample.
 //

@@ -7,8 +7,8 @@
 // rows of dst are contiguous along j and the rows of src along i. The loops are nested as follows:
 //
 //   block    1024 rows of dst, because their pages fit into the second-level TLB
-//   strip    the part of a block that is one cache line wide in dst; it is read from as many rows of
-//            src as a cache line has elements, sequentially along each row
+//   strip    the part of a block that is one cache line wide in dst; it is read from as many rows
+//            of src as a cache line has elements, sequentially along each row
 //   square   as many rows and columns as a vector has elements; it is transposed in registers and
 //            written as complete cache lines
 //

@@ -12,15 +12,15 @@
 //
 //   lines    Copies the pixels of the group with the channel as the last dim. The tiles can then be
 //            transformed in loops over channels, which are fast for small images too.
-//   panels   Transforms the tiles into 16 matrices [tiles, channels], called panels: one for each of
-//            the 16 numbers of a transformed tile.
+//   panels   Transforms the tiles into 16 matrices [tiles, channels], called panels: one for each
+//            of the 16 numbers of a transformed tile.
 //   GEMM     Computes 16 matrix products, one for each of the 16 numbers:
 //
 //              y         panels of x times the transformed windows
 //              dx        panels of dy times the transformed windows rotated by 180 degrees; the
 //                        padding is 2 - padding
-//              dweight   panels of x times panels of dy, summed over all groups: the gradient of the
-//                        transformed windows
+//              dweight   panels of x times panels of dy, summed over all groups, which gives the
+//                        gradient of the transformed windows
 //
 // A group is a part of one image, or several complete images. It has at most winograd_tiles tiles
 // and its panels at most winograd_panel elements, except that it has at least one row of tiles.

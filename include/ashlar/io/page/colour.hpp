@@ -5,9 +5,9 @@
 
 // Chooses a colour for each rank of a mesh, so that the colour of a shard shows its owner:
 //
-//   hue         the position along the axes between nodes or, if there are none, along the first axis
+//   hue         the position along the axes between nodes; if there are none, along the first axis
 //   lightness   the position along the other axes
-//   grey        the shard is replicated along all axes that determine the hue: every node has a copy
+//   grey        the shard is replicated along all axes that determine the hue
 //
 // The owner of a shard is described by one coordinate per axis, or `everyone` for an axis along
 // which the shard is replicated. The position along several axes is their coordinates combined to
