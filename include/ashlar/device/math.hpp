@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Elementary functions in loops that a compiler can vectorise without -ffast-math: they have no
-// branches and no calls, and they do not set errno. Host loops and device kernels share one
+// Elementary functions whose calls in loops a compiler can vectorise without -ffast-math: they have
+// no branches and no calls, and they do not set errno. Host loops and device kernels share one
 // implementation, except for exp and tanh of float (see below).
 //
 //   function   largest error in float    in double    outside the range

@@ -61,10 +61,9 @@ struct matmul_block {
 };
 
 /// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. Both boxes
-/// are in global indices of x: `region` is the slice, and `packed` is the box that the panel's
-/// shard would cover if its slices were consecutive in x with this slice at its true place. So
-/// copy_region(region, ...) can copy the slice between a shard with box `packed` and the shard of
-/// x.
+/// are in global indices of x, as copy_region expects them: `region` is the slice, and `packed` is
+/// the box of the panel's shard. In the panel the slices are consecutive and in x they are not.
+/// Therefore `packed` is shifted for each slice, such that `region` selects the slice in both.
 template <distributed Tensor, class Visit>
 void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
                     int i, Visit visit) {

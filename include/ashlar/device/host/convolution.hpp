@@ -6,8 +6,8 @@
 // Two-dimensional convolution (as in neural networks: the window is not mirrored). Uses one of two
 // methods, whichever is faster for the extents:
 //
-//   Winograd's method   winograd.hpp             3 x 3 windows with stride 1 and at least 8 channels,
-//                                                unless the images are few or small
+//   Winograd's method   winograd.hpp             3 x 3 windows with stride 1 and 8 or more
+//                                                channels, unless the images are few or small
 //   im2col and GEMM     convolution_strips.hpp   all other convolutions
 //
 // The results of the two methods differ only in rounding. The choice depends only on the extents.

@@ -29,7 +29,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes sum[r] over the local columns. `maximum` is that of the complete rows.
+/// Computes sum[r] over the local columns. maximum[r] must be the maximum of the complete row.
 template <class T>
 void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows, std::int64_t cols,
                            T* sum) {

@@ -40,7 +40,7 @@ void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t see
 }
 
 /// Computes dx from dy: it is dy / (1 - p) where the forward pass kept the element, and 0
-/// elsewhere. The arguments `p`, `seed`, `stream` and `first` must be those of the forward pass. dx
+/// elsewhere. `p`, `seed`, `stream` and `first` must be the same as in the forward pass. dx
 /// may be dy.
 template <class T>
 void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t seed,

@@ -162,7 +162,7 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
 /// Computes the gradient dx of the losses with respect to the local columns of x, multiplied by
-/// `scale`. `maximum` and `sum` are those of complete rows.
+/// `scale`. `maximum` and `sum` must have been computed over complete rows.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,

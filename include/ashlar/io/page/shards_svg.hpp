@@ -54,8 +54,8 @@ class drawn_dim {
   std::int64_t parts_ = 1;
 };
 
-/// Returns the number of the dim that is drawn vertically, then that of the dim that is drawn
-/// horizontally. -1 means that there is no such dim.
+/// Returns two dims: the one that is drawn vertically, then the one that is drawn horizontally. -1
+/// means that there is no such dim.
 inline std::array<int, 2> drawn_dims(shape const& s, placement const& p, topology const& t) {
   int first = -1, last = -1;
   for (int a = 0; a < p.axes(); ++a) {
