@@ -35,8 +35,8 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   }
 }
 
-/// Computes y = e^(x - maximum) and its sum over the local columns of each row. `maximum` is that
-/// of the complete rows.
+/// Computes y = e^(x - maximum) and its sum over the local columns of each row. maximum[r] must be
+/// the maximum of the complete row.
 template <class T>
 void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
