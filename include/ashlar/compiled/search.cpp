@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Searches for plans at run time, and explains them.
+// Compiles the search for plans at run time, and `explain`.
 
 #include <ashlar/search/explain.hpp>
 #include <ashlar/search/explain_text.hpp>

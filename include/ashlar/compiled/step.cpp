@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Plans redistributions, builds the programs of training steps, and applies passes to them.
+// Compiles the planner of redistributions, the builder of training-step programs, and the passes
+// over these programs.
 
 #include <ashlar/plan/redistribution.hpp>
 #include <ashlar/step/build.hpp>

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The extents and the layout of the arrays of multi-head attention, the same on every processor:
+// The extents and the layout of the arrays of multi-head attention. They are the same on every
+// processor:
 //
 //   qkv          [batch, sequence, heads, 3, head_dim]
 //   out          [batch, sequence, heads, head_dim]
 //   log_sum_exp  [batch, heads, sequence]
 //
-// All are contiguous. In qkv, the q, k and v of one token and head are adjacent, so that heads can
-// be split like columns. `heads` is the number of local heads. Each head is computed independently
-// of the others.
+// All arrays are contiguous and row-major. In qkv, the q, k and v of one token and head are
+// adjacent, so that a mesh axis can split the heads like the columns of a matrix. `heads` is the
+// number of heads on this rank. Heads are computed independently of one another.
 
 #include <cmath>
 #include <cstdint>
@@ -28,16 +29,17 @@ struct attention_extents {
   std::int64_t head_dim;
   bool causal = true;  ///< a token attends only to itself and to earlier tokens
 
-  /// `seen` returns the number of keys that query row `i` attends to. `keys` returns the number
-  /// that any query row before `last` attends to.
+  /// Returns the number of keys that query row `i` attends to.
   ASHLAR_HD constexpr std::int64_t seen(std::int64_t i) const { return causal ? i + 1 : sequence; }
+  /// Returns the number of keys that the query rows before row `last` attend to altogether: each of
+  /// these rows attends to some of the keys 0, ..., keys(last) - 1 and to no other.
   ASHLAR_HD constexpr std::int64_t keys(std::int64_t last) const {
     return causal ? last : sequence;
   }
 };
 
-/// Returns the factor by which the scores are multiplied: 1 / sqrt(head_dim) unless `scale` is
-/// given.
+/// Returns the factor by which attention scores are multiplied: `scale` if it is given, otherwise
+/// 1 / sqrt(head_dim).
 template <class T>
 T attention_scale(attention_extents const& e, std::optional<double> scale) {
   return static_cast<T>(scale ? *scale : 1.0 / std::sqrt(static_cast<double>(e.head_dim)));

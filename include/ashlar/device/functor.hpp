@@ -4,19 +4,23 @@
 #pragma once
 
 // Function objects for element-wise maps, shared by the host's loops and the device's kernels. An
-// activation has a value and a derivative:
+// activation F has two static functions, F::value(x) and F::derivative(x):
 //
 //   relu   max(x, 0); the derivative is 1 for x > 0 and 0 otherwise, including x = 0
 //   gelu   x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), the form that GPT-2 uses
 //
-// The `map` of every processor takes these function objects. A is the type that computes,
-// accumulation_t of the element type.
+// The function `map` of every processor takes the following function objects. They compute in type
+// A, which is accumulation_t of the element type.
 //
-//   value_of<F>, gradient_of<F>   F::value(x); dy F::derivative(x) as a function of (x, dy)
-//   scaled<A>{a}                  a x
-//   sum_of, difference_of, product_of, scaled_sum<A>{a}   x + y, x - y, x y, x + a y
+//   value_of<F>{}      f(x)     = F::value(x)
+//   gradient_of<F>{}   f(x, dy) = dy F::derivative(x)
+//   scaled<A>{a}       f(x)     = a x
+//   sum_of{}           f(x, y)  = x + y
+//   difference_of{}    f(x, y)  = x - y
+//   product_of{}       f(x, y)  = x y
+//   scaled_sum<A>{a}   f(x, y)  = x + a y
 //
-// All of them return NaN for NaN, except that the derivative of relu is then 0.
+// All of them return NaN if an argument is NaN, except that the derivative of relu is 0 at NaN.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -65,7 +69,8 @@ struct value_of {
   }
 };
 
-/// Returns the gradient with respect to x, given the gradient dy of F's value.
+/// Returns the gradient of the loss with respect to x, given its gradient dy with respect to
+/// F::value(x).
 template <class F>
 struct gradient_of {
   template <class A>

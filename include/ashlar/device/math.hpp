@@ -3,23 +3,24 @@
 
 #pragma once
 
-// Elementary functions that a compiler can vectorise: no branch, no call, no errno, no -ffast-math.
-// Host loops and device kernels share one implementation, except for float's exp and tanh (see
-// below).
+// Elementary functions whose calls in loops a compiler can vectorise without -ffast-math: they have
+// no branches and no calls, and they do not set errno. Host loops and device kernels share one
+// implementation, except for exp and tanh of float (see below).
 //
-//   function   largest error in float    in double    out of range
+//   function   largest error in float    in double    outside the range
 //   exp        2 ulp                     2 ulp        0 for very negative x, inf for large x
 //   tanh       2 ulp                     4 ulp        -1 or +1
 //   sqrt       2 ulp                     2 ulp        the argument must be >= 0
 //
-// exp flushes results below the smallest normal number to zero. All functions return NaN for NaN.
+// exp returns 0 where e^x is below the smallest normal number. All functions return NaN for NaN.
 // The polynomials are those of Cephes (expf, tanhf, tanh) and, for exp in double, the Taylor
 // series. sqrt uses Newton's method, because std::sqrt would set errno. All functions are always
 // inlined, because a loop that contains a call is not vectorised.
 //
-// On a device, exp of float is CUDA's expf (2 ulp, a hardware instruction, no flush to zero), and
-// tanh of float divides with __fdividef. Otherwise kernels on bfloat16 would be limited by
-// arithmetic instead of memory bandwidth.
+// On a device, exp of float is CUDA's expf, which has an error of 2 ulp, uses a hardware
+// instruction and does not flush small results to zero. tanh of float divides with __fdividef
+// there. Without these, kernels on bfloat16 would be limited by arithmetic and not by memory
+// bandwidth.
 //
 // Logarithms and angles are in normal.hpp, because only the normal random numbers need them.
 

@@ -3,16 +3,19 @@
 
 #pragma once
 
-// Standard normal numbers from Philox words, by the method of Box and Muller. The value at an index
-// depends only on (seed, stream, index).
+// Standard normal random numbers. The value at an index depends only on (seed, stream, index). The
+// method is that of Box and Muller, which makes two normal numbers from two random words of Philox
+// (philox.hpp). Block b of four words gives the numbers at four indices:
 //
-//   indices 4b, 4b + 1      r cos, r sin    from words 0 and 1 of block b
-//   indices 4b + 2, 4b + 3  r cos, r sin    from words 2 and 3
-//   r = sqrt(-2 ln u) with u = (first word + 1/2) / 2^32; angle = 2 pi second word / 2^32
+//   indices 4b, 4b + 1       r cos(angle), r sin(angle)   from words 0 and 1 of block b
+//   indices 4b + 2, 4b + 3   r cos(angle), r sin(angle)   from words 2 and 3 of block b
+//
+//   r = sqrt(-2 ln u)   with u = (first word + 1/2) / 2^32
+//   angle               = 2 pi (second word) / 2^32
 //
 // Values are computed in double, with the logarithm, sine and cosine of this file (error below
-// 1e-11), and rounded at the end. So a float tensor is the rounded double tensor, with every
-// compiler and on every device. |z| never exceeds 6.77.
+// 1e-11), and rounded at the end. So a float tensor equals the rounded double tensor, with every
+// compiler and on every device. No value is larger than 6.77 in magnitude.
 
 #include <cstdint>
 
@@ -24,8 +27,8 @@ namespace ashlar::device {
 
 namespace detail {
 
-/// Returns ln x for normal x > 0. With x = 2^k m and m in [sqrt(1/2), sqrt(2)), the result is
-/// 2 artanh((m - 1) / (m + 1)) + k ln 2.
+/// Returns ln x for x > 0 that is not subnormal. With x = 2^k m and m in [sqrt(1/2), sqrt(2)), the
+/// result is 2 artanh((m - 1) / (m + 1)) + k ln 2.
 [[gnu::always_inline]] ASHLAR_HD inline double natural_logarithm(double x) {
   std::uint64_t const bits = __builtin_bit_cast(std::uint64_t, x);
   std::uint64_t const lifted = bits + (0x3ff0000000000000ull - 0x3fe6a09e667f3bcdull);
@@ -56,13 +59,13 @@ struct normal_pair {
   double second;
 };
 
-/// Returns two independent standard normals from two random words.
+/// Returns two independent standard normal numbers, computed from two random words.
 [[gnu::always_inline]] ASHLAR_HD inline normal_pair normals_from_words(std::uint32_t radius_word,
                                                                        std::uint32_t angle_word) {
   double const u = (static_cast<double>(radius_word) + 0.5) * 0x1p-32;
   double const r = math::sqrt(-2.0 * detail::natural_logarithm(u));
-  // The angle is the nearest multiple of a quarter turn plus a remainder in [-1/8, 1/8) turns. Both
-  // are exact.
+  // Writes the angle as the nearest multiple of a quarter turn plus a remainder in [-1/8, 1/8)
+  // turns. Both are exact, because they are computed in integers.
   std::uint32_t const quarter = (angle_word + 0x20000000u) >> 30;
   auto const remainder = static_cast<std::int32_t>(angle_word - (quarter << 30));
   double const a = static_cast<double>(remainder) * (0x1p-32 * 6.28318530717958647693);

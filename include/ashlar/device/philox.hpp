@@ -3,15 +3,18 @@
 
 #pragma once
 
-// Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers, as easy as 1, 2, 3; SC 2011).
-// A random word depends only on (seed, stream, index). So the values of a tensor depend neither on
-// the number of ranks that share it nor on the order in which they are generated.
+// The random number generator Philox4x32-10 (Salmon, Moraes, Dror, Shaw: Parallel random numbers,
+// as easy as 1, 2, 3; SC 2011). It is a function that maps a counter of 128 bits and a key of 64
+// bits to a block of four random words of 32 bits. The random word of a tensor element depends only
+// on (seed, stream, index). So the values of a tensor depend neither on the number of ranks that
+// share it nor on the order in which they are generated.
 //
-//   key      seed                                    64 bits
-//   counter  index / 4, stream                       64 + 64 bits
-//   word     number index % 4 of the counter's block 32 bits
+//   key       the seed
+//   counter   index / 4 in the lower 64 bits, the stream in the upper 64 bits
+//   word      number index % 4 of the block
 //
-// The float and the double at one index agree in the float's 24 bits. Normals are in normal.hpp.
+// The uniform float and the uniform double at one index agree in their upper 24 bits. Normal
+// numbers are in normal.hpp.
 
 #include <cstddef>
 #include <cstdint>
@@ -39,8 +42,8 @@ ASHLAR_HD constexpr philox_block philox_round(philox_block const& c, std::uint32
            static_cast<std::uint32_t>(even)}};
 }
 
-// A fold expression writes out the ten rounds: with an inner loop, host loops would not be
-// vectorised.
+// A fold expression unrolls the ten rounds. Were they a loop, the compiler would not vectorise the
+// host's loops over indices.
 template <std::size_t... Round>
 ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key_low,
                                                std::uint32_t key_high,
@@ -53,7 +56,7 @@ ASHLAR_HD constexpr philox_block philox_rounds(philox_block c, std::uint32_t key
 
 }  // namespace detail
 
-/// Returns Philox4x32-10 of a 128-bit counter under a 64-bit key, as published.
+/// Returns the block of random words for a counter and a key.
 ASHLAR_HD constexpr philox_block philox4x32(philox_block const& counter, std::uint32_t key_low,
                                             std::uint32_t key_high) {
   return detail::philox_rounds(counter, key_low, key_high, std::make_index_sequence<10>{});
@@ -74,7 +77,8 @@ ASHLAR_HD constexpr std::uint32_t random_word(std::uint64_t seed, std::uint64_t 
   return random_block(seed, stream, index / 4).word[index % 4];
 }
 
-/// Returns a word as a number in [0, 1): all 32 bits of it in double, the upper 24 bits in float.
+/// Converts a random word to a number in [0, 1). A double uses all 32 bits of the word, a float
+/// only the upper 24 bits.
 template <class T>
 ASHLAR_HD constexpr T uniform_from_word(std::uint32_t word) {
   static_assert(std::is_same_v<T, float> || std::is_same_v<T, double>);

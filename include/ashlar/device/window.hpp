@@ -3,7 +3,8 @@
 
 #pragma once
 
-// A square window that slides over the rows and columns of an image, and the extents of images.
+// The square window of convolution and pooling, which slides over the rows and columns of an image,
+// and the extents of images.
 
 #include <cstdint>
 

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Writes a plan in pipeline stages as one HTML page. The page shows the 1F1B schedule as a time
-// chart, a table of the stages with seconds and bytes, the mesh of one stage, and the layers in the
-// form of plan_page.hpp.
+// Writes a plan in pipeline stages as one self-contained HTML page. The page shows the 1F1B
+// schedule as a time chart, a table of the stages with seconds and bytes, the mesh of one stage,
+// and the layers as plan_page.hpp draws them.
 
 #include <ashlar/io/page/pipeline_svg.hpp>
 #include <ashlar/io/plan_page.hpp>
@@ -14,8 +14,8 @@
 namespace ashlar::io {
 namespace page {
 
-/// Returns a bar that divides the slowest stage's step into work, communication and bubble, with
-/// its key.
+/// Returns a bar that divides the seconds of a step into work, communication and bubble (waiting
+/// for other stages), and the key to its colours.
 inline std::string step_bar(search::pipeline_plan const& p) {
   double const moves = p.chosen.communication_seconds;
   struct part {
@@ -35,7 +35,7 @@ inline std::string step_bar(search::pipeline_plan const& p) {
   return tag("div class='bar'", bar) + tag("div class='key'", key);
 }
 
-/// Returns the table of the stages. Stages that differ only in memory share one row.
+/// Returns the table of the stages. Consecutive stages that differ only in memory share one row.
 inline std::string stages_table(search::pipeline_plan const& p) {
   using search::detail::range_text, search::detail::seconds_or_dash;
   std::string text = "<table class='front'><tr><th>stages<th>elements<th>micro-batches in flight"
@@ -56,8 +56,8 @@ inline std::string stages_table(search::pipeline_plan const& p) {
 
 }  // namespace page
 
-/// Returns the HTML text of a pipeline's page. Expects that `p` is a pipeline of `net`, priced for
-/// `m`.
+/// Returns the HTML text of the page of `p`, which must be a pipeline of `net` with costs for
+/// machine `m`.
 template <int N>
 std::string pipeline_page_text(search::basic_problem<N> const& net, search::pipeline_plan const& p,
                                machine const& m) {

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Writes a plan as a C++ header that defines a constexpr variable. A program that includes it gets
-// its types from a plan that was found earlier, and does not search again.
+// Writes a plan as a C++ header that defines a constexpr variable. A program that includes the
+// header uses the plan at compile time, for the types of its tensors, without searching for it
+// again.
 //
 //   io::save_plan_header("my_plan.hpp", problem, plan, "my_plan");
 //
 //   #include "my_plan.hpp"
 //   auto model = nn::place<float>(net, mesh, nn::constant<my_plan>);
 //
-// The header includes only ashlar/step/plan.hpp. It defines each distinct placement once, with its
-// text form in a comment, and refers to it by a numbered name.
+// The header includes only ashlar/step/plan.hpp. It defines each distinct placement once, under the
+// names l0, l1, ..., with its text form in a comment.
 
 #include <charconv>
 #include <cmath>
@@ -59,8 +60,8 @@ class placement_names {
   std::vector<placement> known_;
 };
 
-/// Returns a number as text that the compiler reads back exactly, independent of the locale. Throws
-/// ashlar::error if it is not finite; `what` names it in the message.
+/// Returns a number as text that a compiler reads back exactly, independent of the locale. Throws
+/// ashlar::error if the number is not finite. `what` is the number's name for the message.
 inline std::string exact_text(char const* what, double value) {
   if (!std::isfinite(value))
     throw error(
@@ -115,10 +116,10 @@ inline bool is_identifier(std::string const& name) {
 
 }  // namespace detail
 
-/// Returns the text of a header that defines the variable `name`, a search::basic_plan whose
-/// capacity is exactly the plan's length. Throws ashlar::error if `name` is not a C++ identifier,
-/// if the plan and `net` have different numbers of elements, or if the plan's seconds or gap are
-/// not finite.
+/// Returns the text of a header that defines the variable `name`, of type search::basic_plan<n>
+/// where n is the number of elements. Throws ashlar::error if `name` is not a C++ identifier, if
+/// the plan and `net` have different numbers of elements, or if the plan's seconds or gap are not
+/// finite.
 template <int N>
 std::string plan_header_text(search::basic_problem<N> const& net, search::basic_plan<N> const& plan,
                              std::string const& name) {
@@ -176,7 +177,7 @@ std::string plan_header_text(search::basic_problem<N> const& net, search::basic_
          body + "  return plan;\n}();\n";
 }
 
-/// Writes the header to a file. Throws ashlar::error like plan_header_text, and if the file cannot
+/// Writes the header to a file. Throws ashlar::error if plan_header_text does or if the file cannot
 /// be written.
 template <int N>
 void save_plan_header(std::string const& path, search::basic_problem<N> const& net,

@@ -3,11 +3,15 @@
 
 #pragma once
 
-// Writes a plan as one self-contained HTML page. It draws the content of search::explain: the mesh
-// with a colour per rank, every layer with its tensors cut into shards in the colours of their
-// owners, the collectives between and inside the layers with their bytes and seconds, and a step as
-// a time chart. Repeated blocks appear once. A time-memory front with more than one plan is drawn
-// too.
+// Writes a plan as one self-contained HTML page, which shows what search::explain prints as text:
+//
+//   the mesh          with a colour per rank
+//   the layers        with their tensors cut into shards, which have the colours of their owners;
+//                     repeated blocks of layers appear once
+//   the collectives   before, inside and after the layers, with their bytes and seconds
+//   a training step   as a time chart
+//   a front           of several plans with different memory, as a chart of time against memory, if
+//                     the caller passes one
 
 #include <string>
 
@@ -31,7 +35,7 @@ inline std::string page_head(std::string const& title) {
          escaped(title) + "</title><style>" + style + "</style></head><body>" + hatch;
 }
 
-/// Returns the key of kinds_bar, with the seconds of each kind.
+/// Returns the key to the colours of kinds_bar, with the seconds of each kind.
 inline std::string kinds_key(search::cost_breakdown const& c) {
   std::string text;
   auto const part = [&](char const* kind, char const* name, double s) {
@@ -45,7 +49,7 @@ inline std::string kinds_key(search::cost_breakdown const& c) {
   return tag("div class='key'", text);
 }
 
-/// Returns the explanation of the colours and of the hatching.
+/// Returns the explanation of the colours and of the hatching in the drawings of shards.
 inline std::string legend(topology const& t) {
   owner one{}, all{};
   all.fill(everyone);
@@ -71,7 +75,8 @@ inline std::string legend(topology const& t) {
 
 }  // namespace page
 
-/// Returns the HTML text of a plan's page. Expects that `chosen` is a plan of `net`.
+/// Returns the HTML text of the page of `chosen`, which must be a plan of `net`. The predictions
+/// are for machine `m`. The page draws `front` if it has more than one plan.
 template <int N>
 std::string plan_page_text(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            machine const& m, search::basic_memory_front<N> const& front = {}) {

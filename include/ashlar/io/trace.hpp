@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Writes training steps as a trace file that Perfetto (ui.perfetto.dev) and chrome://tracing open.
-// Each traced_step is a group of tracks, for example the measured times of one rank or the times
-// that the program's timeline predicts.
+// Writes training steps as a trace file that Perfetto (ui.perfetto.dev) and chrome://tracing can
+// open. Each traced_step, such as the measured times of one rank or the predicted times, becomes a
+// group of tracks:
 //
 //   track       shows
-//   work        computations except updates, and the time that an end_move action waits
-//   transfers   moves from their begin to their arrival; concurrent moves are side by side
+//   work        computations except parameter updates, and the waits for the end of a move
+//   transfers   each move from its begin to its end; concurrent moves are above one another
 //
-// The file is in the "Trace Event Format". Computations and waits are complete events (X), moves
-// are pairs of asynchronous events (b, e). Times are microseconds from the beginning of the step.
+// The file is in the "Trace Event Format". Computations and waits are complete events (X), and each
+// move is a pair of asynchronous events (b, e). Times are in microseconds from the beginning of the
+// step.
 
 #include <ostream>
 #include <span>
@@ -24,7 +25,8 @@
 
 namespace ashlar::io {
 
-/// The content of one group of tracks: when each action of the program began and ended.
+/// The content of one group of tracks: its name, and when each action of the program began and
+/// ended.
 struct traced_step {
   std::string name;                      ///< for example "rank 0" or "predicted"
   std::vector<step::time_span> actions;  ///< one per action of the program
@@ -104,7 +106,8 @@ class trace_writer {
 
 }  // namespace detail
 
-/// Writes steps of one program as a trace. Expects one time span per action in each step.
+/// Writes steps of the program `p` of `net` as a trace. Each step must have one time span per
+/// action of the program.
 inline void write_trace(std::ostream& out, step::problem const& net, step::program const& p,
                         std::span<traced_step const> steps) {
   detail::trace_writer(out, net, p).write(steps);

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// A tensor whose element type, number of dims and placement are all run-time values. Code that
-// moves tensors without looking at their elements uses it, so that it is compiled once and not per
-// type. It is a handle and shares its shard with the tensor from which it was made.
+// A tensor whose element type, number of dims and placement are all run-time values. Code that only
+// moves tensors, without looking at their elements, uses any_tensor and is therefore compiled once
+// and not once per tensor type. An any_tensor is a handle and shares its shard with the tensor from
+// which it was made.
 //
 //   any_tensor a = x;                              from a tensor of any type
 //   auto y = a.as<tensor<float, 2, sbp<…>>>();     back to a tensor; throws if its type differs
@@ -109,8 +110,8 @@ decltype(auto) with_element_type(element_type type, F f) {
   return f(float{});
 }
 
-/// Copies a block of elements of any type. On the host it reuses the kernels of the transports,
-/// which are compiled anyway.
+/// Copies a strided block of elements of any type. On the host it calls the copy kernels of the
+/// transports, which every program compiles anyway.
 template <class Processor>
 void copy_block(Processor const& on, strided_block const& b, element_type type, void const* source,
                 void* target) {
@@ -123,8 +124,9 @@ void copy_block(Processor const& on, strided_block const& b, element_type type, 
   }
 }
 
-/// Runs a step that needs no communication: a slice copies the part that this rank keeps. A
-/// zero_pad copies the shard into a larger one that is filled with the identity of the reduction.
+/// Runs a step of a redistribution that needs no communication. The step `slice` copies the part of
+/// the shard that this rank keeps. The step `zero_pad` fills a larger shard with the identity of
+/// the reduction and copies the old shard into it.
 template <class Processor>
 void run_local(Processor const& on, transfer const& what, element_type type, void const* source,
                void* target) {

@@ -3,21 +3,21 @@
 
 #pragma once
 
-// Runs several plans with the same steps together, as a bucket of gradients: each step is the same
-// collective on the same axes in all plans, so one transfer with one ticket carries it for all
-// tensors.
+// Fuses the transfers of several redistributions that run together, such as those of a bucket of
+// gradients. Their plans must have the same steps: step k is the same collective on the same mesh
+// axes in each plan. So one transfer per step carries the data of all tensors.
 //
-// The data travels in a flat array, which is cut into one section per member of the group. Section
-// j holds data of each tensor in turn:
+// The data travels in a flat array with one section per member of the communication group. A
+// section holds data of the first tensor, then of the second, and so on:
 //
-//   step             flat array with one section per member     section j holds, of each tensor
+//   step             array with one section per member          section j holds, for each tensor
 //   all_reduce       source and target                          the part that member j reduces
 //   reduce_scatter   source (target: this rank's section)       the part that member j receives
 //   all_gather       target (source: this rank's section)       the shard of member j
 //
-// Each tensor is divided into the same parts as when it travels alone, so its addends are summed in
-// the same order and the result has the same bits. Data is copied into the flat array and out of
-// it. A bucket of one plan needs no such copies.
+// Each tensor is divided into the same parts as when it is redistributed alone, so its addends are
+// summed in the same order and the result has the same bits. The data is copied into the flat array
+// before a step and out of it afterwards. A bucket of one plan needs no such copies.
 
 #include <cstddef>
 #include <memory>
@@ -29,9 +29,10 @@
 
 namespace ashlar::detail {
 
-/// One step of a bucket: the transfer of the flat arrays, and how one rank fills and empties them.
+/// One step of a bucket: the transfer of the flat array (`what`), and the pieces that this rank
+/// copies into its source (`in`) and out of its target (`out`).
 struct fused_transfer {
-  /// A part of a tensor and its place in a flat array, where it is contiguous.
+  /// A part of tensor number `tensor` and its place in the flat array, where it is contiguous.
   struct piece {
     std::size_t tensor = 0;
     strided_block block;
@@ -51,7 +52,8 @@ inline void pack_strides(strided_block const& b, std::int64_t (&strides)[max_ran
   }
 }
 
-/// Returns one transfer that carries all of `parts`, which are steps of one kind on the same axes.
+/// Returns one transfer that carries all transfers of `parts`, which must be of the same kind and
+/// on the same mesh axes.
 inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   transfer const& first = *parts.front();
   bool const gathers = first.kind == collective::all_gather;
@@ -108,15 +110,15 @@ inline fused_transfer fuse(std::vector<transfer const*> const& parts) {
   return made;
 }
 
-/// Plans that run together, one per tensor, and their fused steps.
+/// Plans of redistributions that run together, one per tensor, and their fused steps.
 struct bucket {
   using plan = std::shared_ptr<prepared_plan const>;
 
   recycled_vector<plan> plans;
-  std::vector<fused_transfer> fused;  ///< one per step; empty for one plan
+  std::vector<fused_transfer> fused;  ///< one per step; empty if there is only one plan
 
   explicit bucket(plan one) { plans.push_back(std::move(one)); }
-  /// Expects plans with one element size and the same kinds of steps on the same axes.
+  /// Requires plans for the same element size, with the same kinds of steps on the same axes.
   explicit bucket(recycled_vector<plan> together) : plans(std::move(together)) {
     if (plans.size() < 2) return;
     for (std::size_t k = 0; k < steps(); ++k) {
@@ -127,8 +129,8 @@ struct bucket {
   }
 
   std::size_t steps() const { return plans.front()->transfers.size(); }
-  /// Returns this rank's part in a step: the fused transfer, or the first plan's own transfer if
-  /// the bucket has one plan or the step does not communicate.
+  /// Returns the transfer of a step: the fused one, or the first plan's own transfer if the bucket
+  /// has only one plan or the step does not communicate.
   transfer const& what(std::size_t step) const {
     return fused.empty() || !communicates(plans.front()->transfers[step].kind)
                ? plans.front()->transfers[step]

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Joins tensors along one dim. All operands have the same placement, and so has the result. Partial
-// operands are joined addend by addend. It copies, but moves nothing between ranks: if a rank would
-// need elements of another rank, it throws an error that names the redistribution to write first.
+// Joins tensors along one dim. All operands must have the same placement, and the result has it
+// too. (So partial operands give a partial result.) A concatenation copies the data within each
+// rank, but moves nothing between ranks. If a rank would need elements of another rank, concat
+// throws an error that names the redistribution to write first.
 //
 //   concat<0>(x, y, z)     concat<1>(std::vector of tensors)
 //
-// The operation is local if the dim is not split, and for a split dim where concatenates_locally
-// (layout/slice.hpp) holds.
+// If no axis splits the joined dim, concat never needs communication. If an axis splits it,
+// concatenates_locally (layout/slice.hpp) decides.
 
 #include <array>
 #include <vector>
@@ -23,7 +24,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the extents of the result. Throws unless the operands can be joined locally.
+/// Returns the extents of the concatenation of `parts`. Throws if the operands do not match or if
+/// elements would have to move between ranks.
 template <distributed X>
 shape check_concat(std::span<X const> parts, int dim) {
   if (parts.empty()) throw error("concat", "no tensors were given.");
@@ -67,9 +69,9 @@ shape check_concat(std::span<X const> parts, int dim) {
 
 }  // namespace detail
 
-/// Joins the tensors of a list along dim Dim. Communicates nothing. Throws ashlar::error if
-/// placements differ, if extents other than that of Dim differ, or if elements would have to move
-/// between ranks.
+/// Joins the tensors `parts` along dim Dim, in order. Communicates nothing. Throws ashlar::error if
+/// their placements differ, if their extents differ in another dim than Dim, or if elements would
+/// have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X concat(std::span<X const> parts) {
@@ -91,8 +93,8 @@ X concat(std::vector<X> const& parts) {
   return concat<Dim>(std::span<X const>(parts));
 }
 
-/// Joins tensors of one type along dim Dim. Communicates nothing. Throws like the overload for
-/// lists.
+/// Joins the arguments, which must have the same type, along dim Dim. Communicates nothing. Throws
+/// like the overload for a span.
 template <int Dim, distributed X, class... Rest>
   requires(detail::has_dim<Dim, X> && (std::same_as<X, Rest> && ...))
 X concat(X const& first, Rest const&... rest) {

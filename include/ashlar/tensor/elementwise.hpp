@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Element-wise operators. All are local. If the placements would need communication, typed operands
-// do not compile, and dynamic ones throw the same message.
+// Element-wise operators. None of them communicates. If the placements of the operands would need
+// communication, the call does not compile for typed operands and throws for dynamic ones, with the
+// same message.
 //
-//   map(x, f)      any function f         x is not partial; device: f is from device/functor.hpp
+//   map(x, f)      f of each element      x is not partial; device: f is from device/functor.hpp
 //   gelu(x), relu(x)                      x is not partial
 //   a * x          scaling                x may be a partial sum, and then so is the result
 //   x + y, x - y   sum, difference        both operands have the same placement
-//   x * y          element-wise product   equal placements that are not P, or one P and the other B
+//   x * y          element-wise product   on each mesh axis: the same S, B and B, or P and B
 //   softmax(x)     over the last dim      x is neither partial nor split along that dim
 //
-// Functions are called with accumulation_t<T>: for bfloat16 tensors they take and return float, and
-// each operator rounds once. gelu and softmax do not take integers.
+// The functions compute in accumulation_t<T>. For bfloat16 tensors this is float, and each operator
+// rounds its result once. gelu and softmax do not accept integer tensors.
 
 #include <ashlar/device/functor.hpp>
 #include <ashlar/device/host/operations.hpp>
@@ -181,8 +182,8 @@ ill_formed operator*(X const&, Y const&) {
 
 namespace detail {
 
-/// Computes the softmax of each row. The host's kernel works on accumulation_t, so there each
-/// bfloat16 row is converted to float and back.
+/// Computes the softmax of each row. The host's kernel works on accumulation_t<T>, so on the host
+/// each bfloat16 row is converted to float and its result back to bfloat16.
 template <class Mesh, class T>
 void softmax_rows(Mesh const& m, T const* x, std::int64_t rows, std::int64_t columns, T* y) {
   using A = accumulation_t<T>;

@@ -10,9 +10,9 @@
 //
 // Values of bfloat16 are computed in float and rounded once.
 //
-// If the placement has partial axes, ranks at coordinate 0 of all these axes hold the values, and
-// the others hold the identity of the reduction, so that the reduced tensor has the values. Nothing
-// here communicates.
+// If the placement has partial axes, the ranks at coordinate 0 of all partial axes hold the values.
+// The other ranks hold the identity of the reduction (0 for a sum), so reducing the tensor gives
+// the values. Nothing here communicates.
 
 #include <vector>
 
@@ -36,13 +36,15 @@ struct random_options {
 
 namespace detail {
 
-/// Calls visit(global index of the first element, count, target) for each run of the shard that
-/// is contiguous in the global index space.
+/// Calls visit(index, count, out) for each run of elements of the shard that have consecutive
+/// indices in the full row-major tensor. `index` is the global index of the run's first element,
+/// `count` the run's length, and `out` the run's address in the shard, which begins at `target`.
 template <class T, class Visit>
 void for_each_global_run(shape const& extents, box const& b, T* target, Visit visit) {
   int const rank = extents.rank();
   if (b.elements() == 0) return;
-  // A run covers the trailing dims that the shard holds entirely and the one dim before them.
+  // A run covers the last dims, as far as the shard holds all of their indices, and the shard's
+  // part of the dim before these.
   int d = rank;
   std::int64_t run = 1;
   while (d > 0) {
@@ -63,8 +65,8 @@ void for_each_global_run(shape const& extents, box const& b, T* target, Visit vi
   }
 }
 
-/// Returns whether this rank holds the values of a tensor that a factory makes. If the tensor is
-/// partial, the other ranks hold the identity of the reduction.
+/// Returns whether this rank writes values into a tensor that a factory makes. It is false only for
+/// ranks that hold the identity of the reduction on a partial axis.
 template <distributed Tensor>
 bool holds_value(Tensor const& t) {
   auto const p = t.placement();
@@ -73,8 +75,8 @@ bool holds_value(Tensor const& t) {
   return true;
 }
 
-/// Fills `t` and returns it: calls write(t) where this rank holds the values, and writes the
-/// identity of the reduction elsewhere.
+/// Fills `t` and returns it. Calls write(t) if holds_value(t), and otherwise fills the shard with
+/// the identity of the reduction.
 template <class Tensor, class Write>
 Tensor make(Tensor t, Write write) {
   using T = typename Tensor::value_type;
@@ -83,8 +85,8 @@ Tensor make(Tensor t, Write write) {
   return t;
 }
 
-/// Calls write(pointer) with host memory for the shard: the shard itself on the host, else a
-/// temporary array that is then copied to the device.
+/// Calls write(pointer) with a pointer to host memory that has room for the shard. On the host this
+/// is the shard itself. Otherwise it is a temporary array, which is then copied to the device.
 template <class Tensor, class Write>
 void write_from_host(Tensor& t, Write write) {
   using T = typename Tensor::value_type;

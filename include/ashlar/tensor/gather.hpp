@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Functions to look at tensors. to_full brings all values to every rank, local_values brings a
-// rank's own shard to the host, and print writes all values on rank 0. Each waits until pending
-// computations on the tensor have finished.
+// Functions to look at tensors. to_full brings all values to every rank, local_values copies a
+// rank's own shard to host memory, and print writes all values on rank 0. On a device, each waits
+// until the pending computations on the tensor have finished.
 
 #include <ostream>
 #include <vector>
@@ -28,14 +28,16 @@ std::vector<typename Tensor::value_type> local_values(Tensor const& x) {
   }
 }
 
-/// Returns all values of `x`, row-major, on every rank. Communicates like redistribute(x, all B).
+/// Returns all values of `x`, row-major, on every rank. Communicates as a redistribution to B on
+/// all axes does.
 template <distributed Tensor>
 std::vector<typename Tensor::value_type> to_full(Tensor const& x) {
   auto const whole = redistribute(x, placement::all_broadcast(x.mesh().axes()));
   return local_values(whole);
 }
 
-/// Writes the description of `x` and its values on rank 0. Communicates like to_full.
+/// Writes the description of `x` and its values to `out` on rank 0. All ranks must call it, since
+/// it communicates like to_full.
 template <distributed Tensor>
 void print(Tensor const& x, std::ostream& out) {
   auto const values = to_full(x);

@@ -3,10 +3,11 @@
 
 #pragma once
 
-// The GEMM of a local product. While transfers are pending, the host runs it in strips of rows and
-// lets the transfers progress between strips, some milliseconds apart, since nothing else on this
-// rank would. A strip of 256 rows is large enough to lose almost no speed, and a transfer waits for
-// at most one strip. A device moves data in the background, so it gets the whole product at once.
+// The GEMM of a local product. The host has no background thread for transfers. While transfers are
+// pending, it therefore runs the GEMM in strips of rows of c, and lets the transfers progress
+// between two strips, every few milliseconds. A strip of 256 rows is large enough to lose almost no
+// speed, and a transfer waits for at most one strip. A device moves data in the background, so it
+// runs the whole product as one GEMM.
 
 #include <algorithm>
 
@@ -17,8 +18,9 @@ namespace ashlar::detail {
 
 inline constexpr std::int64_t gemm_strip = 256;  ///< rows of c in a strip
 
-/// Computes c[i] = op(a[i]) · op(b[i]) for each i of a batch, and adds it to the old c[i] if
-/// `adds`. Operands and strides are those of gemm_batched_strided. Starts no communication.
+/// Computes c[i] = op(a[i]) · op(b[i]) for each matrix i of a batch, or c[i] += op(a[i]) · op(b[i])
+/// if `adds`. The arguments from `transpose_a` on mean the same as in gemm_batched_strided. Pending
+/// transfers progress, but no new ones start.
 template <class T, class Processor>
 void gemm_in_strips(basic_mesh<Processor> const& mesh, bool transpose_a, bool transpose_b,
                     std::int64_t batch, std::int64_t m, std::int64_t n, std::int64_t k, T const* a,

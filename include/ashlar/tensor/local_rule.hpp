@@ -3,13 +3,20 @@
 
 #pragma once
 
-// How an operator applies its rule table. One function (`resolve` of signature/signature.hpp)
-// serves both kinds of placement: typed operands give the tags of the result or remove the
-// overload, and dynamic ones give a placement value or throw the rule's message.
+// Applies the signature table of an operator to its operands: finds the placement of a result that
+// needs no communication, or rejects the operands. Both kinds of tensor use the same function,
+// `resolve` of signature/signature.hpp:
 //
-// A rule is a type with   static constexpr signature_table table();
-//                         static constexpr char const* name, *sentence;
-// or, if the message depends on the operands, with sentence_for(placement const&...) instead of
+//   typed operands     the result is typed; if no row of the table matches, the overload is removed
+//   dynamic operands   the result is dynamic; if no row matches, the operator throws its message
+//
+// A rule is a type that describes an operator:
+//
+//   static constexpr signature_table table();
+//   static constexpr char const* name;         the operator's name in errors
+//   static constexpr char const* sentence;     the message if no row matches
+//
+// If the message depends on the operands, the rule has sentence_for(placement const&...) instead of
 // `sentence`.
 
 #include <ashlar/signature/signature.hpp>
@@ -18,7 +25,8 @@
 
 namespace ashlar {
 
-/// The return type of a fallback overload. No operation accepts it.
+/// The return type of an operator's fallback overload, which is chosen if the operands match no row
+/// and only reports the error. No operator accepts an ill_formed operand.
 struct ill_formed {};
 
 namespace detail {
@@ -62,8 +70,8 @@ void same_mesh(char const* name, First const& first, Rest const&... rest) {
     throw error(name, "the operands are on different meshes. Make them on one mesh object.");
 }
 
-/// Returns the placement of the result as a placement argument: tags if all operands are typed,
-/// else a value. Throws if no row of the table matches.
+/// Returns the placement of the operator's result: an sbp<…> if all operands are typed, otherwise a
+/// placement value. Throws ashlar::error if no row of the table matches.
 template <class Rule, class... Operands>
 auto result_of(Operands const&... operands) {
   same_mesh(Rule::name, operands...);
@@ -78,7 +86,8 @@ auto result_of(Operands const&... operands) {
       ((text += (text.empty() ? "" : ", ") + describe(operands)), ...);
       auto const& first = std::get<0>(std::tie(operands...));
       std::string sentence = sentence_of<Rule>(operands.placement()...);
-      std::string const prefix = std::string(Rule::name) + ": ";  // error() adds this prefix
+      // error() adds this prefix, so it is removed here if the message has it already.
+      std::string const prefix = std::string(Rule::name) + ": ";
       if (sentence.starts_with(prefix)) sentence.erase(0, prefix.size());
       throw error(Rule::name, sentence + " Operands: " + text + "; failing axis: " +
                                   std::string(first.mesh().topology().axis[axis].name.view()) +
@@ -90,8 +99,8 @@ auto result_of(Operands const&... operands) {
 
 }  // namespace detail
 
-/// Holds if the operator of `Rule` is local on these operands. Always holds for dynamic operands,
-/// which are checked at run time.
+/// Holds if the operator of `Rule` needs no communication on these operands. If any operand is
+/// dynamic it always holds, because the check is then made at run time.
 template <class Rule, class... Operands>
 concept locally_applicable = (distributed<Operands> && ...) &&
                              detail::holds_statically<Rule, Operands...>();

@@ -6,14 +6,15 @@
 // Matrix products of distributed tensors.
 //
 //   matmul(x, w)                local; does not compile if the placements need communication
-//   matmul<sbp<S<0>, B>>(x, w)  the result's placement is given; the cheapest plan moves the data
+//   matmul<sbp<S<0>, B>>(x, w)  moves data as needed, and the result has the given placement
 //   matmul(x, w, placement)     the same with a run-time placement
 //   matmul(transposed(x), w)    makes no copy: the GEMM reads x transposed
 //
-// Operands of rank 3 are batches of matrices over dim 0. plan_matmul(x, w, p) returns the plan as
-// data, which can be printed. Plans keep within the memory that the mesh's machine states, or
-// within the limit in the last argument (matmul_options). If necessary they run the product in
-// panels.
+// Operands with three dims are batches of matrices: dim 0 counts the matrices. The second and third
+// form run the cheapest plan of moves before and after the local product. plan_matmul(x, w, p)
+// returns this plan, which can be printed. A plan uses no more memory per rank than the mesh's
+// machine has, or than the last argument (matmul_options) allows. If necessary the product runs in
+// panels (plan/matmul_stream.hpp).
 
 #include <ashlar/plan/matmul_layouts.hpp>
 #include <ashlar/plan/matmul_text.hpp>
@@ -62,8 +63,8 @@ concept multipliable = detail::matmul_operands<A, B> &&
                        locally_applicable<detail::matmul_rule_of<A, B>, detail::matmul_tensor<A>,
                                           detail::matmul_tensor<B>>;
 
-/// Returns the product of two operands where no data has to move. Communicates nothing. Throws
-/// ashlar::error if the extents do not fit, or if run-time placements match no row of the table.
+/// Returns the product of two operands whose placements need no communication. Throws ashlar::error
+/// if the extents do not fit, or if run-time placements match no row of the signature table.
 template <class A, class B>
   requires multipliable<A, B>
 auto matmul(A const& a, B const& b) {
@@ -94,7 +95,8 @@ ill_formed matmul(A const&, B const&) {
 
 namespace detail {
 
-/// Returns the plan of a product from the mesh's cache.
+/// Returns the plan of the product of a and b with the result at placement `p`, from the mesh's
+/// cache. Throws ashlar::error as plan_matmul does.
 template <class A, class B, placement_argument Result>
 std::shared_ptr<prepared_product const> const& product_plan(A const& a, B const& b, Result const& p,
                                                             matmul_options const& wanted) {
@@ -128,9 +130,9 @@ matmul_report plan_matmul(A const& a, B const& b, Result const& p) {
   return plan_matmul(a, b, p, {detail::matmul_operand<A>::get(a).mesh().machine().memory});
 }
 
-/// Returns the best placements for an m x k and a k x n matrix of T and for their product, and the
-/// plan of the product between these placements. Communicates nothing. Throws ashlar::error if no
-/// plan fits the memory.
+/// Returns the placements at which the product of an m x k and a k x n matrix of T is cheapest, for
+/// both operands and the result, and the plan of this product. Communicates nothing. Throws
+/// ashlar::error if no plan fits the memory of the mesh's machine.
 template <class T, class Processor>
 matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                    basic_mesh<Processor> const& where) {
@@ -138,9 +140,9 @@ matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t 
                              where.machine());
 }
 
-/// Returns the product at placement `p`, by the cheapest plan that satisfies `wanted`. The overload
-/// without `wanted` limits memory to that of the mesh's machine. Communicates the moves that
-/// plan_matmul shows.
+/// Returns the product at placement `p`. Runs the cheapest plan that satisfies `wanted`. The
+/// overload without `wanted` limits the memory per rank to the memory of the mesh's machine.
+/// Communicates the moves that plan_matmul returns.
 template <class A, class B, placement_argument Result>
   requires detail::matmul_operands<A, B>
 auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wanted) {
@@ -149,7 +151,8 @@ auto matmul(A const& a, B const& b, Result const& p, matmul_options const& wante
   auto const given_a = detail::matmul_operand<A>::get(a).as_dynamic();
   auto const given_b = detail::matmul_operand<B>::get(b).as_dynamic();
   auto const whole = [&] {
-    auto local = [&] {  // frees the moved operands before c moves, as peak_bytes assumes
+    // This scope frees the moved operands before c moves, as the plan's memory estimate assumes.
+    auto local = [&] {
       auto const x = detail::run_plan(given_a, plan.a);
       auto const w = detail::run_plan(given_b, plan.b);
       return detail::local_matmul(detail::rewrap<A>(x), detail::rewrap<B>(w), plan.plan.c.from);

@@ -5,10 +5,12 @@
 
 // The operands of matmul, and the placements that it accepts without communication.
 //
-//   matmul_operand     a matrix, or a batch of them over dim 0; transposed(x) is read transposed
-//   matmul_rule        the table of product_signatures, and the error message if no row matches
-//   matmul_operands    two operands of one element type, number of dims and processor
-//   same_contraction   throws if the extents do not fit
+//   transposed(x)      an operand that matmul reads transposed
+//   matmul_operand     access to the tensor of an operand, which is a tensor or transposed(tensor)
+//   matmul_rule        the signature table of matmul, and the error message if no row matches
+//   matmul_operands    holds for two operands of the same element type, number of dims (two, or
+//                      three for a batch of matrices) and type of processor
+//   same_contraction   throws if the extents of two operands do not fit
 
 #include <concepts>
 
@@ -17,15 +19,16 @@
 
 namespace ashlar {
 
-/// A matrix, or a batch of them, that matmul reads transposed. Holds the tensor and moves nothing.
+/// A matrix, or a batch of matrices, that matmul reads transposed. It holds the untransposed
+/// tensor.
 template <distributed Tensor>
 struct transposed_view {
   using tensor_type = Tensor;
   Tensor tensor;
 };
 
-/// Returns an operand of matmul with its last two dims exchanged. It shares the shard and moves
-/// nothing.
+/// Returns x as an operand that matmul reads with the last two dims exchanged. Shares the shard of
+/// x and copies nothing.
 template <distributed Tensor>
 transposed_view<Tensor> transposed(Tensor const& x) {
   return {x};
@@ -54,7 +57,7 @@ inline constexpr bool is_matmul_operand<transposed_view<Tensor>> = true;
 template <class Operand>
 using matmul_tensor = typename matmul_operand<Operand>::tensor_type;
 
-/// Describes why operands match no row, which selects the error message.
+/// The reason why the operands match no row of the signature table. It selects the error message.
 enum class matmul_fault { axes, partial_partial, contraction, no_rule };
 
 template <int Rank, bool TransposeA, bool TransposeB>

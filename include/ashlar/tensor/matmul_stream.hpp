@@ -3,20 +3,25 @@
 
 #pragma once
 
-// Runs a product in panels (plan/matmul_stream.hpp has the rule, the conditions and the memory).
-// How each tensor is handled depends on the streamed letter:
+// Runs a matrix product c = a · b in panels, so that a rank never holds all moved data at once. One
+// dim, called the streamed dim, is cut into panels: m, n, k or the batch b. It is named by its
+// letter. plan/matmul_stream.hpp defines panels and slices and says when a product has them.
 //
-//   the tensor ...                  operand a or b             result c
-//   lacks the letter                moved whole at the start   all GEMMs add to one c', moved last
-//   has it and needs no move (1)    read in place              written in place
-//   has it and must move            slice copied out, moved    moved, copied to its slices
+// The table says how each tensor is handled:
 //
-// (1) panels_in_place holds: the GEMM works on a part of the shard, by means of leading dimensions.
+//   the tensor ...                        operand a or b               result c
+//   has no streamed dim                   moves whole at the start     sums all GEMMs, moves last
+//   has it, needs no move (1)             is read in place             is written in place
+//   has it, must move                     each panel is copied         each panel moves, then is
+//                                         out of the shard and moves   copied into the shard
+//
+// (1) This is the case if panels_in_place holds. The GEMM then works on a part of the shard, with
+//     the shard's row length as leading dimension.
 //
 // While the GEMM of panel i runs, panel i + 1 of the operands and panel i - 1 of the result move.
-// The GEMM makes them progress between its strips of rows. Slices that are contiguous in memory
-// move without being copied out. Sums over panels of k are rounded to the element type once per
-// panel.
+// The host makes these transfers progress between the strips of rows of the GEMM. An operand panel
+// that is contiguous in the shard moves without being copied out. If k is streamed, the sum is
+// rounded to the element type once per panel.
 
 #include <algorithm>
 #include <array>
@@ -30,7 +35,7 @@
 
 namespace ashlar::detail {
 
-/// A part of a shard on which a GEMM works, and the tensor that owns it.
+/// The part of a shard on which a GEMM works, and the tensor that owns the shard.
 template <distributed Tensor>
 struct matmul_block {
   using T = typename Tensor::value_type;
@@ -55,9 +60,10 @@ struct matmul_block {
   std::int64_t batch_stride() const { return owner.local_size(Rank - 2) * row_stride(); }
 };
 
-/// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. `region` is
-/// the slice's box in x, and `packed` is the box of the panel's shard, shifted so that `region` has
-/// its place in it.
+/// Calls visit(region, packed) for each slice of panel `i` that the shard of x holds. Both boxes
+/// are in global indices of x, as copy_region expects them: `region` is the slice, and `packed` is
+/// the box of the panel's shard. In the panel the slices are consecutive and in x they are not.
+/// Therefore `packed` is shifted for each slice, such that `region` selects the slice in both.
 template <distributed Tensor, class Visit>
 void for_each_slice(Tensor const& x, Tensor const& panel, int dim, panel_stream const& panels,
                     int i, Visit visit) {
@@ -82,7 +88,8 @@ class panel_tensor {
   using block_type = matmul_block<Tensor>;
 
  public:
-  /// `moves` selects this tensor's plan among the plans of a panel.
+  /// `moves` selects this tensor's redistribution among those of a panel, and `whole` is the
+  /// redistribution of the whole tensor. `dim` is the streamed dim of x, or -1 if x has none.
   panel_tensor(Tensor const& x, prepared_plan prepared_panels::*moves,
                std::shared_ptr<prepared_product const> const& product,
                redistribution_plan const& whole, int dim)
@@ -92,8 +99,8 @@ class panel_tensor {
 
   using moving = moving_tensor<Tensor>;
 
-  /// Begins to move panel `i` of an operand. Returns nothing if there is no such panel or it needs
-  /// no move.
+  /// Begins to move panel `i` of an operand. Returns an empty optional if there is no panel `i` or
+  /// if it needs no move.
   std::optional<moving> start(int i) const {
     if (dim_ < 0 || in_place_ || i >= panels_.count) return {};
     if (slices_are_runs(panels_, whole_, dim_, x_.mesh().topology()))
@@ -105,8 +112,8 @@ class panel_tensor {
     });
     return moving(std::exchange(panel, {}), shared_moves(i));
   }
-  /// Returns the block of panel `i` of an operand that the GEMM reads. Waits for the panel's move,
-  /// which start() returned as `panel`, if there is one.
+  /// Returns the block of panel `i` of an operand that the GEMM reads. `panel` is the move that
+  /// start(i) returned: if it is not empty, arrived() first waits for it.
   block_type arrived(int i, std::optional<moving> panel) const {
     if (panel) return block_type(panel->wait());
     return dim_ < 0 ? block_type(x_) : part(i);
@@ -117,13 +124,13 @@ class panel_tensor {
     if (dim_ < 0) return block_type(x_);
     return in_place_ ? part(i) : block_type(made(i));
   }
-  /// Begins to move panel `i` of the result. Returns nothing if it needs no move.
+  /// Begins to move panel `i` of the result. Returns an empty optional if it needs no move.
   std::optional<moving> start_result(int i, block_type block) const {
     if (dim_ < 0 || in_place_) return {};
     return moving(std::exchange(block.owner, {}), shared_moves(i));
   }
-  /// Copies panel `i` of the result to its slices, after waiting for the panel's move, which
-  /// start_result() returned as `panel`. Does nothing without a move.
+  /// Waits for the move of panel `i` of the result, which start_result(i) returned as `panel`, and
+  /// copies the panel into the shard of the result. Does nothing if `panel` is empty.
   void put(int i, std::optional<moving> panel) const {
     if (!panel) return;
     auto const arrived = panel->wait();
@@ -140,7 +147,7 @@ class panel_tensor {
       if (group.first <= i) at = &group;
     return at->*moves_;
   }
-  /// Returns the plan of panel `i` as a pointer that keeps the whole product's plan alive.
+  /// Returns the redistribution of panel `i`. The pointer keeps the plan of the product alive.
   std::shared_ptr<prepared_plan const> shared_moves(int i) const { return {product_, &moves(i)}; }
   /// Returns an uninitialized panel `i` at the placement where its moves begin.
   Tensor made(int i) const {
@@ -153,7 +160,8 @@ class panel_tensor {
     auto const block = part(i);
     return {x_.mesh(), plan.extents, plan.from, std::shared_ptr<T>(x_.shard(), block.data)};
   }
-  block_type part(int i) const {  // expects a shard of one chunk
+  /// Returns panel `i` as a part of the shard. Requires a shard that is a single chunk.
+  block_type part(int i) const {
     return {x_, dim_, balanced_part(x_.local_box()[dim_], panels_.count, i)};
   }
 
@@ -166,7 +174,7 @@ class panel_tensor {
   bool in_place_;
 };
 
-/// Computes c = op(a) · op(b) on blocks, and adds it to the old c if `adds`. Pending transfers
+/// Computes c = op(a) · op(b) on blocks, or c += op(a) · op(b) if `adds`. Pending transfers
 /// progress meanwhile.
 template <distributed Tensor>
 void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
@@ -179,7 +187,7 @@ void multiply_blocks(matmul_plan const& plan, matmul_block<Tensor> const& a,
       c.row_stride(), c.batch_stride());
 }
 
-/// Runs a plan that streams, on operands whose placements are those of the plan.
+/// Runs the plan of a product in panels. The operands must have the placements of the plan.
 template <distributed Tensor>
 Tensor run_streamed(Tensor const& a, Tensor const& b,
                     std::shared_ptr<prepared_product const> const& product) {

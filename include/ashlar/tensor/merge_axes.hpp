@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Merges neighbouring dims of a tensor into one. The other dims stay. (Here "axis" means a dim of
-// the tensor, as in other libraries' functions of this name, and not an axis of the mesh.)
+// Merges neighbouring dims of a tensor into one and leaves the other dims as they are. (In the name
+// of this function, "axis" means a dim of the tensor, as in other libraries.)
 //
 //   merge_axes<1>(x)       512x4x6 -> 512x24       dims 1 and 2
-//   merge_axes<0, 3>(x)    512x4x6 -> 12288        three dims from 0 on
+//   merge_axes<0, 3>(x)    512x4x6 -> 12288        dims 0, 1 and 2
 //
-//   typed x     axes that split the merged dims split the new one; those of earlier dims are outer
-//   dynamic x   the same if that moves nothing, else the placement that reshape finds
+// For a typed x, every mesh axis that splits one of the merged dims splits the new dim. Axes that
+// split an earlier dim come before axes that split a later one in its shard order. A dynamic x gets
+// the same placement if nothing has to move for it, and otherwise a placement that reshape finds.
 
 #include <ashlar/tensor/reshape.hpp>
 
@@ -28,8 +29,8 @@ auto merge_axes_result() {
 
 }  // namespace detail
 
-/// Returns x with Count dims, from First on, merged into one. Communicates nothing; the result
-/// shares the shard of x. Throws ashlar::error if elements would have to move between ranks.
+/// Returns x with the dims First, ..., First + Count - 1 merged into one. Communicates nothing. The
+/// result shares the shard of x. Throws ashlar::error if elements would have to move between ranks.
 template <int First, int Count = 2, distributed X>
   requires detail::has_dims<First, Count, X>
 auto merge_axes(X const& x) {

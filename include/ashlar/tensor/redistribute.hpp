@@ -21,8 +21,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Returns the plan from the placement of `x` to `target`, from the mesh's cache. Throws if the
-/// placement does not fit.
+/// Returns the plan that moves `x` to placement `target`, from the mesh's cache. Throws if `target`
+/// does not fit the tensor.
 template <distributed Tensor>
 std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement const& target) {
   auto const& m = x.mesh();
@@ -31,7 +31,8 @@ std::shared_ptr<prepared_plan const> const& plan_to(Tensor const& x, placement c
   return m.prepared(x.extents(), sizeof(typename Tensor::value_type), x.placement(), target);
 }
 
-/// Runs the plan's steps on `x`, whose placement is the one from which the plan starts.
+/// Runs the plan's steps on `x` and returns the moved tensor. `x` must have the placement at which
+/// the plan starts.
 template <class Processor>
 any_tensor<Processor> run_plan(any_tensor<Processor> x, prepared_plan const& p) {
   auto const m = x.mesh();
@@ -65,7 +66,8 @@ Tensor run_plan(Tensor const& x, prepared_plan const& p) {
   return run_plan(any_tensor(x), p).template as<Tensor>();
 }
 
-/// Checks that a typed placement fits a typed tensor. If it does not, a static_assert says why.
+/// Returns whether placement `Target` fits tensors of type `Tensor`. If it does not, a
+/// static_assert says why.
 template <distributed Tensor, static_placement Target>
 consteval bool target_fits() {
   constexpr bool fits = check(value_of<Target>, Tensor::rank, Target::axes) == nullptr;

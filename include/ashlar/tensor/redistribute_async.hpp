@@ -9,11 +9,11 @@
 //   …                                          compute; local products make it progress
 //   auto y = moving.wait();                    completes it
 //
-// On the host nothing moves in the background, since MPI and shared memory both need a thread of
-// this rank and a separate thread would take its core from the computation. The move progresses
+// On the host nothing moves in the background: MPI and shared memory both need a thread of this
+// rank, and a separate thread would take the core away from the computation. The move progresses
 // between the row strips of local products and in mesh::progress(), and wait() completes it. A
-// device moves data in the background: all steps are queued at once, and wait() makes later work of
-// the device follow them without blocking the host.
+// device moves data in the background. All steps of the move are queued on the device at once, and
+// wait() orders later device work after them without blocking the host.
 //
 // All ranks must begin the same redistributions in the same order. x must not be written until the
 // move has ended.
@@ -42,7 +42,8 @@ class moving_tensor {
   /// Makes progress without waiting. Returns true when the tensor has arrived.
   bool test() { return run_ == nullptr || run_->mesh().test(*run_); }
 
-  /// Completes the move and returns the tensor. Communicates the rest of the plan.
+  /// Completes the move and returns the tensor. Communicates the steps of the plan that have not
+  /// yet run.
   Tensor wait() {
     if (run_ != nullptr) {
       auto const& m = run_->mesh();

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// Reductions and transposition. Reducing a split dimension is local and gives a partial result.
-// When the program needs the complete result, it writes `| to<B, ...>`.
+// Reductions over a dim, and transposition. Reducing over a split dim communicates nothing and
+// gives a partial result. A program that needs the complete result writes `| to<B, ...>` after it.
 //
-//   sum<d>(x), max<d>(x), min<d>(x)   over dim d, which the result lacks
-//   sum(x)                            over all dims: a tensor of rank 0
-//   transpose(x)                      of a matrix
+//   sum<d>(x), max<d>(x), min<d>(x)   reduce over dim d, which is removed from the extents
+//   sum(x)                            adds up all elements; the result is a tensor without dims
+//   transpose(x)                      transposes a matrix
 //
 // Sums are accumulated in accumulation_t<T> and rounded once. Integer sums wrap around. A maximum
-// or minimum of values that include a NaN is NaN (device/host/combine.hpp). The processor chooses
-// the order of a sum's addends.
+// or minimum of values that include a NaN is NaN (device/host/combine.hpp). The order in which a
+// sum adds its elements depends on the processor.
 
 #include <ashlar/device/host/operations.hpp>
 #include <ashlar/signature/elementwise.hpp>
@@ -106,7 +106,8 @@ ill_formed min(X const&) {
   return {};
 }
 
-/// Returns the sum over all dims as a tensor of rank 0, rounded once. Communicates nothing.
+/// Returns the sum of all elements as a tensor without dims, rounded once. Communicates nothing:
+/// the result is P on axes that split x.
 template <distributed X>
 auto sum(X const& x) {
   using T = typename X::value_type;

@@ -9,15 +9,16 @@
 
 namespace ashlar {
 
-/// Copies the values of `region` from a shard that covers the box `from` to a shard that covers the
-/// box `to`. Either box may be `region` itself: a contiguous block. Both shards are in the memory
-/// of processor `on`.
+/// Copies the values of the box `region` from array `source`, which covers the box `from`, to array
+/// `target`, which covers the box `to`. All boxes are in global indices, and both arrays are
+/// row-major in the memory of processor `on`. If `from` or `to` equals `region`, that array holds
+/// only the region.
 template <class Processor, class T>
 void copy_region(Processor const& on, box const& region, box const& from, T const* source,
                  box const& to, T* target) {
   copy(on, strided_block(region, from, to), source, target);
 }
-/// Copies the values of `region` between shards in host memory.
+/// Overload for arrays in host memory.
 template <class T>
 void copy_region(box const& region, box const& from, T const* source, box const& to, T* target) {
   copy(strided_block(region, from, to), source, target);

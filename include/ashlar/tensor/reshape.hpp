@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Gives a tensor other extents for the same elements, in row-major order. A reshape moves nothing,
-// and the result shares the shard of x. If data would have to move, it throws an error that names
-// the redistribution to write first.
+// Gives a tensor other extents, with the same elements in the same row-major order. A reshape moves
+// nothing, and the result shares the shard of the operand. If elements would have to move between
+// ranks, reshape throws an error that names the redistribution to write first.
 //
 //   reshape(x, {6, 8})              tensor<…, dynamic>: finds the placement of the result
 //   reshape<sbp<S<0>>>(x, {6, 8})   typed: throws unless the result can have this placement
 //
-// layout/reshape.hpp decides exactly which reshapes are local. split_axis.hpp and merge_axes.hpp
-// split and merge single dims.
+// layout/reshape.hpp decides which reshapes need no communication. split_axis.hpp and
+// merge_axes.hpp are reshapes that split one dim or merge neighbouring dims.
 
 #include <ashlar/layout/reshape.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -34,7 +34,7 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
         source && same_partials(p, *wanted))
       return "Redistribute it to " + to_string(*source) + " first.";
   }
-  // A tensor with no split can always be reshaped, so there is a nearest placement.
+  // A tensor that no axis splits can always be reshaped, so there is a nearest placement.
   auto const nearest = *nearest_placement(from, element_size, p, t, m, [&](placement const& q) {
     return reshape_placement(from, to, t, q).has_value();
   });
@@ -42,8 +42,9 @@ inline std::string reshape_advice(shape const& from, placement const& p, shape c
          to_string(*reshape_placement(from, to, t, nearest)) + then + ".";
 }
 
-/// Returns the placement of x with other extents: `wanted` if given, else `preferred` if it needs
-/// no move, else any placement that needs none. Throws if there is none.
+/// Returns the placement of x after a reshape to `extents`: `wanted` if it is given, otherwise
+/// `preferred` if this moves nothing, otherwise the placement that reshape_placement finds. Throws
+/// ashlar::error if the reshape would move elements between ranks.
 template <distributed X>
 placement reshaped_placement(char const* operation, X const& x, shape const& extents,
                              std::optional<placement> const& wanted,
@@ -71,8 +72,8 @@ placement reshaped_placement(char const* operation, X const& x, shape const& ext
                                             m.topology(), m.machine()));
 }
 
-/// Returns a tensor with other extents that shares the shard of x. Result: placement tags, or
-/// dynamic.
+/// Returns x reshaped to `extents`, which shares the shard of x. `Result` is the placement
+/// parameter of the returned type: an sbp<…>, which is then the wanted placement, or dynamic.
 template <class Result, int Rank, distributed X>
 auto reshaped(char const* operation, X const& x, shape const& extents,
               std::optional<placement> const& preferred = {}) {
@@ -83,13 +84,15 @@ auto reshaped(char const* operation, X const& x, shape const& extents,
                                                                                   p, x.shard());
 }
 
-/// These two functions check at compile time, as far as the types show, whether x can be reshaped
-/// to Result. For a dynamic x they return true, and the check is made at run time.
+/// Returns whether X and Result have the same number of mesh axes. For a dynamic X it returns true,
+/// and the check is made at run time.
 template <class Result, distributed X>
 constexpr bool reshape_keeps_axes() {
   if constexpr (X::is_static) return static_value<X>.axes() == Result::axes;
   else return true;
 }
+/// Returns whether X and Result are partial on the same axes. For a dynamic X it returns true, and
+/// the check is made at run time.
 template <class Result, distributed X>
 constexpr bool reshape_keeps_partials() {
   if constexpr (X::is_static) return same_partials(static_value<X>, value_of<Result>);
@@ -98,9 +101,9 @@ constexpr bool reshape_keeps_partials() {
 
 }  // namespace detail
 
-/// Returns x with other extents, at a placement found by reshape_placement. Communicates nothing;
-/// the result shares the shard of x. Throws ashlar::error if the numbers of elements differ or
-/// elements would have to move between ranks.
+/// Returns x with other extents, at the placement that reshape_placement finds. Communicates
+/// nothing. The result shares the shard of x. Throws ashlar::error if the numbers of elements
+/// differ or elements would have to move between ranks.
 template <distributed X, int Rank>
   requires(Rank <= max_rank)
 auto reshape(X const& x, std::int64_t const (&extents)[Rank]) {
@@ -112,10 +115,10 @@ ill_formed reshape(X const&, std::int64_t const (&)[Rank]) {
   return {};
 }
 
-/// Returns x with other extents, at placement Result. Communicates nothing; the result shares the
-/// shard of x. Requires: Result has one placement per mesh axis, splits only existing dims, and has
-/// the same partial axes as x. Throws ashlar::error if the numbers of elements differ or elements
-/// would have to move between ranks.
+/// Returns x with other extents, at placement Result. Communicates nothing. The result shares the
+/// shard of x. Requires that Result has one placement per mesh axis, splits only existing dims, and
+/// is partial on the same axes as x. Throws ashlar::error if the numbers of elements differ or
+/// elements would have to move between ranks.
 template <static_placement Result, distributed X, int Rank>
   requires(Rank <= max_rank && detail::fits<Result, Rank>() &&
            detail::reshape_keeps_axes<Result, X>() && detail::reshape_keeps_partials<Result, X>())

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// Planned redistributions that run while the program computes: of one tensor, or of several that
-// travel together (bucket.hpp).
+// A redistribution that runs while the program computes. It moves one tensor, or several tensors
+// whose transfers are fused (bucket.hpp).
 //
-// The steps of one plan run one after another. Several running plans overlap, except that transfers
-// along the same group of axes keep the program's order (comm/operation_queue.hpp). The destructor
-// waits until the plan has ended. If it runs because of an exception, it abandons the mesh instead.
+// The steps of its plan run one after another. Several running plans overlap with each other,
+// except that transfers along the same mesh axes run in the order in which the program requested
+// them (comm/operation_queue.hpp). The destructor waits until the plan has ended. If the destructor
+// runs because of an exception, it abandons the mesh instead.
 
 #include <cstddef>
 #include <memory>
@@ -24,14 +25,15 @@
 
 namespace ashlar::detail {
 
-/// Plans that are running on tensors of any type.
+/// The running redistribution of one or several tensors of any type.
 template <class Processor>
 class running_plan final : public pending_operation {
  public:
   using shard = any_tensor<Processor>;
 
-  /// Expects tensors of one element type on one mesh, one for each plan. Takes the tickets of all
-  /// steps at once, which keeps them in program order, and begins the first step.
+  /// Begins the first step. `tensors` has one tensor for each plan of `together`, all with the same
+  /// element type and on the same mesh. Takes the tickets of all steps at once, so that the steps
+  /// come before all transfers that the program requests later.
   running_plan(recycled_vector<shard> tensors, std::shared_ptr<bucket const> together)
       : mesh_(tensors.front().mesh()), x_(std::move(tensors)), bucket_(std::move(together)) {
     for (std::size_t k = 0; k < bucket_->steps(); ++k)
@@ -73,7 +75,7 @@ class running_plan final : public pending_operation {
   shard const& result(std::size_t tensor = 0) const { return x_[tensor]; }
 
  private:
-  /// A step that is queued on the device, and the tensors that it reads.
+  /// A step that is queued on the device, and the tensors that it reads, which must stay allocated.
   struct queued_step {
     std::unique_ptr<pending_operation> step;
     recycled_vector<shard> source;

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Cuts a range out of one dim. The result has the placement of x. Nothing moves between ranks: if a
-// rank would need elements of another rank, it throws an error that names the redistribution to
-// write first.
+// Cuts a range of indices out of one dim of a tensor x. The result has the placement of x. Nothing
+// moves between ranks: if a rank would need elements of another rank, slice throws an error that
+// names the redistribution to write first.
 //
 //   slice<0>(x, begin, size)    shares the shard of x, since a range of rows is contiguous
 //   slice<d>(x, begin, size)    d > 0: copies
 //
-// The operation is local if dim d is not split, and for a split dim where slices_locally
-// (layout/slice.hpp) holds.
+// If no axis splits dim d, the slice never needs communication. If an axis splits it,
+// slices_locally (layout/slice.hpp) decides.
 
 #include <ashlar/layout/slice.hpp>
 #include <ashlar/plan/nearest.hpp>
@@ -45,8 +45,8 @@ void check_slice(X const& x, int dim, std::int64_t begin, std::int64_t size) {
 }  // namespace detail
 
 /// Returns the part of x with the indices [begin, begin + size) of dim Dim. Communicates nothing.
-/// Shares the shard of x if Dim is 0. Throws ashlar::error if the range is not within the dim or
-/// elements would have to move between ranks.
+/// The result shares the shard of x if Dim is 0. Throws ashlar::error if the range is not within
+/// the dim or elements would have to move between ranks.
 template <int Dim, distributed X>
   requires detail::has_dim<Dim, X>
 X slice(X const& x, std::int64_t begin, std::int64_t size) {

@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Splits one dim of a tensor into several. The other dims stay. (Here "axis" means a dim of the
-// tensor, as in other libraries' functions of this name, and not an axis of the mesh.)
+// Splits one dim of a tensor into several dims and leaves the other dims as they are. (In the name
+// of this function, "axis" means a dim of the tensor, as in other libraries.)
 //
 //   split_axis<1>(x, {4, 6})    512x24 -> 512x4x6
 //
-//   typed x     axes that split the dim split the first new one: S(1) -> S(1); later dims move up
-//   dynamic x   the same if that moves nothing, else the placement that reshape finds
-//
-// For a typed result at another placement, use reshape<sbp<…>>(x, {…}).
+// For a typed x, a mesh axis that splits the dim splits the first of the new dims: in the example
+// S(1) stays S(1). A split of a later dim follows this dim to its new number. A dynamic x gets the
+// same placement if nothing has to move for it, and otherwise a placement that reshape finds. For a
+// typed result at another placement, use reshape<sbp<…>>(x, {…}).
 
 #include <ashlar/tensor/reshape.hpp>
 
@@ -26,9 +26,9 @@ auto split_axis_result() {
 
 }  // namespace detail
 
-/// Returns x with dim Dim replaced by dims of extents `parts`, whose product is its extent.
-/// Communicates nothing; the result shares the shard of x. Throws ashlar::error if the product
-/// differs or elements would have to move between ranks.
+/// Returns x with dim Dim replaced by dims with the extents `parts`. Communicates nothing. The
+/// result shares the shard of x. Throws ashlar::error if the product of `parts` is not the extent
+/// of Dim, or if elements would have to move between ranks.
 template <int Dim, distributed X, int Parts>
   requires(detail::has_dim<Dim, X> && X::rank - 1 + Parts <= max_rank)
 auto split_axis(X const& x, std::int64_t const (&parts)[Parts]) {

@@ -10,7 +10,8 @@
 //   tensor<float, 2, dynamic>         dynamic: placement() returns it at run time
 //
 // The last template parameter is the type of the processor that holds the shard and computes on it,
-// by default the host. So device memory cannot be mistaken for host memory.
+// by default the host. Because it is part of the type, device memory cannot be mistaken for host
+// memory.
 //
 // A tensor is a handle: copies share the shard, and clone() makes a new one. Shards are row-major
 // and are allocated from the mesh's memory. Making, copying and inspecting a tensor communicates
@@ -31,7 +32,8 @@
 
 namespace ashlar {
 
-/// Describes how a placement argument (an sbp<…> or a placement value) appears in a tensor's type.
+/// Maps a placement argument, which is an sbp<…> or a placement value, to the placement parameter
+/// of the tensor's type (`type`) and to a placement value (`value`).
 template <class Placement>
 struct placement_traits;
 template <class... Tags>
@@ -49,7 +51,7 @@ struct placement_traits<placement> {
 template <class Type>
 concept placement_argument = requires { typename placement_traits<Type>::type; };
 
-/// Returns a placement argument as a placement value.
+/// Converts a placement argument to a placement value.
 template <placement_argument Placement>
 constexpr placement as_value(Placement const& p) {
   return placement_traits<Placement>::value(p);
@@ -98,7 +100,7 @@ class tensor {
   tensor() = default;
 
   /// Makes a tensor whose shard is not initialized. Throws ashlar::error if the placement does not
-  /// fit.
+  /// fit the extents or the mesh.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p)
       : mesh_(m), extents_(extents), placement_(p) {
     if (extents.rank() != Rank)
@@ -118,13 +120,13 @@ class tensor {
   }
 
   /// Makes a view: `shard` becomes this rank's part of a tensor with these extents and this
-  /// placement. The shared pointer may own a larger block.
+  /// placement. The memory that the shared pointer owns may be larger than the shard.
   tensor(mesh_type const& m, shape const& extents, ashlar::placement const& p,
          std::shared_ptr<T> shard)
       : mesh_(m), extents_(extents), placement_(p),
         box_(ashlar::local_box(extents, m.topology(), p, m.coordinate())), data_(std::move(shard)) {
   }
-  /// Returns the shard with its ownership, for making views.
+  /// Returns the shared pointer that owns the shard, for making views.
   std::shared_ptr<T> const& shard() const { return data_; }
 
   mesh_type const& mesh() const { return *mesh_; }
@@ -160,7 +162,8 @@ class tensor {
   /// Returns a tensor of the dynamic type that shares the shard.
   dynamic_type as_dynamic() const { return retyped<dynamic>(); }
 
-  /// Returns a typed tensor that shares the shard. Throws if the placement is not `Typed`.
+  /// Returns a tensor whose type states the placement `Typed` and that shares the shard. Throws if
+  /// this tensor has another placement.
   template <class Typed>
   tensor<T, Rank, canonical<Typed>, Processor> as_static() const {
     if (!(placement() == value_of<Typed>))
@@ -211,7 +214,8 @@ inline constexpr bool is_tensor<tensor<T, Rank, Placement, Processor>> = true;
 template <class Type>
 concept distributed = is_tensor<std::remove_cvref_t<Type>>;
 
-/// The tensor type that results from a placement argument: typed for tags, dynamic for a value.
+/// The type of a tensor that is made with a placement argument of type `Placement`: typed if the
+/// argument is an sbp<…>, dynamic if it is a placement value.
 template <class T, int Rank, placement_argument Placement,
           class Processor = device::host::processor>
 using tensor_for = tensor<T, Rank, typename placement_traits<Placement>::type, Processor>;

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// AdamW (Loshchilov and Hutter 2019), as in adam_w{.lr = 3e-4, .weight_decay = 0.1}. It stores two
-// values per element. An update is one fused pass over the shard.
+// The optimizer AdamW (Loshchilov and Hutter 2019), written as in
+// adam_w{.lr = 3e-4, .weight_decay = 0.1}. It stores two values per parameter element. An update is
+// one fused pass over the shard.
 
 #include <cmath>
 #include <cstdint>
@@ -23,7 +24,7 @@ struct adam_w {
   double epsilon = 1e-8;
   double weight_decay = 0.01;
 
-  static constexpr int states = 2;  ///< the number of values stored per element
+  static constexpr int states = 2;  ///< the number of values stored per parameter element
 
   template <class T>
   using state = adam_w_state<T>;
@@ -34,7 +35,8 @@ class adam_w_state {
  public:
   explicit adam_w_state(adam_w const& options) : options_(options) {}
 
-  /// Updates parameter number `index`, which must be the same at every step. `step` counts from 1.
+  /// Updates parameter p. `index` is its number, which must be the same in every step, and `step`
+  /// counts from 1.
   template <class Parameter>
   void update(std::size_t index, std::int64_t step, Parameter& p, update_scale scale) {
     auto const n = p.value().local_elements();

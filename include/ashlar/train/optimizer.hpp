@@ -3,19 +3,24 @@
 
 #pragma once
 
-// The requirements on an optimizer. It consists of options, which a user writes, and of a state for
-// each element type, which a trainer keeps.
+// The requirements on an optimizer. An optimizer is a struct of options, which a user writes, with
+// a member template `state`: the class of the optimizer state, which a trainer holds.
 //
-//   struct options { static constexpr int states;  template <class T> using state = …; };
+//   struct my_optimizer { static constexpr int states;  template <class T> using state = …; };
 //   state.update(index, step, parameter, scale)
 //
-// An optimizer works element by element on the stored shards. Therefore it need not know
-// placements, it communicates nothing, and a sharded parameter has sharded state. It reads
-// gradient() and decays() of an nn::parameter (decays() is true for weights and tables, not for
-// biases and gains). It writes value() and, if that is not null, copy(). It does so by an operation
-// of the mesh's processor, and its state is in the memory of that processor. T is the type of
-// stored values. `index` is the number of the parameter, the same at every step; `step` counts from
-// 1. Optimizers: adam_w.hpp, sgd.hpp.
+//   states      the number of values stored per parameter element
+//   T           the type of the stored values
+//   index       the number of the parameter, the same in every step
+//   step        the number of the step, counted from 1
+//   parameter   an nn::parameter
+//   scale       an update_scale
+//
+// An update works element by element on the local shard. Therefore it need not know placements, it
+// communicates nothing, and the state of a sharded parameter is sharded too. It reads the
+// parameter's gradient() and decays(), which is true for weights and embedding tables and false for
+// biases and gains. It writes value() and, if copy() is not null, the copy. The mesh's processor
+// runs the update and holds the state in its memory. Optimizers: adam_w.hpp, sgd.hpp.
 
 #include <cstddef>
 #include <vector>
@@ -25,7 +30,8 @@
 
 namespace ashlar::train {
 
-/// The factors of one update: `rate` scales lr (the schedule), `clip` scales the gradient.
+/// The factors of one update: `rate`, from the schedule, scales the learning rate. `clip` scales
+/// the gradient.
 struct update_scale {
   double rate = 1;
   double clip = 1;
@@ -35,8 +41,8 @@ struct update_scale {
 template <class T, int States>
 class optimizer_memory {
  public:
-  /// Returns the state of parameter `index`: `States` consecutive arrays, each as long as its
-  /// shard.
+  /// Returns the state of parameter p, whose number is `index`: `States` consecutive arrays, each
+  /// with as many elements as p's local shard. The first call for a parameter allocates them.
   template <class Parameter>
   T* of(std::size_t index, Parameter const& p) {
     if (index >= states_.size()) states_.resize(index + 1);

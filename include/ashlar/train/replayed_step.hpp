@@ -3,17 +3,19 @@
 
 #pragma once
 
-// A training step that a device replays as one graph (trainer_options.graph):
+// Runs the training steps of a device as replays of one CUDA graph, so that the host launches one
+// graph per step and not every kernel (trainer_options.graph):
 //
-//   steps 1, 2    run eagerly, while libraries choose and load their kernels and the allocations
-//                 settle
-//   step 3        is captured (mesh::capture) and then performed by the first replay
-//   later steps   copy the data to their fixed addresses and replay the graph once
+//   steps 1, 2    run without a graph, while libraries choose and load their kernels and the
+//                 allocations settle
+//   step 3        is captured as a graph (mesh::capture), which is then replayed for the first time
+//   later steps   replay the graph once
 //
-// The data of each micro-batch stay at fixed addresses. Work of the host happens before a replay
-// (copying the data) or after it (reading the sums, updates). Between steps the model may be
-// evaluated, but other code must not compute or clear its gradients, since the graph stores them at
-// fixed addresses. Dropout is refused, because a replay would use the same mask again.
+// Before each step the host copies the data of each micro-batch to fixed device addresses, from
+// which the graph reads them. After the step it reads the loss and the norms and updates the
+// parameters. Between steps the model may be evaluated, but no other code may compute or clear its
+// gradients, because the graph stores them at fixed addresses. Models with dropout are refused,
+// because every replay would use the same mask.
 
 #include <optional>
 #include <span>
@@ -45,11 +47,12 @@ class replayed_step {
   using graph = typename decltype(graph_of(std::declval<mesh_type const&>()))::type;
 
  public:
-  /// Whether the meshes of the model can capture graphs.
+  /// Whether the model's type of mesh can capture graphs.
   static constexpr bool exists = !std::is_same_v<graph, no_graph>;
   static constexpr int warm_up = 2;
 
-  /// Copies the data of a step to their fixed addresses. Throws as Model::check does.
+  /// Copies the data of all micro-batches of a step to their fixed addresses. Throws as
+  /// Model::check does.
   void set(Model const& model, std::span<input const> inputs, std::span<target const> targets) {
     auto const parts = static_cast<std::size_t>(model.micro_batches());
     while (places_.size() < parts) places_.push_back(model.make_place());
@@ -57,10 +60,12 @@ class replayed_step {
       model.put(inputs.subspan(i * (inputs.size() / parts), inputs.size() / parts),
                 targets.subspan(i * (targets.size() / parts), targets.size() / parts), places_[i]);
   }
-  /// Returns the places of the data, one for each micro-batch.
+  /// Returns the device memory that holds the data, one data_place for each micro-batch.
   std::span<typename Model::data_place const> places() const { return places_; }
 
-  /// Performs `work` on the data at their fixed addresses. `work` must be the same at each call.
+  /// Runs work(), which computes a step on the data of set(). The first two calls run it directly,
+  /// the third captures it as a graph, and the third and later calls replay this graph. So `work`
+  /// must do the same at each call.
   template <class Work>
   void run(mesh_type const& m, Work const& work) {
     if constexpr (exists) {

@@ -3,12 +3,11 @@
 
 #pragma once
 
-// Learning-rate schedules: functions of the step, counted from 0, that return a factor for the
-// optimizer's lr.
+// Learning-rate schedules. A schedule is a function of the step's number, counted from 0, that
+// returns a factor. The trainer multiplies the optimizer's lr by it.
 //
-//   constant_rate         1
-//   warmup_cosine         rises linearly over `warmup` steps, then falls along a half cosine to
-//                         `floor`
+//   constant_rate   returns 1 in every step
+//   warmup_cosine   rises linearly over `warmup` steps, then falls along a half cosine to `floor`
 
 #include <cmath>
 #include <cstdint>
@@ -16,13 +15,13 @@
 
 namespace ashlar::train {
 
-/// The optimizer's lr in every step.
+/// The schedule that uses the optimizer's lr in every step.
 struct constant_rate {
   double operator()(std::int64_t) const { return 1; }
 };
 
-/// A factor that rises linearly to 1 in `warmup` steps and then falls along a half cosine to
-/// `floor` at step `total`.
+/// A schedule that rises linearly to 1 in the first `warmup` steps and then falls along a half
+/// cosine to `floor` at step `total`.
 struct warmup_cosine {
   std::int64_t warmup = 0;
   std::int64_t total = 1;  ///< the number of steps, including the warm-up

@@ -3,12 +3,12 @@
 
 #pragma once
 
-// The report of a training step and its progress line. MFU, the model flops utilization, is
+// The report of a training step, and its output as one progress line. The line shows the model
+// flops utilization (MFU) if the trainer's options have both step_flops and peak_flops:
 //
-//   (operations that the step needs) / (seconds · ranks · peak of a rank)
+//   MFU = step_flops / (seconds · number of ranks · peak_flops of a rank)
 //
-// with the operations of step/model_flops.hpp. It is shown if the trainer's options give both the
-// operations and the peak.
+// step/model_flops.hpp computes step_flops, the floating-point operations that a step needs.
 
 #include <cstdint>
 #include <cstdio>
@@ -16,7 +16,8 @@
 
 namespace ashlar::train {
 
-/// The report of one step. Loss and norm are those of all ranks; seconds are those of this rank.
+/// The report of one step. `loss` and `gradient_norm` are computed over all ranks, and `seconds` is
+/// measured on this rank.
 struct step_report {
   std::int64_t step = 0;            ///< counts from 0
   double loss = 0;                  ///< the mean over the step's rows, before the update
@@ -24,10 +25,9 @@ struct step_report {
   double learning_rate_factor = 0;  ///< the factor of the schedule
   double tokens_per_second = 0;     ///< rows per second of all ranks together
   double seconds = 0;
-  double communication_share = 0;      ///< the share of seconds spent communicating or waiting for
-                                       ///< other ranks
-  double model_flops_utilization = 0;  ///< the share of all ranks' peak; 0 if unknown
-  char const* unit = "tokens";         ///< the name of a row, such as a token
+  double communication_share = 0;      ///< the share of `seconds` in communication and waiting
+  double model_flops_utilization = 0;  ///< MFU as a fraction; 0 if unknown
+  char const* unit = "tokens";         ///< the plural name of the batch's rows, for the output
 };
 
 inline std::ostream& operator<<(std::ostream& out, step_report const& r) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Writes the last step of a trainer as a trace file (io/trace.hpp). It shows the times that every
-// rank measured beside the times that the timeline of the program predicts for the machine of the
-// mesh.
+// Writes the last step of a trainer as a trace file (io/trace.hpp). For each action, the trace
+// shows the times that every rank measured beside the times that the cost model predicts for the
+// machine of the mesh.
 //
 //   train::trainer t(model, optimizer, {.record_times = true});
 //   ...
@@ -23,8 +23,9 @@
 
 namespace ashlar::train {
 
-/// Writes the trace on rank 0. Communicates: one reduction of two numbers for each action and rank.
-/// Throws ashlar::error if no step was recorded or the file cannot be written.
+/// Writes the trace on rank 0. All ranks must call it: it communicates one reduction of two numbers
+/// for each action and rank. Throws ashlar::error if no step was recorded or the file cannot be
+/// written.
 template <class Trainer>
 void write_step_trace(std::string const& path, Trainer const& t) {
   auto const& m = t.model().mesh();

@@ -3,20 +3,21 @@
 
 #pragma once
 
-// The training step. An executor runs the model's program of a whole step up to its updates. Then
-// the trainer computes the global gradient norm, clips the gradients and updates the parameters.
+// The trainer, which performs training steps of a model. In each step an executor runs the model's
+// program of a step up to the first parameter update. Then the trainer itself computes the global
+// gradient norm, clips the gradients and updates the parameters.
 //
 //   train::trainer t(model, train::adam_w{.lr = 3e-4}, {.clip = 1.0});
 //   for (auto const& batch : data) std::cout << t.step(batch) << '\n';
 //
-// A step communicates the moves of the program and one all-reduce over the whole mesh: the summed
-// loss and the squared gradient norm of each parameter. The global norm adds these up in the order
-// of the net, so that it does not depend on which rank has which parameter. A loss or a gradient
-// norm that is not finite is an error on every rank in the same step, before any parameter changes.
+// A step communicates the moves of the program and one all-reduce over the whole mesh. This
+// all-reduce carries the summed loss and the squared gradient norm of each parameter. The global
+// norm adds up the squared norms in the order of the net's layers, so it does not depend on which
+// rank has which parameter. If the loss or the gradient norm is not finite, every rank throws an
+// error in the same step, before any parameter changes.
 //
-// The sums are computed in the memory of the mesh and read once per step, which is the only time
-// that the host waits for a device. A step does not wait for its updates on a device, so their time
-// counts in the seconds of the next step.
+// On a device, the host waits only once per step, to read the loss and the norms. A step does not
+// wait for its parameter updates, so their time counts in the seconds of the next step.
 
 #include <algorithm>
 #include <cmath>
@@ -38,15 +39,15 @@
 
 namespace ashlar::train {
 
-/// The data of one step: all micro-batches, one after the other, the same on every rank.
+/// The data of one step: all micro-batches, one after the other. Every rank passes the same data.
 template <class Input = std::int32_t, class Target = std::int32_t>
 struct batch_data {
   std::vector<Input> inputs;
-  std::vector<Target>
-      targets;  ///< the targets of the loss: one class per row (< 0: none), or numbers
+  /// One value per row: a class (the loss ignores the row if it is negative) or a number.
+  std::vector<Target> targets;
 };
 
-/// Whether transfers overlap with computations. The choice does not change the results, bit by bit.
+/// Whether transfers overlap with computations. Both choices give the same results, bit by bit.
 enum class overlap : signed char {
   as_planned,  ///< overlap where this makes the predicted step faster (step/overlapped.hpp)
   none         ///< run everything one after the other
@@ -54,16 +55,16 @@ enum class overlap : signed char {
 
 /// The options of a trainer apart from its optimizer.
 struct trainer_options {
-  double clip = std::numeric_limits<double>::infinity();  ///< the largest global gradient norm
+  /// A gradient with a larger global norm than this is scaled down to it.
+  double clip = std::numeric_limits<double>::infinity();
   std::function<double(std::int64_t)> schedule = constant_rate{};
-  double step_flops = 0;        ///< search::model_flops of the problem; 0: no utilization is
-                                ///< reported
-  double peak_flops = 0;        ///< flops per second of one rank (machine/peak.hpp)
-  char const* unit = "tokens";  ///< the name of a row in the progress line
+  /// search::model_flops of the problem. With 0, the report has no model flops utilization.
+  double step_flops = 0;
+  double peak_flops = 0;        ///< the peak flops per second of one rank (machine/peak.hpp)
+  char const* unit = "tokens";  ///< the name of the batch's rows in the progress line
   train::overlap overlap = train::overlap::as_planned;
-  bool record_times = false;  ///< record the times of every action of the last step
-                              ///< (step_trace.hpp)
-  bool graph = false;         ///< on devices: run each step as one CUDA graph (replayed_step.hpp)
+  bool record_times = false;  ///< records when each action of the last step ran (step_trace.hpp)
+  bool graph = false;         ///< on devices: runs each step as one CUDA graph (replayed_step.hpp)
 };
 
 /// Runs training steps of one model. The model must outlive the trainer.
@@ -84,8 +85,8 @@ class trainer {
                   "trainer_options.graph off, or place it on a mesh of nccl::environment.");
   }
 
-  /// Performs one step. Throws ashlar::error on every rank if the sizes do not fit or a number is
-  /// not finite.
+  /// Performs one step. Throws ashlar::error on every rank if the sizes of the data do not fit the
+  /// model, or if the loss or the gradient norm is not finite.
   step_report
   step(batch_data<typename Model::input_type, typename Model::target_type> const& data) {
     stopwatch const time;
@@ -154,13 +155,13 @@ class trainer {
   Model const& model() const { return *model_; }
   /// Returns the program of a step.
   step::program const& program() const { return *program_; }
-  /// Returns when each action of the last step began and ended, or nothing unless record_times is
-  /// set.
+  /// Returns when each action of the last step began and ended. Empty unless record_times is set.
   std::vector<step::time_span> const& times() const { return walker_.times(); }
 
  private:
-  /// Returns the program of a step. An overlapped program needs no more memory than the machine has
-  /// or than the serial program needs, whichever is larger.
+  /// Returns the program of a step, with overlap if `wanted` says so. The memory limit of the
+  /// overlapped program is the machine's memory, or the peak of the serial program if that is
+  /// larger.
   static step::program program_of(Model const& model, train::overlap wanted) {
     auto serial = model.program();
     if (wanted == overlap::none) return serial;
@@ -171,7 +172,8 @@ class trainer {
     return step::overlapped(serial, m, how).made;
   }
 
-  /// Computes the gradients, the summed loss and the squared norms of a step.
+  /// Computes the gradients of a step, and in totals_ this rank's part of the summed loss and of
+  /// the squared gradient norms.
   void make_gradients(nn::step_input<typename Model::mesh_type::processor_type> const& input) {
     auto const& mesh = model_->mesh();
     auto const& on = mesh.processor();
@@ -194,7 +196,7 @@ class trainer {
   trainer_options options_;
   std::unique_ptr<step::program> program_;  // at a fixed address, since the executor refers to it
   nn::executor<typename Model::mesh_type::processor_type> walker_;
-  nn::kept<double> totals_;  ///< the summed loss, then the squared gradient norm of each parameter
+  nn::kept<double> totals_;  // the summed loss, then the squared gradient norm of each parameter
   replayed_step<Model> graph_;
   std::int64_t step_ = 0;
 };

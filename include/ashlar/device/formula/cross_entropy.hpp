@@ -3,11 +3,15 @@
 
 #pragma once
 
-// Softmax cross-entropy of one row, shared by the host's loops and the device's kernels. `sum` is
-// the sum of e^(x - maximum) over all columns. A row with a target < 0 is ignored.
+// The softmax cross-entropy of one row of logits x, shared by the host's loops and the device's
+// kernels. The target is a column of the row. A row with a negative target is ignored: its loss is
+// 0.
 //
-//   cross_entropy_row_loss   maximum + log(sum) - target_logit; 0 if the row is ignored
-//   gradient                 e^(x - maximum) (scale / sum), minus scale in the target's column
+//   maximum    the largest logit of the row
+//   sum        the sum of e^(x - maximum) over all columns
+//   loss       maximum + log(sum) - x[target]
+//   gradient   scale e^(x - maximum) / sum, minus `scale` in the target's column, where `scale` is
+//              the gradient with respect to the row's loss
 
 #include <cmath>
 #include <cstdint>
@@ -22,7 +26,8 @@ ASHLAR_HD T cross_entropy_row_loss(T maximum, T sum, T target_logit, std::int32_
   return target < 0 ? T(0) : maximum + std::log(sum) - target_logit;
 }
 
-/// Returns the gradient in a column that is not the target's. `factor` is scale / sum.
+/// Returns the gradient with respect to logit x of a column that is not the target. `factor` is
+/// scale / sum.
 template <class T>
 [[gnu::always_inline]] ASHLAR_HD inline T cross_entropy_share(T x, T maximum, T factor) {
   return math::exp(x - maximum) * factor;

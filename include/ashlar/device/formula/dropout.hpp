@@ -3,11 +3,13 @@
 
 #pragma once
 
-// The rule of dropout, shared by the host's loops and the device's kernels, so that both drop the
-// same elements. Each element has a random 32-bit word:
+// The rule of dropout with probability p, shared by the host's loops and the device's kernels, so
+// that both drop the same elements. Each element x has a random 32-bit word:
 //
-//   kept if   word >= p 2^32, which is uniform(word) >= p without a conversion
-//   value     x / (1 - p) if the element is kept, else 0
+//   word >= p 2^32   the element is kept, and its new value is x / (1 - p)
+//   otherwise        the element is dropped, and its new value is 0
+//
+// Comparing the word itself saves converting it to a uniform number in [0, 1).
 
 #include <cmath>
 #include <cstdint>
@@ -19,8 +21,8 @@ namespace ashlar::device {
 
 template <class T>
 struct dropout_rule {
-  std::uint32_t least = 0;  // the least word of an element that is kept
-  bool drops_all = false;   // p rounds to 1: every element is to be dropped, whatever its word
+  std::uint32_t least = 0;  // the least word for which an element is kept
+  bool drops_all = false;   // p is so close to 1 that no word of 32 bits is large enough
   T scale = T(1);
 
   /// Throws std::invalid_argument if the probability `p` of dropping is not in [0, 1).
@@ -34,7 +36,7 @@ struct dropout_rule {
     scale = static_cast<T>(1.0 / (1.0 - p));
   }
 
-  /// Returns the value of element x. Expects: `drops_all` is false.
+  /// Returns the new value of element x. Requires that `drops_all` is false.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T x, std::uint32_t word) const {
     T const kept = x * scale;
     return word >= least ? kept : T(0);

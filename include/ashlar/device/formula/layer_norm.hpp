@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Layer norm of one row and of one element, shared by the host's loops and the device's kernels.
-// With C columns and xhat = (x - mean) rstd:
+// The formulas of layer norm for a row x of C columns, shared by the host's loops and the device's
+// kernels. xhat = (x - mean) rstd is the normalized row:
 //
 //   layer_norm_moments     mean = sum / C, rstd = 1 / sqrt(sum of squares / C - mean^2 + epsilon)
 //   layer_norm_value       xhat gamma + beta
-//   layer_norm_gradient    dx = rstd (g - sum g / C - xhat sum (g xhat) / C),  g = dy gamma
+//   layer_norm_gradient    dx = rstd (g - (sum of g) / C - xhat (sum of g xhat) / C), g = dy gamma
 //
 // The caller decides in which type and order the sums are accumulated.
 
@@ -19,7 +19,8 @@
 
 namespace ashlar::device {
 
-/// The mean of a row and the reciprocal of its standard deviation. `share` is 1 / C.
+/// The mean of a row and the reciprocal of its standard deviation. The constructor takes the row's
+/// sums and `share`, which is 1 / C.
 template <class T>
 struct layer_norm_moments {
   T mean;
@@ -27,7 +28,8 @@ struct layer_norm_moments {
 
   ASHLAR_HD layer_norm_moments(T sum, T sum_of_squares, T share, T epsilon) : mean(sum * share) {
     T const variance = sum_of_squares * share - mean * mean;
-    // Rounding can make the variance of a constant row negative. The comparison keeps a NaN.
+    // Rounding can make the variance of a constant row negative. This comparison, unlike std::max
+    // with 0 as first argument, lets a NaN through.
     rstd = T(1) / std::sqrt((variance < T(0) ? T(0) : variance) + epsilon);
   }
 };
@@ -37,8 +39,8 @@ template <class T>
   return (x - mean) * rstd * gamma + beta;
 }
 
-/// Computes dx for a row's elements as rstd g - (slope (x - mean) + offset), where slope and offset
-/// are computed once per row.
+/// Computes dx for the elements of a row as rstd g - (slope (x - mean) + offset). The constructor
+/// computes slope and offset, once per row.
 template <class T>
 struct layer_norm_gradient {
   T mean;

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Updates of one parameter element, shared by the host's loops and the device's kernels. With g' =
-// gradient_scale * gradient, so that clipping by the norm and averaging need no pass of their own:
+// The update formulas of the optimizers for one parameter element, shared by the host's loops and
+// the device's kernels:
 //
-//   adam_w_rule   m = b1 m + (1 - b1) g',  v = b2 v + (1 - b2) g'^2
-//                 w -= lr (m / c1 / (sqrt(v / c2) + epsilon) + weight_decay w)
-//   sgd_rule      u = momentum u + g' + weight_decay w,  w -= lr u
+//   g             gradient_scale * gradient
+//   adam_w_rule   m = beta1 m + (1 - beta1) g,  v = beta2 v + (1 - beta2) g^2
+//                 w -= lr (m / correction1 / (sqrt(v / correction2) + epsilon) + weight_decay w)
+//   sgd_rule      u = momentum u + g + weight_decay w,  w -= lr u
 //
-// The caller counts the steps t and passes c1 = 1 - b1^t and c2 = 1 - b2^t (Loshchilov, Hutter:
-// Decoupled weight decay regularization, 2019). The caller also chooses which parameters decay, and
-// the learning rate lr.
+// In step t, counted from 1, the caller passes correction1 = 1 - beta1^t and correction2 = 1 -
+// beta2^t (Loshchilov, Hutter: Decoupled weight decay regularization, 2019). gradient_scale serves
+// to clip or average gradients without another pass over them.
 
 #include <ashlar/config.hpp>
 #include <ashlar/device/math.hpp>
@@ -37,7 +38,8 @@ struct sgd_factors {
   double gradient_scale = 1.0;
 };
 
-/// AdamW with the factors of one step, computed once in double and rounded to T.
+/// The update of AdamW in one step. The constructor computes the step's factors in double and
+/// rounds them to T.
 template <class T>
 struct adam_w_rule {
   T keep1, take1, keep2, take2, scale, step, inverse2, epsilon, decay;
@@ -49,7 +51,7 @@ struct adam_w_rule {
         inverse2(static_cast<T>(1.0 / f.correction2)), epsilon(static_cast<T>(f.epsilon)),
         decay(static_cast<T>(1.0 - f.lr * f.weight_decay)) {}
 
-  /// Updates the two moments and returns the new weight.
+  /// Updates the moments m (`first`) and v (`second`) and returns the new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& first, T& second, T weight) const {
     T const g = gradient * scale;
     T const m = keep1 * first + take1 * gradient;
@@ -60,7 +62,7 @@ struct adam_w_rule {
   }
 };
 
-/// SGD with momentum.
+/// The update of SGD with momentum in one step.
 template <class T>
 struct sgd_rule {
   T lr, momentum, decay, scale;
@@ -69,7 +71,7 @@ struct sgd_rule {
       : lr(static_cast<T>(f.lr)), momentum(static_cast<T>(f.momentum)),
         decay(static_cast<T>(f.weight_decay)), scale(static_cast<T>(f.gradient_scale)) {}
 
-  /// Updates the velocity and returns the new weight.
+  /// Updates the velocity u and returns the new weight.
   [[gnu::always_inline]] ASHLAR_HD T operator()(T gradient, T& velocity, T weight) const {
     T const u = momentum * velocity + scale * gradient + decay * weight;
     velocity = u;

@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Multi-head attention between its two projections, computed in blocks of query rows:
+// Forward pass of multi-head attention, without the projections before and after it. The query rows
+// of a head are processed in blocks, so that the scores of only one block are in memory:
 //
 //   for each sequence, head and block of attention_block query rows [first, last)
-//     S = scale Q K^T      causal: keys [0, last) only, as later ones are masked; else all keys
-//     P = e^(S - max)      row by row; causal: zero beyond the diagonal
-//     O = P V / sum        log_sum_exp = max + log sum, which the backward pass needs
+//     S = scale Q K^T                  if causal, only for the keys [0, last); others are masked
+//     P = e^(S - maximum of the row)   if causal, 0 for keys after the row's own token
+//     O = P V / sum of the row of P
+//     log_sum_exp = maximum + log(sum), which the backward pass needs
 //
-// The arrays are described in attention_extents.hpp. Each head's Q, K^T and V are packed once. The
-// rows of S and K^T are padded by attention_pad elements. Without padding, their strides would
-// often be powers of two, which halves the speed of these small products. The backward pass is in
-// attention_backward.hpp.
+// attention_extents.hpp describes the arrays. Q, K^T and V of each head are first copied to
+// contiguous arrays. The rows of S and K^T are padded by attention_pad elements. Without padding,
+// their strides would often be powers of two, which halves the speed of these small products. The
+// backward pass is in attention_backward.hpp.
 
 #include <algorithm>
 #include <cmath>
@@ -44,7 +46,8 @@ namespace detail {
 
 using device::attention_scale;
 
-/// Packs `rows` rows of d elements, `stride` apart, into the contiguous array dst.
+/// Copies `rows` rows of d elements, whose starts are `stride` elements apart, to the contiguous
+/// array dst.
 template <class T>
 void pack_rows(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t d, T* dst) {
   std::int64_t const extents[] = {rows, d};
@@ -53,8 +56,8 @@ void pack_rows(T const* src, std::int64_t stride, std::int64_t rows, std::int64_
   copy_strided(2, extents, src, from, dst, to);
 }
 
-/// Packs the transpose of these rows: dst is d x rows, with attention_pad elements of padding per
-/// row.
+/// Copies the transpose of such rows to dst, which has d rows of `rows` elements and attention_pad
+/// elements of padding after each row.
 template <class T>
 void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::int64_t d, T* dst) {
   std::int64_t const extents[] = {d, rows};
@@ -67,19 +70,19 @@ void pack_transposed(T const* src, std::int64_t stride, std::int64_t rows, std::
 
 namespace detail {
 
-/// Returns the elements of one packed array of a head, with padding.
+/// Returns the size, in elements, of a packed Q, K, V or gradient of one head, with padding.
 constexpr std::int64_t attention_panel(attention_extents const& e) {
   return (e.sequence + attention_pad) * e.head_dim;
 }
 
-/// Returns the elements of a block's scores, with padding.
+/// Returns the size, in elements, of the scores of one block, with padding.
 constexpr std::int64_t attention_scores(attention_extents const& e) {
   return std::min(attention_block, e.sequence) * (e.sequence + attention_pad);
 }
 
 }  // namespace detail
 
-/// Returns the number of elements of workspace that attention_forward needs.
+/// Returns the size of the workspace, in elements, that attention_forward needs.
 constexpr std::int64_t attention_forward_workspace(attention_extents const& e) {
   return 3 * detail::attention_panel(e) + detail::attention_scores(e);
 }
@@ -90,7 +93,7 @@ void attention_forward(T const* qkv, attention_extents const& e, T* workspace, T
                        T* log_sum_exp, std::optional<double> scale = std::nullopt) {
   T const factor = detail::attention_scale<T>(e, scale);
   std::int64_t const d = e.head_dim;
-  std::int64_t const token = e.heads * 3 * d;  // from one token's q to the next one's
+  std::int64_t const token = e.heads * 3 * d;  // the distance between two tokens in qkv
   T* const q_packed = workspace;
   T* const k_transposed = q_packed + detail::attention_panel(e);
   T* const v_packed = k_transposed + detail::attention_panel(e);

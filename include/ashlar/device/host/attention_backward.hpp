@@ -3,16 +3,18 @@
 
 #pragma once
 
-// Backward pass of multi-head attention. It recomputes the probabilities from the saved
-// log-sum-exp. The arrays have the layouts of attention.hpp. For each block of query rows [first,
-// last), with keys [0, last) if attention is causal and all keys otherwise:
+// Backward pass of multi-head attention. It recomputes the attention probabilities P from the
+// log-sum-exp that the forward pass has saved. The arrays have the layouts of
+// attention_extents.hpp. The query rows of a head are processed in blocks. For the rows Q of a
+// block and the keys K and values V that they attend to, where O is the output and S are the
+// scores:
 //
 //   P  = e^(scale Q K^T - log_sum_exp)        dV += P^T dO
 //   dS = P * (dO V^T - dot(dO, O))            dQ  = scale dS K,  dK += scale dS^T Q
 //
-// Blocks run from the last one to the first one. The last block reaches every key, so its dK and dV
-// are assigned, and those of the other blocks are added. This saves a pass that clears them. dqkv
-// is overwritten, not accumulated.
+// Here * and dot work element by element and row by row. The last block comes first. Its rows
+// attend to every key, so it assigns dK and dV, and the other blocks add to them. This saves a pass
+// that clears dK and dV. dqkv is overwritten.
 
 #include <algorithm>
 #include <cstdint>
@@ -27,15 +29,16 @@
 
 namespace ashlar::device::host {
 
-/// Returns the number of elements of workspace that attention_backward needs.
+/// Returns the size of the workspace, in elements, that attention_backward needs.
 constexpr std::int64_t attention_backward_workspace(attention_extents const& e) {
   return 5 * detail::attention_panel(e) + 2 * detail::attention_scores(e);
 }
 
 namespace detail {
 
-/// Computes one row: probabilities from scores, and the scores' gradient from the probabilities'
-/// gradient, both in place. The row has `width` elements; those from `seen` on become zero.
+/// Computes one row of P and dS in place. On entry, `score` has a row of the scores and `gradient`
+/// a row of the gradient of P. On return, `score` has the row of P and `gradient` the row of dS.
+/// The row has `width` elements, of which those from index `seen` on become zero.
 template <class T>
 void attention_backward_row(std::int64_t seen, std::int64_t width, T log_sum_exp, T dot, T* score,
                             T* gradient) {
@@ -61,7 +64,7 @@ void attention_backward(T const* dout, T const* qkv, T const* out, T const* log_
   T const factor = detail::attention_scale<T>(e, scale);
   std::int64_t const d = e.head_dim;
   std::int64_t const token = e.heads * 3 * d;
-  std::int64_t const step = e.heads * d;  // from one token's output to the next one's
+  std::int64_t const step = e.heads * d;  // the distance between two tokens in out and dout
   std::int64_t const panel = detail::attention_panel(e);
   T* const q_packed = workspace;
   T* const k_packed = q_packed + panel;

@@ -3,12 +3,13 @@
 
 #pragma once
 
-// The longer kernels of the host work in blocks and call between_blocks() between two blocks. A
-// caller that has transfers in progress registers a callback that lets them make progress: on a
-// host, transfers make no progress by themselves (comm/operation_queue.hpp). The blocks are the
-// same with and without a callback, so results do not depend on it.
+// Lets transfers progress while a long kernel computes. On the host, transfers make no progress by
+// themselves (comm/operation_queue.hpp). Therefore the longer kernels divide their work into blocks
+// and call between_blocks() between two blocks. This calls a callback, which a caller that has
+// transfers in progress has registered. The division into blocks is the same with and without a
+// callback, so results do not depend on it.
 //
-//   kernel                         a block
+//   kernel                         work of one block
 //   products of layers             512 rows of the result
 //   attention, both passes         one head of one sequence
 //   convolution, both passes       one strip of im2col, or one group of Winograd tiles
@@ -18,7 +19,8 @@
 
 namespace ashlar::device::host {
 
-/// The number of rows of a product between two calls of between_blocks().
+/// The number of rows of the result of a product that are computed between two calls of
+/// between_blocks().
 inline constexpr std::int64_t block_rows = 512;
 
 namespace detail {
@@ -41,8 +43,8 @@ inline void between_blocks() {
   if (one.call != nullptr) one.call(one.with);
 }
 
-/// Registers f as this thread's callback for the lifetime of this object. `f` must live as long.
-/// The destructor restores the previous callback.
+/// Registers f as this thread's callback for the lifetime of this object, which f must outlive. The
+/// destructor restores the previous callback.
 template <class F>
 class listening {
  public:

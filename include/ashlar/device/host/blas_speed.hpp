@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Detects by measurement whether the BLAS is an optimized one. Compares the speed of a product of
-// float matrices with the speed of the vector units when they multiply and add in registers. An
-// optimized BLAS comes close to the latter, while the reference BLAS reaches less than a tenth of
-// it.
+// Detects by measurement whether the BLAS is an optimized one. Compares the speed of the BLAS in a
+// product of float matrices with the peak speed of a core, which is measured by multiplying and
+// adding vectors in registers. An optimized BLAS comes close to this peak, while the reference BLAS
+// reaches less than a tenth of it.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,9 +22,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the operations per second of the fastest of five runs of f(), each of which performs
-/// `operations` of them. Measures the CPU time of this process, which other programs on the cores
-/// disturb less than wall-clock time.
+/// Calls f(), which performs `operations` floating-point operations, five times, and returns the
+/// operations per second of the fastest call. Measures the CPU time of this process, because other
+/// programs on the machine disturb it less than the wall-clock time.
 template <class F>
 double fastest_rate(double operations, F f) {
   double seconds = 1e9;
@@ -38,7 +38,7 @@ double fastest_rate(double operations, F f) {
 
 }  // namespace detail
 
-/// Returns the number of multiplications and additions per second that one core does in its vector
+/// Returns the number of floating-point operations per second that one core does in its vector
 /// registers. Takes a few milliseconds.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
@@ -50,14 +50,14 @@ inline double vector_rate() {
     for (int t = 0; t < turns; ++t)
       for (vector& sum : sums) sum = sum * factor + addend;
   });
-  float volatile kept = 0;  // keeps the compiler from removing the computation
+  float volatile kept = 0;  // prevents the compiler from removing the computation
   for (vector const& sum : sums) kept = kept + sum[0];
   return rate;
 }
 
-/// Returns the number of multiplications and additions per second in a product of two float
-/// matrices of order n. For n = 512 this takes about 0.01 seconds, and one second with the
-/// reference BLAS.
+/// Returns the number of floating-point operations per second of a product of two n x n float
+/// matrices. For n = 512 the measurement takes about 0.01 seconds with an optimized BLAS and one
+/// second with the reference BLAS.
 inline double product_rate(std::int64_t n) {
   auto const elements = static_cast<std::size_t>(n * n);
   std::vector<float> const a(elements, 0.5f), b(elements, 0.25f);
@@ -68,8 +68,8 @@ inline double product_rate(std::int64_t n) {
   });
 }
 
-/// Returns a warning if a product of order 512 runs at less than a fifth of the speed of the vector
-/// units, else an empty string.
+/// Returns a warning if a product of 512 x 512 matrices runs at less than a fifth of vector_rate().
+/// Otherwise returns an empty string.
 inline std::string slow_blas_warning() {
   double const vectors = vector_rate(), products = product_rate(512);
   if (products >= vectors / 5) return {};

@@ -3,16 +3,16 @@
 
 #pragma once
 
-// The operation of a reduction on two values, for numbers and for the compiler's vectors of
-// numbers:
+// The operation of a reduction on two values a and b, for numbers and for the compiler's vector
+// types:
 //
 //   sum   a + b           integers wrap around
-//   max   the larger      NaN if either is NaN; of equal values, such as -0 and 0, the first
-//   min   the smaller     likewise
+//   max   the larger      NaN if a or b is NaN; a if they are equal, as -0 and 0 are
+//   min   the smaller     the same rules
 //
-// max and min select one of their operands. So the order of the operands determines the bits of the
-// result, including the sign of zero and the payload of a NaN (of two NaNs, the second one is
-// selected). For a sum with a NaN, only that the result is NaN is determined.
+// max and min return one of their operands unchanged: b if both are NaN. So the operands and their
+// order determine all bits of the result, including the sign of a zero and the payload of a NaN. If
+// a or b is NaN, their sum is some NaN whose bits are not determined.
 
 #include <type_traits>
 

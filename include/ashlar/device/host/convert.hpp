@@ -3,12 +3,12 @@
 
 #pragma once
 
-// Conversions between the type in which elements are stored and the type that computes,
-// accumulation_t (support/accumulation.hpp). Kernels use them to read and write arrays of bfloat16.
+// Conversions between the type T in which elements are stored and the type accumulation_t<T> in
+// which kernels compute (support/accumulation.hpp). For bfloat16 the latter is float.
 //
-//   widen(src, n, dst)    exact
-//   narrow(src, n, dst)   rounded to nearest
-//   rounding<T>(f)        a function on T that computes f in accumulation_t<T>
+//   widen(src, n, dst)    converts an array of T to accumulation_t<T>, exactly
+//   narrow(src, n, dst)   converts an array of accumulation_t<T> to T, rounded to nearest
+//   rounding<T>(f)        makes a function on T from a function f on accumulation_t<T>
 
 #include <cstdint>
 #include <cstring>
@@ -45,7 +45,8 @@ void narrow(accumulation_t<T> const* ASHLAR_RESTRICT src, std::int64_t n, T* ASH
   for (; i < n; ++i) dst[i] = static_cast<T>(src[i]);
 }
 
-/// Returns a function on T that computes f in accumulation_t<T> and rounds the result once.
+/// Returns a function that converts its arguments from T to accumulation_t<T>, calls f, and rounds
+/// the result to T.
 template <class T, class F>
 auto rounding(F f) {
   return [f](auto... x) { return static_cast<T>(f(static_cast<accumulation_t<T>>(x)...)); };

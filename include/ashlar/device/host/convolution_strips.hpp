@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Convolution by im2col and GEMM, for any window, one strip at a time:
+// Convolution as a matrix product, for any window. im2col.hpp writes the matrix and explains it:
 //
 //   y       = weight · im2col(x) + bias
 //   dweight += dy · im2col(x)ᵀ                 dx = col2im(weightᵀ · dy)
 //
-// A strip consists of some output rows of one image or, if images are small, of several complete
-// images. Its size is chosen so that its part of the im2col matrix and of y together have about
-// convolution_panel elements. So GEMMs are large enough to be fast, and memory is bounded. A row of
-// the product holds one output channel of all images of the strip. It is copied into y, where these
-// images are not adjacent.
+// The complete matrix would be large, so the work is divided into strips. A strip consists of some
+// output rows of one image or, if images are small, of several complete images. A strip is as large
+// as it can be if its im2col matrix and its product together have at most convolution_panel
+// elements. So the GEMMs are large enough to be fast, and the memory is bounded. Row o of the
+// product holds output channel o of all images of the strip. In y, these parts are not contiguous,
+// so they are copied there.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,25 +25,28 @@
 
 namespace ashlar::device::host {
 
-/// The most elements of a strip's matrices, unless a single output row needs more. A quarter
-/// of it was 5 to 10 % slower, twice as much was no faster.
+/// The largest number of elements of a strip's im2col matrix and product together, unless a single
+/// output row needs more. In measurements, a quarter of it was 5 to 10 % slower, and twice as much
+/// was no faster.
 inline constexpr std::int64_t convolution_panel = std::int64_t{1} << 19;
 
-/// The most pixels of y in a strip of several images. More columns do not make the product faster,
-/// and with few channels a matrix that stays in the caches is a quarter faster.
+/// The largest number of pixels of y, that is, of columns of the matrices, in a strip of several
+/// images. More columns do not make the product faster. If there are few channels, this limit makes
+/// the matrices fit into the caches, which is a quarter faster.
 inline constexpr std::int64_t convolution_columns = 1024;
 
 namespace detail {
 
-/// Output rows [first, last) of some images. They are `pixels` pixels in each plane of y, from
-/// `pixel` on.
+/// A strip: the output rows [first, last) of the images [image, image + images). In each plane of
+/// y, these rows are the pixels [pixel, pixel + pixels).
 struct convolution_strip {
   std::int64_t image, images;
   std::int64_t first, last;
   std::int64_t pixel, pixels;
 };
 
-/// Returns the elements of a strip's matrices for each pixel of y.
+/// Returns the number of elements that a strip's im2col matrix and product have together for each
+/// pixel of y.
 constexpr std::int64_t strip_column(convolution_extents const& e) { return e.inner() + e.outputs; }
 
 /// Returns the number of output rows in a strip of one image.
@@ -52,8 +56,7 @@ constexpr std::int64_t strip_rows(convolution_extents const& e) {
                                   std::max<std::int64_t>(1, e.y_rows()));
 }
 
-/// Returns the number of images in a strip, which is 1 if a strip does not have all rows of an
-/// image.
+/// Returns the number of images in a strip. It is 1 if a complete image does not fit into a strip.
 constexpr std::int64_t strip_images(convolution_extents const& e) {
   if (strip_rows(e) < e.y_rows()) return 1;
   std::int64_t const plane = std::max<std::int64_t>(1, e.y_plane());
@@ -62,7 +65,7 @@ constexpr std::int64_t strip_images(convolution_extents const& e) {
                                   1, std::max<std::int64_t>(1, e.x.batch));
 }
 
-/// Calls visit(strip) for each strip in order, and between_blocks() before it.
+/// Calls between_blocks() and then visit(strip) for each strip, in order.
 template <class Visit>
 void for_each_strip(convolution_extents const& e, Visit visit) {
   std::int64_t const images = strip_images(e), rows = strip_rows(e);
@@ -75,7 +78,7 @@ void for_each_strip(convolution_extents const& e, Visit visit) {
     }
 }
 
-/// Writes the windows of a strip to the matrix, with the columns of its images side by side.
+/// Writes the im2col matrix of a strip, with the columns of its images side by side.
 template <class T>
 void strip_im2col(T const* x, convolution_extents const& e, convolution_strip const& s, T* matrix) {
   for (std::int64_t i = 0; i < s.images; ++i)
@@ -85,14 +88,14 @@ void strip_im2col(T const* x, convolution_extents const& e, convolution_strip co
 
 }  // namespace detail
 
-/// Returns the number of elements of workspace that each of the passes needs.
+/// Returns the size of the workspace, in elements, that strips_forward and strips_backward need.
 constexpr std::int64_t strips_workspace(convolution_extents const& e) {
   return detail::strip_column(e) * std::min(detail::strip_images(e), e.x.batch) *
          std::min(detail::strip_rows(e), e.y_rows()) * e.y_columns();
 }
 
-/// Returns an upper bound of strips_workspace for every part of the images, channels and outputs
-/// that a rank may have.
+/// Returns an upper bound of strips_workspace that holds on any rank of any mesh, whichever part of
+/// the images, channels and outputs it has.
 constexpr std::int64_t strips_workspace_bound(convolution_extents const& e) {
   std::int64_t const pixels = std::min(e.x.batch * e.y_plane(),
                                        std::max(e.y_plane(), convolution_columns));
@@ -121,8 +124,8 @@ void strips_forward(T const* x, T const* weight, T const* bias, convolution_exte
   });
 }
 
-/// Computes dx (overwritten) and adds the weight's gradient to dweight. If dx is null, it is not
-/// computed, and the weight is not read.
+/// Overwrites dx with the gradient of x and adds the gradient of the weight to dweight. If dx is
+/// null, only dweight is computed, and `weight` is not read.
 template <class T>
 void strips_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                      T* workspace, T* dx, T* dweight) {

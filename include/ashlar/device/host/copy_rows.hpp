@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Copies rows that are too short for one call of memcpy each. A row is copied by moves of one
-// constant size. The last move ends with the row and may overlap the one before it.
+// Copies short rows faster than one call of memcpy per row would. A row is copied by moves of a
+// constant size, which the compiler turns into instructions. The last move ends at the end of the
+// row and may overlap the move before it.
 //
-//   bytes of a row    1   2..3   4..7   8..15   16..31   32..63   64..512
+//   bytes of a row    1   2..3   4..7   8..15   16..31   32..63   64 and more
 //   bytes of a move   1   2      4      8       16       32       64
 
 #include <cstddef>
@@ -15,7 +16,7 @@
 
 namespace ashlar::device::host {
 
-/// The longest row for which copy_strided uses copy_rows.
+/// The length in bytes of the longest row for which copy_strided uses copy_rows.
 inline constexpr std::int64_t short_row_bytes = 512;
 
 namespace detail {
@@ -32,8 +33,8 @@ void copy_rows_by(char const* src, std::int64_t src_pitch, std::int64_t rows, st
 
 }  // namespace detail
 
-/// Copies `rows` rows of `bytes` bytes each, 0 < bytes. The pitches are in bytes, and the arrays
-/// must be disjoint.
+/// Copies `rows` rows of `bytes` bytes each, with bytes > 0. A pitch is the distance in bytes
+/// between two rows. The arrays must be disjoint.
 inline void copy_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
                       std::int64_t bytes, void* target, std::int64_t dst_pitch) {
   auto const* const src = static_cast<char const*>(source);

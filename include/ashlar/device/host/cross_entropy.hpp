@@ -3,19 +3,19 @@
 
 #pragma once
 
-// Softmax cross-entropy with integer targets. The logits are rows x cols; the local columns are
-// [first_column, first_column + cols) of the vocabulary. The functions listed below also work with
-// a vocabulary that is split over ranks: the caller reduces their results over these ranks as
-// stated in the list. `cross_entropy` combines the functions for complete rows. A row with a target
-// < 0 is ignored.
+// Softmax cross-entropy of each row of the logits x, with a target class per row. A row with a
+// negative target is ignored: its loss and gradient are 0. `cross_entropy` computes the loss and
+// the gradient for rows that are not split. It consists of the functions of this list, which also
+// work if the classes are split over ranks. Each rank then has the `cols` columns from first_column
+// on, and the caller all-reduces the results over these ranks as the last column says.
 //
-//   row_max (softmax.hpp)        maximum[r]                       reduce by max
-//   cross_entropy_exp_sum        sum_c e^(x[r, c] - maximum[r])   reduce by sum
-//   cross_entropy_target_logit   x[r, target], 0 if not local     reduce by sum
-//   cross_entropy_loss           loss[r] = maximum + log(sum) - target_logit, 0 if ignored
-//   cross_entropy_gradient       (e^(x - maximum) / sum - [c = target]) scale, 0 if ignored
+//   row_max (softmax.hpp)        maximum = max_c x[c]                      max
+//   cross_entropy_exp_sum        sum = sum_c e^(x[c] - maximum)            sum
+//   cross_entropy_target_logit   x[target], 0 if the column is not local   sum
+//   cross_entropy_loss           maximum + log(sum) - x[target]
+//   cross_entropy_gradient       scale e^(x[c] - maximum) / sum, minus `scale` if c = target
 //
-// The caller averages the losses over tokens, and chooses the gradient's `scale` to match.
+// If the caller averages the losses of n rows, it passes scale = 1 / n.
 
 #include <cstdint>
 #include <type_traits>
@@ -29,7 +29,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes sum[r] over the local columns. The caller sums it over the ranks that share a row.
+/// Computes sum[r] over the local columns. maximum[r] must be the maximum of the complete row.
 template <class T>
 void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows, std::int64_t cols,
                            T* sum) {
@@ -40,8 +40,8 @@ void cross_entropy_exp_sum(T const* logits, T const* maximum, std::int64_t rows,
   }
 }
 
-/// Computes target_logit[r], or 0 if the target's column is not local. The caller sums it over the
-/// ranks that share a row.
+/// Sets target_logit[r] to the logit of the target of row r, or to 0 if the row is ignored or the
+/// target's column is not local.
 template <class T>
 void cross_entropy_target_logit(T const* logits, std::int32_t const* targets, std::int64_t rows,
                                 std::int64_t cols, std::int64_t first_column, T* target_logit) {
@@ -61,7 +61,8 @@ void cross_entropy_loss(T const* maximum, T const* sum, T const* target_logit,
   }
 }
 
-/// Computes the gradient in the local columns. `gradient` may be `logits`.
+/// Computes the gradient in the local columns from the maximum and sum of complete rows. `gradient`
+/// may be `logits`.
 template <class T>
 void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T const* maximum,
                             T const* sum, std::int64_t rows, std::int64_t cols,
@@ -80,8 +81,9 @@ void cross_entropy_gradient(T const* logits, std::int32_t const* targets, T cons
   }
 }
 
-/// Computes loss[r] for complete rows. Unless `gradient` is null, also computes the gradient times
-/// scale; it may be `logits`.
+/// Computes the loss of each row, for rows that are not split. Unless `gradient` is null, also
+/// computes the gradient with respect to the logits, multiplied by `scale`. `gradient` may be
+/// `logits`.
 template <class T>
 void cross_entropy(T const* logits, std::int32_t const* targets, std::int64_t rows,
                    std::int64_t cols, std::type_identity_t<T> scale, T* loss, T* gradient) {

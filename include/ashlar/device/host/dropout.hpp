@@ -3,13 +3,14 @@
 
 #pragma once
 
-// Dropout on a contiguous run of global indices: y = x / (1 - p) if the index is kept, else 0.
+// Dropout with probability p, 0 <= p < 1, on a contiguous run of global indices:
 //
-//   kept if   uniform(seed, stream, index) >= p, which has probability 1 - p
+//   y = x / (1 - p)   if uniform(seed, stream, index) >= p, which has probability 1 - p
+//   y = 0             otherwise
 //
-// The mask depends only on (seed, stream, global index). So every mesh drops the same elements, and
-// the backward pass recomputes the mask instead of storing it. For a shard of rank > 1, call these
-// functions once for each contiguous run of its global indices. p must be in [0, 1). The caller
+// Which elements are dropped depends only on (seed, stream, global index). So every mesh drops the
+// same elements, and the backward pass recomputes the mask instead of storing it. For a shard with
+// several dims, call these functions once for each contiguous run of its global indices. The caller
 // must use a new stream for each application of dropout.
 
 #include <cstdint>
@@ -20,8 +21,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes y[i] = x[i] * mask / (1 - p) for the run that starts at global index `first`. y may be
-/// x.
+/// Computes y for the run of `count` elements that starts at global index `first`. y may be x.
 template <class T>
 void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t seed,
                      std::uint64_t stream, std::int64_t first, T* y) {
@@ -39,7 +39,9 @@ void dropout_forward(T const* x, std::int64_t count, double p, std::uint64_t see
                     });
 }
 
-/// Computes dx[i] = dy[i] * mask / (1 - p) with the mask of the forward pass. dx may be dy.
+/// Computes dx from dy: it is dy / (1 - p) where the forward pass kept the element, and 0
+/// elsewhere. `p`, `seed`, `stream` and `first` must be the same as in the forward pass. dx
+/// may be dy.
 template <class T>
 void dropout_backward(T const* dy, std::int64_t count, double p, std::uint64_t seed,
                       std::uint64_t stream, std::int64_t first, T* dx) {

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Basic operations on host memory: copies, fills and random elements. The first argument selects
-// the processor whose memory the pointers refer to, so that the same calls work for every processor
-// (device/cuda/elements.hpp has them for a device). On the host, most of them are one call to the
-// standard library.
+// Basic operations on arrays in host memory: copies, fills and random elements. The first argument
+// is the processor whose memory holds the arrays. Generic code makes the same calls for every
+// processor, and the argument's type selects the overload (device/cuda/elements.hpp has those for a
+// device). On the host, most operations are one call to the standard library.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace ashlar::device::host {
 
-/// Copies n elements from the program's own memory: target[i] = source[i], 0 <= i < n.
+/// Copies n elements from host memory (`source`) to the processor's memory (`target`).
 template <class T>
 void upload(processor const&, T const* source, std::int64_t n, T* target) {
   std::copy_n(source, n, target);
 }
-/// Copies n elements into the program's own memory: target[i] = source[i], 0 <= i < n. Returns when
+/// Copies n elements from the processor's memory (`source`) to host memory (`target`). Returns when
 /// the copy is complete.
 template <class T>
 void download(processor const&, T const* source, std::int64_t n, T* target) {
@@ -40,20 +40,21 @@ void fill(processor const&, std::type_identity_t<T> value, std::int64_t n, T* y)
   std::fill_n(y, n, value);
 }
 
-/// Like copy_strided without a processor (strided_copy.hpp).
+/// Calls copy_strided of strided_copy.hpp.
 template <class T>
 void copy_strided(processor const&, int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides) {
   copy_strided(rank, extents, src, src_strides, dst, dst_strides);
 }
 
-/// Like fill_uniform and fill_normal without a processor (random.hpp).
+/// Calls fill_uniform of random.hpp, with `number` as the stream.
 template <class T>
 void fill_uniform(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                   std::int64_t count, std::type_identity_t<accumulation_t<T>> low,
                   std::type_identity_t<accumulation_t<T>> high, T* out) {
   fill_uniform<T>(seed, number, first, count, low, high, out);
 }
+/// Calls fill_normal of random.hpp, with `number` as the stream.
 template <class T>
 void fill_normal(processor const&, std::uint64_t seed, std::uint64_t number, std::int64_t first,
                  std::int64_t count, std::type_identity_t<accumulation_t<T>> mean,

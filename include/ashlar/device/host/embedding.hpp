@@ -3,18 +3,19 @@
 
 #pragma once
 
-// Looks up rows of a table by integer ids. The local table is a shard: rows [first_row, first_row +
-// rows) of the vocabulary and `cols` columns. An id outside the shard gives a zero row and no
-// gradient. So the sum over the shards of a split vocabulary is the complete result.
+// Embedding: looks up rows of a table by integer ids. `table` is this rank's shard of the complete
+// table, with the rows [first_row, first_row + rows) and `cols` columns. An id whose row is not in
+// the shard gives a zero row, and its gradient is ignored. So if the rows are split over ranks, the
+// sum of the ranks' results is the complete result.
 //
-//   embedding_forward         y[t] = table[ids[t] - first_row], or 0 outside the shard
-//   embedding_backward        dtable[ids[t] - first_row] += dy[t]
+//   embedding_forward         y[t] = table[ids[t] - first_row], or 0 if the row is not in the shard
+//   embedding_backward        dtable[ids[t] - first_row] += dy[t], if the row is in the shard
 //   add_positions             y[t] += positions[(first_token + t) % sequence]
 //   add_positions_backward    dpositions[(first_token + t) % sequence] += dy[t]
 //
-// Positions have their own functions. With a split vocabulary they must be added only once, either
-// by one rank or to the sum over the ranks. Ids are not checked: an id that is in no shard gives a
-// zero row.
+// The embeddings of positions are added by separate functions: if the rows of the table are split
+// over ranks, positions must be added only once, either by one rank or to the sum over the ranks.
+// Ids are not checked: an id outside the complete table gives a zero row.
 
 #include <algorithm>
 #include <cstdint>
@@ -48,8 +49,8 @@ void embedding_backward(T const* dy, std::int32_t const* ids, std::int64_t token
   }
 }
 
-/// Adds positions [sequence, cols] to y [tokens, cols]. `first_token` is the global index of the
-/// first token.
+/// Adds the rows of positions [sequence, cols] to y [tokens, cols]. `first_token` is the global
+/// index of the first row of y. The tokens of all sequences are numbered consecutively.
 template <class T>
 void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
                    std::int64_t first_token, std::int64_t tokens, T* y) {
@@ -58,7 +59,7 @@ void add_positions(T const* positions, std::int64_t sequence, std::int64_t cols,
   }
 }
 
-/// Adds the gradients of the tokens at each position to dpositions [sequence, cols].
+/// Adds each row of dy [tokens, cols] to the row of dpositions [sequence, cols] of its position.
 template <class T>
 void add_positions_backward(T const* dy, std::int64_t sequence, std::int64_t cols,
                             std::int64_t first_token, std::int64_t tokens, T* dpositions) {

@@ -3,15 +3,16 @@
 
 #pragma once
 
-// Matrix products on row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, with shapes m x k
-// for op(A), k x n for op(B) and m x n for C. lda, ldb and ldc are the distances between rows in
-// memory, in elements. So the rows of A have k elements in memory, or m if A is transposed.
+// Matrix products of row-major arrays by a CBLAS: C = alpha op(A) op(B) + beta C, where op(A) is m
+// x k, op(B) is k x n, and C is m x n. op transposes its argument if transpose_a or transpose_b is
+// set: A is then stored as a k x m matrix, and B as an n x k matrix. lda, ldb and ldc are the
+// distances between two rows of the stored matrices, in elements.
 //
 //   m = 0 or n = 0   does nothing
 //   k = 0            C = beta C; if beta = 0, C = 0 even if C contained NaN
 //   bfloat16         multiplied and summed in float, rounded once (gemm_bfloat16.hpp); alpha and
 //                    beta are float
-//   large extents    std::overflow_error if one exceeds int, the type of a CBLAS's extents
+//   large extents    throws std::overflow_error if an extent exceeds int, the type that CBLAS uses
 //
 // This is the only file of ashlar that includes <cblas.h>. It does not set the number of threads:
 // that is up to the command that starts the processes (OPENBLAS_NUM_THREADS=1 for one rank on each
@@ -37,8 +38,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns an extent as a CBLAS integer. Throws std::overflow_error if it is negative or exceeds
-/// int.
+/// Converts an extent to int, the integer type of CBLAS. Throws std::overflow_error if it is
+/// negative or too large.
 inline int blas_extent(std::int64_t value, char const* name) {
   if (value < 0 || value > std::numeric_limits<int>::max()) {
     throw std::overflow_error(
@@ -65,7 +66,7 @@ void gemm(Kernel kernel, bool transpose_a, bool transpose_b, std::int64_t m, std
   int const rows = blas_extent(m, "m");
   int const columns = blas_extent(n, "n");
   int const inner = blas_extent(k, "k");
-  // The leading dimension of rows of length 0 may be 0, which a CBLAS rejects.
+  // If rows have no elements, the caller's leading dimension may be 0, which a CBLAS rejects.
   int const stride_a = std::max(1, blas_extent(lda, "lda"));
   int const stride_b = std::max(1, blas_extent(ldb, "ldb"));
   int const stride_c = std::max(1, blas_extent(ldc, "ldc"));
@@ -85,14 +86,14 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
   detail::gemm(cblas_sgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes the same in double.
+/// Overload for double.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  double alpha, double const* a, std::int64_t lda, double const* b, std::int64_t ldb,
                  double beta, double* c, std::int64_t ldc) {
   detail::gemm(cblas_dgemm, transpose_a, transpose_b, m, n, k, alpha, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Computes the same for bfloat16, multiplied and summed in float.
+/// Overload for bfloat16. Multiplies and sums in float and rounds the result once.
 inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n, std::int64_t k,
                  float alpha, bfloat16 const* a, std::int64_t lda, bfloat16 const* b,
                  std::int64_t ldb, float beta, bfloat16* c, std::int64_t ldc) {
@@ -108,8 +109,9 @@ inline void gemm(bool transpose_a, bool transpose_b, std::int64_t m, std::int64_
       transpose_a, transpose_b, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
-/// Calls gemm for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
-/// With stride_a or stride_b = 0, all products share one operand. The results must not overlap.
+/// Computes `batch` products: product i has the operands a + i * stride_a and b + i * stride_b and
+/// the result c + i * stride_c. If stride_a or stride_b is 0, all products use the same a or b. The
+/// results must not overlap.
 template <class T>
 void gemm_batched_strided(bool transpose_a, bool transpose_b, std::int64_t batch, std::int64_t m,
                           std::int64_t n, std::int64_t k, accumulation_t<T> alpha, T const* a,

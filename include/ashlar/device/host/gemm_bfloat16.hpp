@@ -3,16 +3,19 @@
 
 #pragma once
 
-// Computes a product of bfloat16 matrices with products of float matrices. Blocks of the operands
-// are widened to float, and their products are accumulated in a float block of C, which is rounded
-// once, at the end:
+// Computes a product of bfloat16 matrices, C = alpha op(A) op(B) + beta C, by means of a BLAS that
+// has only products of float matrices. Blocks of the operands are converted to float, and their
+// products are accumulated in a float array, which is rounded to bfloat16 once, at the end:
 //
-//   for each 512 x 512 block of C    accumulators = beta C, widened; nothing is read if beta = 0
-//     for each 512 of k              accumulators += alpha * A block * B block (BLAS)
-//     C block = accumulators, rounded to nearest
+//   for each 512 x 512 block of C
+//     sums = beta * (the block of C); if beta = 0, C is not read
+//     for each range of 512 indices of k
+//       sums += alpha * (block of A) * (block of B)        by the BLAS
+//     the block of C = sums, rounded to nearest
 //
-// So there are two conversions for about 500 multiplications. The blocks are in a workspace of at
-// most 3 MiB that each calling thread keeps, so only the first product of a size allocates memory.
+// So each converted element of A or B takes part in up to 512 multiplications. The converted blocks
+// and the sums are in a workspace of at most 3 MiB. Each calling thread keeps its workspace, so it
+// allocates memory only when it needs a larger one than before.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +27,8 @@ namespace ashlar::device::host::detail {
 
 inline constexpr std::int64_t widened_block = 512;
 
-/// Returns a workspace of at least n floats. It is valid until the thread's next call.
+/// Returns this thread's workspace, which has at least n floats. The pointer is valid until the
+/// thread's next call.
 inline float* widened_workspace(std::int64_t n) {
   thread_local std::vector<float> workspace;
   if (static_cast<std::int64_t>(workspace.size()) < n)
@@ -32,15 +36,17 @@ inline float* widened_workspace(std::int64_t n) {
   return workspace.data();
 }
 
-/// Widens a block of rows into the contiguous array dst.
+/// Converts a block of a matrix, whose rows are `pitch` elements apart, to float in the contiguous
+/// array dst.
 inline void widen_rows(bfloat16 const* src, std::int64_t pitch, std::int64_t rows,
                        std::int64_t columns, float* dst) {
   for (std::int64_t r = 0; r < rows; ++r) widen(src + r * pitch, columns, dst + r * columns);
 }
 
-/// Computes C = alpha op(A) op(B) + beta C for 0 < m, n. `multiply` computes the product of float
-/// blocks and applies alpha and the transpositions: multiply(m, n, k, a, lda, b, ldb, beta, c),
-/// with a contiguous c of n columns.
+/// Computes C = alpha op(A) op(B) + beta C for m, n > 0. The function `multiply` computes the
+/// product of float blocks: multiply(m, n, k, a, lda, b, ldb, beta, c) computes c = alpha op(a)
+/// op(b) + beta c for a contiguous c of m rows and n columns. It knows alpha and the
+/// transpositions.
 template <class Multiply>
 void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::int64_t m,
                   std::int64_t n, std::int64_t k, bfloat16 const* a, std::int64_t lda,
@@ -56,7 +62,7 @@ void gemm_widened(Multiply multiply, bool transpose_a, bool transpose_b, std::in
       std::int64_t const rows = std::min(m_block, m - i);
       if (beta != 0) widen_rows(c + i * ldc + j, ldc, rows, columns, sums);
       std::int64_t l = 0;
-      do {  // runs once even if k = 0: this clears or scales the sums
+      do {  // The body runs even if k = 0, and then clears or scales the sums.
         std::int64_t const inner = std::min(k_block, k - l);
         if (transpose_a) widen_rows(a + l * lda + i, lda, inner, rows, left);
         else widen_rows(a + i * lda + l, lda, rows, inner, left);

@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Converts one image [channels, height, width] to the matrix with which a convolution is a matrix
-// product, and back:
+// Converts one image [channels, height, width] to a matrix such that the convolution of the image
+// is a product of the weight with this matrix:
 //
-//   im2col   column (r, q) of the matrix holds the pixels under the window at position (r, q). Each
-//            row belongs to one channel, row and column of the window. Padding is zero.
-//   col2im   adds every entry to the pixel from which im2col takes it. It is the transposed map.
+//   im2col   Writes the matrix. It has a column for each pixel of the output, and a row for each
+//            channel, row and column of the window. A column holds the pixels of the image that are
+//            under the window when the window is at the position of the output pixel. Padding is 0.
+//   col2im   Does the reverse for gradients: adds every entry of the matrix to the pixel from which
+//            im2col copies it.
 //
-// The complete matrix is extent² times as large as the image. So both functions work on a strip of
-// complete output rows [first, last). The strip's matrix is channels extent² x (last - first)
-// places(width). Its rows are `pitch` elements apart, so strips of several images can be side by
-// side.
+// The complete matrix can be extent² times as large as the image. So both functions work on a
+// strip: the columns of the matrix that belong to the output rows [first, last). A strip has
+// channels · extent² rows and (last - first) · places(width) columns. Its rows are `pitch` elements
+// apart, so strips of several images can be side by side in one matrix.
 
 #include <algorithm>
 #include <cstdint>
@@ -24,7 +26,8 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// The positions [first, last) at which `position · stride + offset` is in [0, n).
+/// The range [first, last) of the window positions at which `position · stride + offset` is in
+/// [0, n), so that one column of the window is inside an image of width n.
 struct inside {
   std::int64_t first;
   std::int64_t last;
@@ -37,9 +40,15 @@ constexpr inside places_inside(std::int64_t places, std::int64_t stride, std::in
   return {std::min(first, places), std::max(std::min(first, places), std::min(last, places))};
 }
 
-/// Calls visit(row of the matrix, output row of the strip, image row, positions inside, offset) for
-/// each row of the matrix and each output row. The image row counts the rows of all channels, and
-/// is -1 if the window's row is in the padding there.
+/// Calls visit(row, strip_row, y, q, offset) for each row of the matrix and each output row of the
+/// strip:
+///
+///   row         the row of the matrix
+///   strip_row   the output row, counted from the start of the strip
+///   y           the image row under the row of the window, counted through all channels, or -1 if
+///               it is in the padding
+///   q           the window positions at which the column of the window is inside the image
+///   offset      the image column at window position 0; each further position adds the stride
 template <class Visit>
 void for_each_window_row(image_extents const& e, window const& w, std::int64_t first,
                          std::int64_t last, Visit visit) {
@@ -60,8 +69,7 @@ void for_each_window_row(image_extents const& e, window const& w, std::int64_t f
 
 }  // namespace detail
 
-/// Writes the windows of output rows [first, last) of one image to the matrix. `e.batch` is not
-/// used.
+/// Writes the strip of the output rows [first, last) of one image. `e.batch` is not used.
 template <class T>
 void im2col(T const* image, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* matrix) {
@@ -82,7 +90,8 @@ void im2col(T const* image, image_extents const& e, window const& w, std::int64_
                               });
 }
 
-/// Adds the entries of the matrix of output rows [first, last) to the pixels from which they came.
+/// Adds the entries of the strip of the output rows [first, last) to the pixels from which im2col
+/// copies them.
 template <class T>
 void col2im(T const* matrix, image_extents const& e, window const& w, std::int64_t first,
             std::int64_t last, std::int64_t pitch, T* image) {

@@ -3,15 +3,19 @@
 
 #pragma once
 
-// Computes the dot products of all pairs of a sample's vectors, and looks up ids in several tables.
+// The two special layers of a recommendation model such as DLRM. Each sample has n vectors of d
+// columns.
 //
 //   interaction   x [batch, n, d] -> y [batch, kept + n (n - 1) / 2]
-//                 y = first vector (if kept > 0), then x_i · x_j for i = 1 .. n - 1, j < i
+//                 The output of a sample has its first vector (if kept > 0), and then the dot
+//                 products x_i · x_j of all pairs of its vectors: for i = 1 .. n - 1, for j < i.
 //   tables        ids [batch, n], values [n, rows, d] -> y [batch, n, d]
+//                 Looks up one row in each of n embedding tables for each sample.
 //
-// A rank may have only the columns [first, first + d) of vectors with `kept` columns. Its y is then
-// a partial sum: its share of every product, and the first vector with zeros outside these columns.
-// A rank may also have only the rows [first, first + rows) of each table; other ids give zeros.
+// For the interaction, the columns of the vectors may be split over ranks. A rank with the d
+// columns from `first` on computes a partial sum: its share of every dot product, and the first
+// vector with zeros outside its columns. For the tables, the rows may be split over ranks. On a
+// rank with the rows [first, first + rows) of each table, ids of other rows give zeros.
 
 #include <algorithm>
 #include <cstdint>
@@ -21,19 +25,20 @@
 
 namespace ashlar::device::host {
 
-/// The extents of a sample's vectors and of the local part of them.
+/// The extents of the interaction, and which columns of the vectors are local.
 struct interaction_extents {
   std::int64_t batch;
   std::int64_t vectors;
   std::int64_t columns;  ///< the number of local columns
-  std::int64_t kept;     ///< columns of the complete first vector in y, or 0 to leave it out
+  std::int64_t kept;     ///< the columns of a complete vector, or 0 to leave the first one out of y
   std::int64_t first;    ///< the first local column
 
   constexpr std::int64_t pairs() const { return vectors * (vectors - 1) / 2; }
   constexpr std::int64_t outputs() const { return kept + pairs(); }
 };
 
-/// Returns the number of elements of workspace that each of the passes needs.
+/// Returns the size of the workspace, in elements, that interaction_forward and
+/// interaction_backward need.
 constexpr std::int64_t interaction_workspace(interaction_extents const& e) {
   return e.vectors * e.vectors;
 }
@@ -70,7 +75,7 @@ void interaction_backward(T const* dy, T const* x, interaction_extents const& e,
   }
 }
 
-/// The extents of the tables and of the local rows.
+/// The extents of the embedding tables, and which rows of them are local.
 struct table_extents {
   std::int64_t batch;
   std::int64_t tables;
@@ -81,8 +86,8 @@ struct table_extents {
 
 namespace detail {
 
-/// Calls visit(i, row) for each position i in ids. `row` is a row of `values`, or -1 if the id is
-/// not local.
+/// Calls visit(i, row) for each index i of `ids`. `row` is the row of `values` that ids[i] selects,
+/// counted through all tables, or -1 if this row is not local.
 template <class Visit>
 void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit visit) {
   for (std::int64_t i = 0; i < e.batch * e.tables; ++i) {
@@ -94,7 +99,8 @@ void for_each_look_up(std::int32_t const* ids, table_extents const& e, Visit vis
 }  // namespace detail
 
 /// Computes y [batch, tables, columns] from values [tables, rows, columns] and ids [batch, tables].
-/// Entry (b, j) is row ids[b, j] - first of table j, or zeros if this row is not local.
+/// y[b, j] is row ids[b, j] - first of the local part of table j, or zeros if this row is not
+/// local.
 template <class T>
 void embedding_tables_forward(T const* values, std::int32_t const* ids, table_extents const& e,
                               T* y) {
@@ -104,7 +110,7 @@ void embedding_tables_forward(T const* values, std::int32_t const* ids, table_ex
   });
 }
 
-/// Adds the gradient of the values to dvalues.
+/// Adds each row of dy to the row of dvalues that its id selects, if this row is local.
 template <class T>
 void embedding_tables_backward(T const* dy, std::int32_t const* ids, table_extents const& e,
                                T* dvalues) {

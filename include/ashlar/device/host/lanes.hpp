@@ -3,16 +3,19 @@
 
 #pragma once
 
-// A block of accumulators in vector registers, for Vectors * width consecutive elements of T:
+// A block of accumulators in vector registers. Its `count` accumulators, of type accumulation_t<T>,
+// belong to `count` consecutive elements of an array of T:
 //
-//   load(src)                 reads elements, widened to accumulation_t<T>
-//   load_wide, store_wide     read and write accumulators without conversion
-//   combine<Op>(src)          v = v op src, as device/host/combine.hpp defines it
-//   store(dst), stream(dst)   write elements, rounded to T; stream bypasses the caches and needs
-//                             aligned memory
+//   load(src)         reads elements of T and converts them to accumulation_t<T>
+//   load_wide(src)    reads accumulators without conversion
+//   combine<Op>(src)  reads elements s of T and replaces each accumulator a by a op s
+//                     (device/host/combine.hpp)
+//   store_wide(dst)   writes accumulators without conversion
+//   store(dst)        writes elements, rounded to T
+//   stream(dst)       writes elements like store, with non-temporal stores to aligned memory
 //
-// The vectors use the compiler's vector extension. GCC does not vectorise loops of unknown length
-// at -O2, and no flag makes it keep a row of accumulators in registers.
+// The vectors use the compiler's vector extension, because GCC at -O2 does not vectorise loops of
+// unknown length, and no flag makes it keep an array of accumulators in registers.
 
 #include <cstddef>
 #include <cstdint>
@@ -113,7 +116,7 @@ class lanes {
     }
   }
 
-  // Rounds each lane like detail::round_to_bfloat16.
+  // Converts accumulators to elements. For bfloat16 it rounds like detail::round_to_bfloat16.
   [[gnu::always_inline]] static auto narrowed(vector const& value) {
     if constexpr (is_narrow) {
       auto const bits = (word_vector)value;

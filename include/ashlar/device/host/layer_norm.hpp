@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Forward pass of layer norm over the columns of a rows x cols array. The functions listed below
-// also work on columns that are split over ranks: the caller adds the two sums over those ranks.
-// layer_norm_forward combines the functions for complete rows.
+// Forward pass of layer norm over the columns of a rows x cols array. layer_norm_forward computes
+// it for rows that are not split. It consists of the functions of this list, which also work if the
+// columns are split over ranks. Each rank then passes its local columns, and the caller all-reduces
+// sum and sum_of_squares over these ranks after the first function.
 //
-//   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2, over the local columns
+//   layer_norm_sums        sum[r] = sum_c x, sum_of_squares[r] = sum_c x^2
 //   layer_norm_statistics  mean = sum / C, rstd = 1 / sqrt(sum_of_squares / C - mean^2 + epsilon)
 //   layer_norm_apply       y = (x - mean) rstd gamma + beta
 //
-// C is the number of columns on all ranks. Computing the variance from two sums costs one
-// all-reduce instead of two. It loses accuracy as (mean / deviation)^2 grows: the relative error in
-// float is 1e-5 at a ratio of 10. The backward pass is in layer_norm_backward.hpp.
+// C is the number of columns of a complete row. Computing the variance from these two sums takes
+// one all-reduce, while summing (x - mean)^2 would take a second one. But it loses accuracy as
+// (mean / deviation)^2 grows: if the mean is 10 times the standard deviation, the relative error in
+// float is 1e-5. The backward pass is in layer_norm_backward.hpp.
 
 #include <cstdint>
 #include <type_traits>

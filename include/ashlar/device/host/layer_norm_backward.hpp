@@ -6,14 +6,14 @@
 // Backward pass of layer norm over the columns of a rows x cols array. With
 // xhat = (x - mean) rstd, g = dy gamma and C columns in total:
 //
-//   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat, local columns
+//   layer_norm_backward_sums        sum_g[r] = sum_c g, sum_g_xhat[r] = sum_c g xhat
 //   layer_norm_backward_apply       dx = rstd (g - sum_g / C - xhat sum_g_xhat / C)
 //   layer_norm_backward_parameters  dgamma[c] += sum_r dy xhat, dbeta[c] += sum_r dy
-//   layer_norm_backward             all three, for complete rows
+//   layer_norm_backward             calls all three, for rows that are not split
 //
-// If the columns are split over ranks, the caller adds the two sums over these ranks between the
-// first and the second function. If the rows are split, the results in dgamma and dbeta are partial
-// sums.
+// If the columns are split over ranks, each function works on the local columns, and the caller
+// all-reduces sum_g and sum_g_xhat over these ranks between the first and the second function. If
+// the rows are split over ranks, dgamma and dbeta are partial sums.
 
 #include <cstdint>
 
@@ -23,7 +23,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes the two sums of each row over the local columns.
+/// Computes sum_g and sum_g_xhat of each row over the local columns.
 template <class T>
 void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* rstd, T const* gamma,
                               std::int64_t rows, std::int64_t cols, T* sum_g, T* sum_g_xhat) {
@@ -39,7 +39,8 @@ void layer_norm_backward_sums(T const* dy, T const* x, T const* mean, T const* r
   }
 }
 
-/// Computes dx from the sums over all `total_cols` columns. dx may be dy.
+/// Computes dx in the local columns. sum_g and sum_g_xhat are sums over all `total_cols` columns.
+/// dx may be dy.
 template <class T>
 void layer_norm_backward_apply(T const* dy, T const* x, T const* mean, T const* rstd,
                                T const* gamma, T const* sum_g, T const* sum_g_xhat,

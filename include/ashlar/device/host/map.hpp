@@ -3,7 +3,7 @@
 
 #pragma once
 
-// Element-wise loops and whole-array reductions over contiguous arrays.
+// Element-wise loops over contiguous arrays, and reductions of whole arrays.
 //
 //   map(x, n, y, f)        y[i] = f(x[i])           y may be x
 //   map(a, b, n, y, f)     y[i] = f(a[i], b[i])     y may be a or b
@@ -12,8 +12,8 @@
 //   sum, sum_of_squares    accumulated in double, in the order of reduce.hpp
 //   maximum                -inf for n = 0
 //
-// Two arrays must be either identical or disjoint; partial overlap is not allowed. strided_copy.hpp
-// handles strided arrays.
+// Two arrays of a call must be either identical or disjoint. strided_copy.hpp has loops over
+// strided arrays.
 
 #include <algorithm>
 #include <cstdint>
@@ -26,9 +26,10 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-// clang vectorises a loop only under a run-time test for overlap, which fails if the arrays are
-// identical. So in-place work has its own loops, which need no such test. A pragma is no
-// alternative: it would cause a warning wherever f cannot be vectorised.
+// clang vectorises a loop over two arrays only together with a run-time test that they do not
+// overlap. If the arrays are identical, this test makes the program use a scalar loop. So there are
+// separate loops for disjoint and for identical arrays, which need no test. A pragma would not do,
+// because it causes a warning for every f that cannot be vectorised.
 template <class T, class F>
 [[gnu::flatten]] void map_disjoint(T const* ASHLAR_RESTRICT x, std::int64_t n, T* ASHLAR_RESTRICT y,
                                    F f) {

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Maximum pooling with 2 x 2 windows that neither overlap nor reach over the border of the image.
-// This is the most common pooling, and its loops along rows are vectorised by the compiler. The
-// rules are those of pooling.hpp: the first of equal pixels is chosen, and the last of several
-// NaNs.
+// Maximum pooling with 2 x 2 windows, stride 2 and no padding. This is the most common pooling.
+// Unlike the general functions of pooling.hpp, these have loops along rows that the compiler
+// vectorises. They give the same results: of equal pixels, the first one is chosen, and of several
+// NaNs the last one.
 
 #include <algorithm>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace ashlar::device::host::detail {
 
 constexpr bool is_2x2(window const& w) { return w.extent == 2 && w.stride == 2 && w.padding == 0; }
 
-/// Computes y and the index of the chosen pixel for each element of y.
+/// Computes y and, for each element of y, the index of the chosen pixel in its plane.
 template <class T>
 void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t* chosen) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;
@@ -50,13 +50,13 @@ void max_pool_2x2_forward(T const* x, image_extents const& e, T* y, std::int32_t
     }
 }
 
-/// Computes dx (overwritten) from dy and the chosen pixels.
+/// Overwrites dx with the gradient of x, computed from dy and the indices of the chosen pixels.
 template <class T>
 void max_pool_2x2_backward(T const* dy, std::int32_t const* chosen, image_extents const& e, T* dx) {
   std::int64_t const rows = e.height / 2, columns = e.width / 2;
   auto const width = static_cast<std::int32_t>(e.width);
   std::int64_t const planes = e.batch * e.channels;
-  // If an extent is odd, the last row or column is under no window.
+  // If the height or width is odd, no window covers the last row or column.
   if (e.height % 2 != 0 || e.width % 2 != 0) std::fill_n(dx, planes * e.plane(), T(0));
   for (std::int64_t p = 0; p < planes; ++p)
     for (std::int64_t r = 0; r < rows; ++r) {

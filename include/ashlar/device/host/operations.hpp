@@ -4,15 +4,9 @@
 #pragma once
 
 // The kernels that operators, layers and optimizers call, for the host. Every processor provides
-// the same names and arguments (device/cuda/operations.hpp has them for a device). Callers omit the
-// namespace, and the first argument selects the processor.
-//
-//   map gemm gemm_batched_strided linear_forward add_column_sums convert reduce_dim    any net
-//   softmax_forward row_max row_exp_sum cross_entropy_target_logit _loss _gradient      rows
-//   layer_norm_forward _backward   attention_forward _backward   dropout                blocks
-//   embedding_forward _backward    add_positions _backward                              ids
-//   add_sum add_sum_of_squares adam_w_update sgd_update                                 optimizers
-//   range                                                                               profiles
+// functions with the same names and arguments (device/cuda/operations.hpp has those of a device).
+// Callers omit the namespace, and the type of the first argument selects the processor. Most of
+// these functions only call the kernel of the same name in another file of this folder.
 //
 // T is the type in which values are stored. A = accumulation_t<T> is the type of parameter
 // gradients, of sums and of statistics of rows. `memory` provides workspaces for the duration of a
@@ -45,7 +39,8 @@ void map(processor const&, F const& f, T const* x, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(x, n, y, f);
   else map(x, n, y, rounding<T>(f));
 }
-/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n in the same way. y may be a or b.
+/// Computes y[i] = f(a[i], b[i]) for 0 <= i < n, with f in accumulation_t<T>, rounded once. y may
+/// be a or b.
 template <class F, class T>
 void map(processor const&, F const& f, T const* a, T const* b, std::int64_t n, T* y) {
   if constexpr (std::is_same_v<T, accumulation_t<T>>) map(a, b, n, y, f);
@@ -61,7 +56,8 @@ void convert(processor const&, From const* x, std::int64_t n, To* y) {
   else std::transform(x, x + n, y, [](From value) { return static_cast<To>(value); });
 }
 
-/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), in blocks of rows (between_blocks.hpp).
+/// Computes C = alpha op(A) op(B) + beta C (gemm.hpp), in blocks of block_rows rows of C. Calls
+/// between_blocks() between two blocks.
 template <class T>
 void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, std::int64_t n,
           std::int64_t k, std::type_identity_t<accumulation_t<T>> alpha, T const* a,
@@ -76,7 +72,8 @@ void gemm(processor const&, bool transpose_a, bool transpose_b, std::int64_t m, 
   gemm(transpose_a, transpose_b, m - row, n, k, alpha, a + row * (transpose_a ? 1 : lda), lda, b,
        ldb, beta, c + row * ldc, ldc);
 }
-/// Computes this for each i in [0, batch) on a + i * stride_a, b + i * stride_b, c + i * stride_c.
+/// Computes `batch` products: product i has the operands a + i * stride_a and b + i * stride_b and
+/// the result c + i * stride_c.
 template <class T>
 void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, std::int64_t batch,
                           std::int64_t m, std::int64_t n, std::int64_t k,
@@ -88,7 +85,8 @@ void gemm_batched_strided(processor const&, bool transpose_a, bool transpose_b, 
                           stride_b, beta, c, ldc, stride_c);
 }
 
-/// Computes y = x w + bias, with x of m x k and w of k x n. bias may be null.
+/// Computes y = x w + bias, where x is m x k, w is k x n, and the bias is added to each row of y.
+/// bias may be null.
 template <class T>
 void linear_forward(processor const& on, std::int64_t m, std::int64_t n, std::int64_t k, T const* x,
                     T const* w, std::type_identity_t<T> const* bias, T* y) {
@@ -103,8 +101,8 @@ void add_column_sums(processor const&, Memory&, T const* x, std::int64_t rows, s
   for (std::int64_t r = 0; r < rows; ++r) add_inplace(x + r * cols, cols, sum);
 }
 
-/// Computes y[o, i], the reduction over k of x[o, k, i], in ascending order of k, in
-/// accumulation_t<T>, rounded once.
+/// Reduces the middle dim of x [outer, extent, inner]: y[o, i] is the reduction of x[o, k, i] over
+/// k. Reduces in ascending order of k, in accumulation_t<T>, and rounds once.
 template <class Memory, class T>
 void reduce_dim(processor const&, Memory& memory, reduction op, T const* x, std::int64_t outer,
                 std::int64_t extent, std::int64_t inner, T* y) {
@@ -163,7 +161,8 @@ void cross_entropy_loss(processor const&, A const* maximum, A const* sum, A cons
                         std::int32_t const* targets, std::int64_t rows, A* loss) {
   cross_entropy_loss(maximum, sum, target_logit, targets, rows, loss);
 }
-/// Computes the gradient dx of the local columns, multiplied by scale.
+/// Computes the gradient dx of the losses with respect to the local columns of x, multiplied by
+/// `scale`. `maximum` and `sum` must have been computed over complete rows.
 template <class T>
 void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* targets,
                             T const* maximum, T const* sum, std::int64_t rows, std::int64_t cols,
@@ -171,14 +170,15 @@ void cross_entropy_gradient(processor const&, T const* x, std::int32_t const* ta
   cross_entropy_gradient(x, targets, maximum, sum, rows, cols, first_column, scale, dx);
 }
 
-/// Computes y, and the mean and the reciprocal standard deviation of each row.
+/// Computes the layer norm y of each row of x, and the mean and the reciprocal standard deviation
+/// of each row.
 template <class T>
 void layer_norm_forward(processor const&, T const* x, T const* gamma, T const* beta,
                         std::int64_t rows, std::int64_t cols, std::type_identity_t<T> epsilon, T* y,
                         T* mean, T* rstd) {
   layer_norm_forward(x, gamma, beta, rows, cols, epsilon, y, mean, rstd);
 }
-/// Computes dx, and adds to dgamma and dbeta.
+/// Computes dx of layer norm, and adds the gradients of gamma and beta to dgamma and dbeta.
 template <class Memory, class T>
 void layer_norm_backward(processor const&, Memory&, T const* dy, T const* x, T const* mean,
                          T const* rstd, T const* gamma, std::int64_t rows, std::int64_t cols, T* dx,
@@ -207,7 +207,8 @@ void embedding_forward(processor const&, T const* table, std::int64_t first_row,
                        std::int64_t cols, std::int32_t const* ids, std::int64_t tokens, T* y) {
   embedding_forward(table, first_row, rows, cols, ids, tokens, y);
 }
-/// Computes dtable[ids[t] - first_row] += dy[t], in the order of the tokens t.
+/// Computes dtable[ids[t] - first_row] += dy[t] for each token t whose row is local, in the order
+/// of the tokens.
 template <class Memory, class T>
 void embedding_backward(processor const&, Memory&, T const* dy, std::int32_t const* ids,
                         std::int64_t tokens, std::int64_t first_row, std::int64_t rows,
@@ -227,37 +228,37 @@ void add_positions_backward(processor const&, T const* dy, std::int64_t sequence
   add_positions_backward(dy, sequence, cols, first_token, tokens, dpositions);
 }
 
-/// Computes y[i] = x[i] / (1 - p) if the element with global index first + i is kept, else 0. y may
-/// be x.
+/// Computes dropout with probability p (dropout.hpp). Element i has the global index first + i, and
+/// `number` is the stream. y may be x.
 template <class T>
 void dropout(processor const&, T const* x, std::int64_t count, double p, std::uint64_t seed,
              std::uint64_t number, std::int64_t first, T* y) {
   dropout_forward(x, count, p, seed, number, first, y);
 }
 
-/// Adds the sum of x to *total, summed from left to right.
+/// Adds the sum of x, computed in double from left to right, to *total.
 template <class Memory, class A>
 void add_sum(processor const&, Memory&, A const* x, std::int64_t n, double* total) {
   double sum = 0;
   for (std::int64_t i = 0; i < n; ++i) sum += static_cast<double>(x[i]);
   *total += sum;
 }
-/// Adds the sum of the squares of x to *total.
+/// Adds the sum of the squares of x, computed in double, to *total.
 template <class Memory, class T>
 void add_sum_of_squares(processor const&, Memory&, T const* x, std::int64_t n, double* total) {
   *total += sum_of_squares(x, n);
 }
 
-/// Updates the weights and their first and second moments. Unless copy is null, writes the weights
-/// to it, rounded to T.
+/// Updates the weights and their first and second moments by AdamW. Unless `copy` is null, also
+/// writes the new weights, rounded to T, to it.
 template <class A, class T>
 void adam_w_update(processor const& on, adam_w_factors const& factors, A const* gradient,
                    std::int64_t n, A* first, A* second, A* weight, T* copy) {
   adam_w_update(factors, gradient, n, first, second, weight);
   if (copy != nullptr) convert(on, static_cast<A const*>(weight), n, copy);
 }
-/// Updates the weights and their velocity. Unless copy is null, writes the weights to it, rounded
-/// to T.
+/// Updates the weights and their velocities by SGD with momentum. Unless `copy` is null, also
+/// writes the new weights, rounded to T, to it.
 template <class A, class T>
 void sgd_update(processor const& on, sgd_factors const& factors, A const* gradient, std::int64_t n,
                 A* velocity, A* weight, T* copy) {

@@ -3,10 +3,8 @@
 
 #pragma once
 
-// Parameter updates, each in one pass over the arrays. The formulas are in formula/update.hpp.
-//
-//   adam_w_update   weights, first and second moments
-//   sgd_update      weights and velocity
+// The parameter updates of AdamW and of SGD with momentum, each in one pass over the arrays. The
+// formulas are in device/formula/update.hpp.
 
 #include <cstdint>
 
@@ -18,7 +16,8 @@ namespace ashlar::device::host {
 using device::adam_w_factors;
 using device::sgd_factors;
 
-/// Updates the weights and their first and second moments. The four arrays must be disjoint.
+/// Updates `count` weights and their first and second moments by AdamW. The arrays must be
+/// disjoint.
 template <class T>
 void adam_w_update(adam_w_factors const& factors, T const* ASHLAR_RESTRICT gradient,
                    std::int64_t count, T* ASHLAR_RESTRICT first, T* ASHLAR_RESTRICT second,
@@ -34,7 +33,7 @@ void adam_w_update(adam_w_factors const& factors, T const* ASHLAR_RESTRICT gradi
   }
 }
 
-/// Updates the weights and their velocity. The three arrays must be disjoint.
+/// Updates `count` weights and their velocities by SGD. The arrays must be disjoint.
 template <class T>
 void sgd_update(sgd_factors const& factors, T const* ASHLAR_RESTRICT gradient, std::int64_t count,
                 T* ASHLAR_RESTRICT velocity, T* ASHLAR_RESTRICT weight) {

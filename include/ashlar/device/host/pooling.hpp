@@ -24,8 +24,9 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Calls visit(plane, index in y, r0, r1, c0, c1) for each window. The window covers the rows [r0,
-/// r1) and the columns [c0, c1) of the image.
+/// Calls visit(plane, at, r0, r1, c0, c1) for each position of the window in each plane. `at` is
+/// the index of the window's result in y. The window covers the rows [r0, r1) and the columns [c0,
+/// c1) of the plane.
 template <class Visit>
 void for_each_window(image_extents const& e, window const& w, Visit visit) {
   std::int64_t const rows = w.places(e.height), columns = w.places(e.width);
@@ -44,7 +45,7 @@ void for_each_window(image_extents const& e, window const& w, Visit visit) {
 
 }  // namespace detail
 
-/// Computes y and, for the backward pass, the index of the chosen pixel for each element of y.
+/// Computes y and, for each element of y, the index of the chosen pixel in its plane.
 template <class T>
 void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                       std::int32_t* chosen) {
@@ -62,7 +63,7 @@ void max_pool_forward(T const* x, image_extents const& e, window const& w, T* y,
                           });
 }
 
-/// Computes dx (overwritten) from dy and the chosen pixels.
+/// Overwrites dx with the gradient of x, computed from dy and the indices of the chosen pixels.
 template <class T>
 void max_pool_backward(T const* dy, std::int32_t const* chosen, image_extents const& e,
                        window const& w, T* dx) {
@@ -91,7 +92,7 @@ void average_pool_forward(T const* x, image_extents const& e, window const& w, T
                           });
 }
 
-/// Computes dx (overwritten) from dy.
+/// Overwrites dx with the gradient of x, computed from dy.
 template <class T>
 void average_pool_backward(T const* dy, image_extents const& e, window const& w, T* dx) {
   T const scale = T(1) / static_cast<T>(w.extent * w.extent);

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The host processor as a type. A mesh or tensor has a processor type, which says whose memory
-// holds its data. The host's type has no state. Processors that work through a queue hold that
-// queue.
+// The type that stands for the host processor. The type of a mesh or tensor has a processor type as
+// parameter, which says in which memory the data is and where kernels run. The host's type has no
+// state. A device's type holds the queue (stream) to which work is submitted.
 
 namespace ashlar::device::host {
 

@@ -4,16 +4,15 @@
 #pragma once
 
 // Random numbers for a contiguous run of global indices [first, first + count). These functions
-// give the same values as uniform() and normal() and are faster.
+// give the same values as calls of uniform() and normal() for each index, but faster.
 //
-//   for_each_word_run  passes blocks of random words to a function (used for dropout's mask)
-//   fill_uniform       uniform in [low, high)
-//   fill_normal        mean + deviation * z
+//   for_each_word_run  passes random words to a function (dropout makes its mask from them)
+//   fill_uniform       writes uniform numbers in [low, high)
+//   fill_normal        writes normal numbers with a given mean and standard deviation
 //
-// For bfloat16, values are computed in float and rounded at the end, so fill_uniform may return
-// `high`.
-//
-// For a shard of rank > 1, call them once for each contiguous run of its global indices.
+// For bfloat16, values are computed in float and rounded at the end, so fill_uniform may write
+// `high`. For a shard with several dims, call these functions once for each contiguous run of its
+// global indices.
 
 #include <algorithm>
 #include <cstdint>
@@ -25,11 +24,11 @@
 
 namespace ashlar::device::host {
 
-/// The number of words generated at a time: 64 Philox blocks, 1 KiB, which stays in the first-level
-/// cache.
+/// The number of random words that are generated at a time. They are 64 Philox blocks or 1 KiB,
+/// which fits into the first-level cache.
 inline constexpr std::int64_t words_per_run = 256;
 
-/// Writes the words of indices 4 * block .. 4 * block + words_per_run - 1.
+/// Writes the random words of the words_per_run indices from 4 * block on.
 inline void fill_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t block,
                        std::uint32_t* ASHLAR_RESTRICT words) {
   ASHLAR_VECTORIZE
@@ -42,8 +41,8 @@ inline void fill_words(std::uint64_t seed, std::uint64_t stream, std::uint64_t b
   }
 }
 
-/// Calls visit(words, offset, n) for consecutive pieces of the run. words[i] belongs to element
-/// offset + i of the run, for 0 <= i < n <= words_per_run.
+/// Calls visit(words, offset, n) for consecutive pieces of the run, each of at most words_per_run
+/// elements. words[i] is the random word of element offset + i of the run, for 0 <= i < n.
 template <class Visit>
 void for_each_word_run(std::uint64_t seed, std::uint64_t stream, std::int64_t first,
                        std::int64_t count, Visit visit) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Named time ranges for profilers. On the host they do nothing, because every profiler shows the
-// functions of the program. On a device they are NVTX ranges (device/cuda/nvtx.hpp).
+// Named time ranges that a profiler shows. On the host they do nothing, because profilers show the
+// functions of the program anyway. On a device they are NVTX ranges (device/cuda/nvtx.hpp).
 
 #include <ashlar/device/host/processor.hpp>
 

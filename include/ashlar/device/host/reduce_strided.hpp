@@ -3,19 +3,16 @@
 
 #pragma once
 
-// Reduces n arrays of one shape into another array. This is the kernel of reduce-scatter and
-// all-reduce. One pass reads the n arrays and writes the result. It holds 128 bytes of accumulators
-// in registers while it reads the sources one after the other.
+// Reduces n source arrays of the same shape, element by element, into a destination array. This is
+// the kernel of reduce-scatter and all-reduce. It makes a single pass over the arrays: for each
+// block of up to 128 bytes it reads all sources, accumulates in registers, and writes the result.
 //
-//   one source      copy_strided
-//   more sources    reduced from left to right in accumulation_t<T>, rounded to T once
-//   contiguous      blocks of vectors, then single vectors, then single elements
-//   otherwise       element by element
-//   stores          bypass the caches (stream_store.hpp) for a sum that is large, has long rows and
-//                   is not written over a source
-//
-// The result of an element does not depend on the method: its bits are the same for any strides,
-// any division of the arrays into calls, and any vector width.
+// The sources are reduced from left to right in accumulation_t<T>, and the result is rounded to T
+// once. A single source is copied. If the innermost dim is contiguous, the loops work on vectors,
+// otherwise on single elements. A large sum with long rows uses non-temporal stores
+// (stream_store.hpp), unless the destination is one of the sources. All these methods give the same
+// bits for an element, for any strides, any division of the arrays into calls, and any vector
+// width.
 
 #include <cstddef>
 #include <cstdint>
@@ -46,8 +43,9 @@ template <reduction Op, class Lanes, class T>
   return sum;
 }
 
-/// Computes dst[i] = the reduction of sources[.][from + i], 0 <= i < n. `next` is the index at
-/// which the following run starts to read; it is prefetched.
+/// Reduces a contiguous run of n elements: dst[i] is the reduction of sources[s][from + i] over all
+/// s. If `Streamed`, it uses non-temporal stores and prefetches the sources beyond the end of the
+/// run at index `next`, where the caller's next run begins.
 template <reduction Op, bool Streamed, class T>
 void reduce_run(std::span<T const* const> sources, std::int64_t from, std::int64_t n, T* dst,
                 [[maybe_unused]] std::int64_t next = 0) {
@@ -86,7 +84,7 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
       for (std::int64_t i = 0; i < inner.extent; ++i)
         dst[to + i * inner.dst_stride] = reduce_one<Op>(sources, from + i * inner.src_stride);
     });
-  } else if (Op == reduction::sum && streamed) {  // large max and min are rare
+  } else if (Op == reduction::sum && streamed) {  // Large reductions by max or min are rare.
     for_each_plane_of_rows(loop, [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
       for (std::int64_t r = 0; r < rows.extent; ++r)
         reduce_run<reduction::sum, true>(sources, from + r * rows.src_stride, inner.extent,
@@ -106,7 +104,7 @@ void reduce_loop(strided_loop const& loop, std::span<T const* const> sources, T*
 /// Computes dst[i] = ((sources[0][i] op sources[1][i]) op ...) op sources[n-1][i] for every index i
 /// of the extents. All sources have the same strides. combine.hpp defines max and min of NaNs. dst
 /// may be one of the sources if it has the same strides; other overlaps are not allowed. Throws
-/// std::invalid_argument without a source, or for rank > 8.
+/// std::invalid_argument if there is no source or if there are more than 8 dims.
 template <class T>
 void reduce_strided(reduction op, int rank, std::int64_t const* extents,
                     std::span<T const* const> sources, std::int64_t const* source_strides, T* dst,

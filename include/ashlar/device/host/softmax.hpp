@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Row kernels of softmax. The functions listed below also work on columns that are split over
-// ranks: between the calls, the caller reduces `maximum`, `sum` and `dot` over the ranks that share
-// a row. softmax_forward and softmax_backward combine the functions for complete rows.
+// Softmax of each row of a rows x cols array. softmax_forward and softmax_backward compute it for
+// rows that are not split. They consist of the functions of this list, which also work if the
+// columns are split over ranks. Each rank then passes its local columns, and the caller all-reduces
+// `maximum` (by max), `sum` and `dot` (by sum) over the ranks that share a row before the next
+// call.
 //
-//   row_max         maximum[r] = max_c x[r, c], -inf without columns
-//   row_exp_sum     y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
-//   row_divide      y[r, c] /= sum[r]
-//   row_dot         dot[r] = sum_c a[r, c] b[r, c]
-//   softmax_backward_apply   dx[r, c] = y[r, c] (dy[r, c] - dot[r]), with dot = row_dot(dy, y)
+//   row_max                  maximum[r] = max_c x[r, c], or -inf if there are no columns
+//   row_exp_sum              y[r, c] = e^(x[r, c] - maximum[r]), sum[r] = sum_c y[r, c]
+//   row_divide               y[r, c] /= sum[r]
+//   row_dot                  dot[r] = sum_c dy[r, c] y[r, c]
+//   softmax_backward_apply   dx[r, c] = y[r, c] (dy[r, c] - dot[r])
 //
-// Arrays are rows x cols and contiguous. y may be x, and dx may be dy.
+// Arrays are contiguous. y may be x, and dx may be dy.
 
 #include <cstdint>
 
@@ -24,8 +26,7 @@
 
 namespace ashlar::device::host {
 
-/// Computes each row's maximum over the local columns. The caller reduces it by max over the ranks
-/// that share a row.
+/// Computes each row's maximum over the local columns.
 template <class T>
 void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -34,8 +35,8 @@ void row_max(T const* x, std::int64_t rows, std::int64_t cols, T* maximum) {
   }
 }
 
-/// Computes exponentials and their sum over the local columns. The caller sums `sum` over the ranks
-/// that share a row.
+/// Computes y = e^(x - maximum) and its sum over the local columns of each row. maximum[r] must be
+/// the maximum of the complete row.
 template <class T>
 void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t cols, T* y, T* sum) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -49,14 +50,13 @@ void row_exp_sum(T const* x, T const* maximum, std::int64_t rows, std::int64_t c
   }
 }
 
-/// Divides each row of y by its sum.
+/// Divides each row of y by `sum`, the sum of the complete row.
 template <class T>
 void row_divide(T const* sum, std::int64_t rows, std::int64_t cols, T* y) {
   for (std::int64_t r = 0; r < rows; ++r) scale_inplace(T(1) / sum[r], cols, y + r * cols);
 }
 
-/// Computes the dot products of rows over the local columns. The caller sums them over the ranks
-/// that share a row.
+/// Computes the dot product of each row of a with the same row of b, over the local columns.
 template <class T>
 void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* dot) {
   for (std::int64_t r = 0; r < rows; ++r) {
@@ -66,7 +66,7 @@ void row_dot(T const* a, T const* b, std::int64_t rows, std::int64_t cols, T* do
   }
 }
 
-/// Computes dx from the dot products of complete rows.
+/// Computes dx in the local columns. `dot` has the dot products of complete rows of dy and y.
 template <class T>
 void softmax_backward_apply(T const* dy, T const* y, T const* dot, std::int64_t rows,
                             std::int64_t cols, T* dx) {
@@ -89,7 +89,7 @@ void softmax_forward(T const* x, std::int64_t rows, std::int64_t cols, T* y) {
   }
 }
 
-/// Computes dx of each row from dy and the result y of the forward pass.
+/// Computes dx from dy and the result y of softmax_forward.
 template <class T>
 void softmax_backward(T const* dy, T const* y, std::int64_t rows, std::int64_t cols, T* dx) {
   for (std::int64_t r = 0; r < rows; ++r) {

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Copies the rows of a large copy with non-temporal stores, which bypass the caches. std::memcpy
-// uses such stores only for a single run of many MiB. The caller must call stream_fence() at the
-// end.
+// Copies rows of a large array with non-temporal stores, which bypass the caches
+// (stream_store.hpp). std::memcpy uses such stores only if one call copies many MiB, and not for a
+// row. After the last row, the caller must call stream_fence().
 
 #include <algorithm>
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace ashlar::device::host {
 
-/// Copies one row. `next` is the address at which the following row is read; it is prefetched.
+/// Copies one row of `bytes` bytes. `next` is the address of the row that is copied next: the
+/// beginning of that row is prefetched.
 inline void stream_row(unsigned char const* src, unsigned char const* next, std::int64_t bytes,
                        unsigned char* dst) {
   using block = lanes<unsigned char, 256 / ASHLAR_VECTOR_BYTES>;
@@ -32,8 +33,8 @@ inline void stream_row(unsigned char const* src, unsigned char const* next, std:
   std::memcpy(dst + i, src + i, static_cast<std::size_t>(bytes - i));
 }
 
-/// Copies `rows` rows of `bytes` bytes each. The pitches are in bytes, and the arrays must be
-/// disjoint.
+/// Copies `rows` rows of `bytes` bytes each. A pitch is the distance in bytes between two rows. The
+/// arrays must be disjoint.
 inline void stream_rows(void const* source, std::int64_t src_pitch, std::int64_t rows,
                         std::int64_t bytes, void* target, std::int64_t dst_pitch) {
   auto const* src = static_cast<unsigned char const*>(source);

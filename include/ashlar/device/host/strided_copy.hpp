@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Copies, additions and fills between strided N-dimensional blocks. They serve to pack shards, to
-// slice, to transpose and to broadcast (with a source stride of 0). The loop is first made
-// canonical (strided_loop.hpp). Its innermost dims then select the method:
+// Copies a strided N-dimensional array to another one, adds it to another one, or fills one. These
+// functions serve to pack shards, to slice, to transpose and to broadcast (with a source stride of
+// 0). The loop over the elements is first brought to its canonical form (strided_loop.hpp). The
+// method then depends on the strides of the two arrays:
 //
-//   no dims left                        one element
-//   both arrays contiguous              runs by memcpy or by a vectorised addition; short runs of a
-//                                       copy by copy_rows.hpp; large copies by stream_copy.hpp
-//   destination contiguous, and the
-//   source contiguous along another dim planes by transpose_plane.hpp, for large copies by
-//                                       transpose_stream.hpp; a loop over the other dims
-//   otherwise                           element by element
+//   both contiguous along the         row by row: by memcpy or a vectorised addition; short rows
+//   innermost dim                     are copied by copy_rows.hpp, large arrays by stream_copy.hpp
+//   destination contiguous along      plane by plane, where these two dims form a plane: by
+//   the innermost dim, source along   transpose_plane.hpp; large arrays are copied by
+//   another dim                       transpose_stream.hpp
+//   otherwise                         element by element
 //
 // T is any trivially copyable type for copies, and an arithmetic type for additions. The two arrays
 // must not overlap, and two indices must not refer to the same element of the destination.
@@ -71,8 +71,8 @@ struct add_run {
   }
 };
 
-/// Moves the dim along which the source is contiguous next to the last dim. Returns false if there
-/// is no such dim.
+/// Finds the dim, other than the last one, along which the source is contiguous, and moves it to
+/// the second to last place. Returns false if there is no such dim.
 inline bool bring_source_plane_inside(strided_loop& loop) {
   auto const last = static_cast<std::size_t>(loop.rank - 1);
   for (std::size_t d = last; d-- > 0;) {
@@ -86,9 +86,9 @@ inline bool bring_source_plane_inside(strided_loop& loop) {
   return false;
 }
 
-/// Returns the bytes of a contiguous row for the test in is_streamed. Rows that consist of complete
-/// cache lines in the destination count four times, because non-temporal stores already pay for
-/// shorter ones.
+/// Returns the row length, in bytes, to pass to is_streamed. If all rows of the destination consist
+/// of complete cache lines, this is four times the true length, because non-temporal stores then
+/// are faster already for shorter rows.
 inline std::int64_t row_worth(strided_loop const& loop, std::int64_t size, void const* dst) {
   auto const is_lines = [](std::int64_t bytes) { return bytes % line_bytes == 0; };
   std::int64_t const row = loop.dim[static_cast<std::size_t>(loop.rank - 1)].extent * size;
@@ -111,8 +111,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
     constexpr std::int64_t size = sizeof(T);
     if constexpr (std::is_same_v<Combine, assign_run>) {
       if (is_streamed(2 * std::max(loop.elements(), part_of) * size, row_worth(loop, size, dst))) {
-        // The next row is known here, so that its first lines can be prefetched before the row
-        // ends.
+        // Whole planes are passed on, so that stream_rows knows each next row and can prefetch its
+        // first cache lines.
         for_each_plane_of_rows(loop,
                                [=](strided_dim const& rows, std::int64_t from, std::int64_t to) {
                                  stream_rows(src + from, rows.src_stride * size, rows.extent,
@@ -157,8 +157,8 @@ void combine_strided(int rank, std::int64_t const* extents, T const* src,
   }
 }
 
-/// The integer type of the given size in bytes, so that all element types of one size share one
-/// function. It is void for other sizes.
+/// The integer type as which elements of `Size` bytes are copied, so that all element types of the
+/// same size share one compiled function. It is void if Size is not 2, 4 or 8.
 template <std::size_t Size>
 using copied_as =
     std::conditional_t<Size == 2, std::uint16_t,
@@ -167,9 +167,10 @@ using copied_as =
 
 }  // namespace detail
 
-/// Copies dst[i . dst_strides] = src[i . src_strides] for every index i of the extents. `part_of`
-/// is the number of elements that this and other calls fill together: if this total is large, the
-/// copy bypasses the caches even if this call alone is small.
+/// Copies dst[i . dst_strides] = src[i . src_strides] for every index i of the extents, where "."
+/// is the dot product. Strides are in elements. If this call copies only a part of a larger array,
+/// `part_of` is the number of elements of that array. The copy then uses non-temporal stores if the
+/// larger array is large enough for them.
 template <class T>
 void copy_strided(int rank, std::int64_t const* extents, T const* src,
                   std::int64_t const* src_strides, T* dst, std::int64_t const* dst_strides,

@@ -3,14 +3,15 @@
 
 #pragma once
 
-// The canonical form of a strided N-dimensional loop over two arrays. It has as few dims as
-// possible, in the order in which writes are closest to sequential:
+// Brings a nest of loops over two strided arrays, a source and a destination, to a canonical form.
+// This form has as few loops (dims) as possible, in the order that makes writes most sequential:
 //
-//   1. Dims of extent 1 are removed. An extent of 0 makes the loop empty.
+//   1. Dims of extent 1 are removed. If a dim has extent 0, the whole nest is empty.
 //   2. Dims are sorted by decreasing destination stride, then by decreasing source stride.
-//   3. A dim merges with the next inner one if both arrays continue from one to the other.
+//   3. A dim and the next inner one are merged if they can be traversed with one stride, in the
+//      source and in the destination.
 //
-// strided_copy.hpp and reduce_strided.hpp choose the code that runs over the resulting loop.
+// strided_copy.hpp and reduce_strided.hpp choose the code that runs over the canonical loop.
 
 #include <array>
 #include <cstddef>
@@ -47,7 +48,8 @@ namespace detail {
 
 constexpr std::int64_t magnitude(std::int64_t value) { return value < 0 ? -value : value; }
 
-/// Returns whether dim `a` belongs outside of dim `b` in the canonical order.
+/// Returns whether dim `a` is outside of dim `b` in the canonical order. The signs of strides do
+/// not matter.
 constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
   std::int64_t const left = magnitude(a.dst_stride);
   std::int64_t const right = magnitude(b.dst_stride);
@@ -56,7 +58,8 @@ constexpr bool is_outside(strided_dim const& a, strided_dim const& b) {
 
 }  // namespace detail
 
-/// Returns the canonical loop. Strides are in elements. Throws std::invalid_argument for rank > 8.
+/// Returns the canonical form of a loop with `rank` dims. Strides are in elements. Throws
+/// std::invalid_argument if there are more than 8 dims.
 inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
                                    std::int64_t const* src_strides,
                                    std::int64_t const* dst_strides) {
@@ -92,7 +95,8 @@ inline strided_loop canonical_loop(int rank, std::int64_t const* extents,
   return merged;
 }
 
-/// Calls visit(src_offset, dst_offset) for each index of all dims of the loop but the last `inner`.
+/// Iterates over all dims of the loop except the last `inner` dims. Calls visit(src_offset,
+/// dst_offset) in each iteration, with the offsets in elements.
 template <class Visit>
 void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   if (loop.empty) return;
@@ -116,9 +120,9 @@ void for_each_outer(strided_loop const& loop, int inner, Visit visit) {
   }
 }
 
-/// Calls visit(rows, src_offset, dst_offset) for each plane of the loop's two innermost dims.
-/// `rows` is the outer one of these two. A loop with one dim is visited as one plane with one row.
-/// Expects at least one dim.
+/// Calls visit(rows, src_offset, dst_offset) for each plane, that is, for each index of the dims
+/// outside the two innermost ones. `rows` is the outer one of these two dims. A loop with only one
+/// dim is one plane with one row. Requires at least one dim.
 template <class Visit>
 void for_each_plane_of_rows(strided_loop const& loop, Visit visit) {
   bool const single = loop.rank == 1;

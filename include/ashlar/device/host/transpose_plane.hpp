@@ -3,15 +3,19 @@
 
 #pragma once
 
-// The kernel of transpositions for one plane: dst[i, j] op= src[j, i], where dst is contiguous
-// along j and src along i. Strides are often powers of two, so the number of cache lines and pages
-// in use limits the speed, not the number of bytes. The plane is divided three times:
+// Transposes one matrix, called a plane: dst[i, j] op= src[j, i], where the rows of dst are
+// contiguous along j and the rows of src along i. op= is an assignment or an addition. The distance
+// between rows is often a power of two, so the cache lines and pages in use compete for few places
+// of the caches and the TLB, and limit the speed more than the number of bytes does. Therefore the
+// plane is divided into blocks, these into tiles, and these into squares:
 //
-//   block    1024 x 1024      its pages fit into the second-level TLB
-//   tile     128 x 128        copied through a buffer, read and written by complete cache lines
-//   square   one vector wide  transposed in registers in log2(width) stages (T of 2, 4 or 8 bytes)
+//   block    1024 x 1024      Its pages fit into the second-level TLB.
+//   tile     128 x 128        It is copied through a buffer, so that complete cache lines are read
+//                             and written.
+//   square   one vector wide  It is transposed in registers in log2(width) stages, if T has 2, 4 or
+//                             8 bytes.
 //
-// strided_copy.hpp divides arrays of any rank into planes.
+// strided_copy.hpp divides arrays with any number of dims into planes.
 
 #include <algorithm>
 #include <cstddef>
@@ -30,8 +34,9 @@ template <class T>
 inline constexpr std::int64_t transpose_pitch = transpose_tile +
                                                 static_cast<std::int64_t>(64 / sizeof(T));
 
-/// The bytes of a vector in the squares of a tile. AVX2 is slow at exchanging halves of its
-/// vectors, so vectors of 16 bytes are used there.
+/// The size in bytes of the vectors of which a square consists. On AVX2, whose vectors have 32
+/// bytes, vectors of 16 bytes are used, because moving data between the two halves of a vector is
+/// slow.
 inline constexpr std::size_t square_bytes = ASHLAR_VECTOR_BYTES < 64 ? 16 : 32;
 
 /// The unsigned integer of T's size, for T of 2, 4 or 8 bytes.
@@ -47,7 +52,8 @@ struct square {
   static constexpr std::size_t width = Bytes / sizeof(Word);
   using line [[gnu::vector_size(Bytes)]] = Word;
 
-  // Exchanges the off-diagonal quarters of side Step between two rows that are Step apart.
+  // One exchange of the transposition by recursive 2 x 2 blocks: swaps the Step-wide parts of two
+  // rows, which are Step rows apart, that are not on the diagonal of their block of side 2 Step.
   template <std::size_t Step, std::size_t... Lane>
   static void exchange(line& upper, line& lower, std::index_sequence<Lane...>) {
     line const a = upper;
@@ -66,8 +72,9 @@ struct square {
     if constexpr (Step > 1) stage<Step / 2>(lines);
   }
 
-  // Interleaves rows i and i + width / 2, element by element. log2(width) such steps transpose the
-  // square. SSE2 has instructions for this, whereas it would do the exchanges element by element.
+  // Interleaves rows i and i + width / 2, element by element, for all i. log2(width) such steps
+  // transpose the square. This is for vectors of 16 bytes: SSE2 has instructions that interleave,
+  // but would do the exchanges of stage() element by element.
   template <std::size_t... Lane>
   static void interleave(line (&lines)[width], std::index_sequence<Lane...>) {
     line next[width];
@@ -99,8 +106,8 @@ struct square {
   }
 };
 
-/// Copies a tile into the buffer: buffer[j, i] = src[j, i]. A tile of full height is copied by
-/// calls of memcpy with a constant size.
+/// Copies a tile into the buffer: buffer[j, i] = src[j, i] for 0 <= i < height and 0 <= j < width.
+/// If the tile has its full height, the size of each memcpy is a constant, which makes it faster.
 template <class T>
 void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::int64_t width,
                T* buffer) {
@@ -116,8 +123,8 @@ void fill_tile(T const* src, std::int64_t src_stride, std::int64_t height, std::
   }
 }
 
-/// Writes a tile: dst[i, j] op= buffer[j, i]. Transposes squares in registers and does the
-/// remaining rows and columns element by element.
+/// Writes a tile from the buffer: dst[i, j] op= buffer[j, i]. Transposes complete squares in
+/// registers, and the rows and columns beyond them element by element.
 template <class Combine, class T>
 void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64_t width,
                 T* ASHLAR_RESTRICT dst, std::int64_t dst_stride) {
@@ -131,8 +138,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
     squared_width = width - width % side;
     constexpr auto per_line = static_cast<std::int64_t>(64 / sizeof(T));
     for (std::int64_t i = 0; i < squared_height; i += side) {
-      // A store does not start the hardware's prefetch as a load does, so prefetch the next rows
-      // here.
+      // Unlike loads, stores do not start the hardware's prefetcher. So this prefetches the rows of
+      // dst that the next squares write.
       for (std::int64_t k = i + side; k < std::min(i + 2 * side, height); ++k) {
         for (std::int64_t l = 0; l < width; l += per_line) {
           __builtin_prefetch(dst + k * dst_stride + l, 1);
@@ -156,8 +163,8 @@ void empty_tile(T const* ASHLAR_RESTRICT buffer, std::int64_t height, std::int64
 }
 
 /// Computes dst[i * dst_stride + j] op= src[j * src_stride + i] for 0 <= i < rows and 0 <= j <
-/// cols. Combine::run(src, n, dst) applies `op=` to n consecutive elements, and
-/// Combine::line<bytes>(src, dst) to a vector of them.
+/// cols. Combine defines op=: Combine::run(src, n, dst) applies it to n consecutive elements, and
+/// Combine::line<bytes>(src, dst) to one vector of `bytes` bytes.
 template <class Combine, class T>
 void transpose_plane(T const* src, std::int64_t src_stride, std::int64_t rows, std::int64_t cols,
                      T* dst, std::int64_t dst_stride) {

@@ -3,15 +3,18 @@
 
 #pragma once
 
-// The kernel of large transpositions, with stores that bypass the caches: dst[i, j] = src[j, i],
-// where dst is contiguous along j and src along i.
+// Transposes large matrices with stores that bypass the caches: dst[i, j] = src[j, i], where the
+// rows of dst are contiguous along j and the rows of src along i. The loops are nested as follows:
 //
-//   block    1024 rows of dst      their pages fit into the second-level TLB
-//   strip    one cache line wide   reads as many rows of src as a line has elements, sequentially
-//   squares  of complete vectors   transposed in registers; together they write complete lines
+//   block    1024 rows of dst, because their pages fit into the second-level TLB
+//   strip    the part of a block that is one cache line wide in dst; it is read from as many rows
+//            of src as a cache line has elements, sequentially along each row
+//   square   as many rows and columns as a vector has elements; it is transposed in registers and
+//            written as complete cache lines
 //
-// Each cache line of src is used completely at once. So no cache has to hold a tile, whatever the
-// strides are. transpose_plane.hpp handles the remainder, which is not complete lines or squares.
+// Each cache line of src is used completely when it is read. So no cache has to hold a tile,
+// whatever the strides are. transpose_plane.hpp transposes the borders that do not fill complete
+// cache lines or squares.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,15 +25,15 @@
 
 namespace ashlar::device::host::detail {
 
-/// Transpositions that read and write at least this many bytes use non-temporal stores. This is
-/// less than for other calls (stream_from), because a transposition with ordinary stores takes more
-/// than twice as long.
+/// Transpositions that read and write at least this many bytes together use non-temporal stores.
+/// Copies do so only from a larger size on (stream_from). A transposition gains more: with ordinary
+/// stores it takes more than twice as long.
 inline constexpr std::int64_t transpose_stream_from = std::int64_t{4} << 20;
 
-/// Returns whether a plane with these extents is written with non-temporal stores. Requires that
-/// all rows of dst have the same alignment to cache lines, and that a vector is as large as a cache
-/// line. (Writing a line in halves, with several lines in progress, was slower than ordinary
-/// stores.)
+/// Returns whether a matrix with these extents is transposed with non-temporal stores. This is so
+/// only if all rows of dst have the same alignment to cache lines and a vector is as large as a
+/// cache line. (With half as large vectors, which write each line in two stores, non-temporal
+/// stores were slower than ordinary ones.)
 template <class T>
 constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int64_t dst_stride) {
   constexpr std::int64_t size = sizeof(T);
@@ -39,7 +42,8 @@ constexpr bool is_streamed_plane(std::int64_t bytes, std::int64_t cols, std::int
          cols * size >= 2 * line_bytes && dst_stride * size % line_bytes == 0;
 }
 
-/// Like transpose_plane. The caller must call stream_fence() at the end.
+/// Does the same as transpose_plane, but with non-temporal stores. The caller must call
+/// stream_fence() afterwards.
 template <class Combine, class T>
 void transpose_plane_streamed(T const* src, std::int64_t src_stride, std::int64_t rows,
                               std::int64_t cols, T* dst, std::int64_t dst_stride) {

@@ -3,24 +3,29 @@
 
 #pragma once
 
-// Convolution with 3 x 3 windows and stride 1 by Winograd's method (winograd_transform.hpp). y is
-// divided into tiles of 2 x 2 pixels, which are processed in groups. For each group:
+// Convolution with 3 x 3 windows and stride 1 by Winograd's method, which needs 16 instead of 36
+// multiplications for 2 x 2 pixels of the output (winograd_transform.hpp). The output y is divided
+// into tiles of 2 x 2 pixels. Transforming a tile of the input and a window gives 16 numbers each;
+// multiplying them one by one, summing over the channels and transforming back gives the tile of y.
+// Many tiles are processed together as a group, so that these products become 16 matrix products.
+// The steps for a group are:
 //
-//   lines    The pixels of the group's images are copied with channels last. So tiles are
-//            transformed in loops over channels, which are as fast for small images as for large.
-//   panels   The tiles are transformed into 16 matrices [tiles, channels], one for each of the 16
-//            numbers of a transformed tile.
-//   GEMM     There are 16 products with the 16 matrices [outputs, channels] of transformed windows,
-//            which are an operand (for y and dx) or the result (for dweight).
+//   lines    Copies the pixels of the group with the channel as the last dim. The tiles can then be
+//            transformed in loops over channels, which are fast for small images too.
+//   panels   Transforms the tiles into 16 matrices [tiles, channels], called panels: one for each
+//            of the 16 numbers of a transformed tile.
+//   GEMM     Computes 16 matrix products, one for each of the 16 numbers:
 //
-//   y        = x's panels times the windows
-//   dx       = dy's panels times the windows rotated by 180 degrees, with a padding of 2 - padding
-//   dweight  = x's panels times dy's panels, summed over all groups
+//              y         panels of x times the transformed windows
+//              dx        panels of dy times the transformed windows rotated by 180 degrees; the
+//                        padding is 2 - padding
+//              dweight   panels of x times panels of dy, summed over all groups, which gives the
+//                        gradient of the transformed windows
 //
-// A group has at most winograd_tiles tiles and winograd_panel elements (but at least one row of
-// tiles). It is a part of one image, or several complete images. Pixels outside the images are read
-// from an array of zeros. Pixels of tiles that exceed y's last row or column are written to an
-// array that is not used.
+// A group is a part of one image, or several complete images. It has at most winograd_tiles tiles
+// and its panels at most winograd_panel elements, except that it has at least one row of tiles.
+// Pixels outside the images are read from an array of zeros. Tiles may reach beyond the last row or
+// column of y; their pixels there are written to an array that nothing reads.
 
 #include <algorithm>
 #include <cstdint>
@@ -35,29 +40,31 @@ namespace ashlar::device::host {
 
 namespace detail {
 
-/// Returns the extents for computing y from x; below, the gradient of x from the gradient of y.
+/// Returns the extents of the computation of y from x.
 constexpr winograd_extents winograd_forward_extents(convolution_extents const& e) {
   return {e.x, e.y(), e.window.padding};
 }
+/// Returns the extents of the computation of dx from dy.
 constexpr winograd_extents winograd_backward_extents(convolution_extents const& e) {
   return {e.y(), e.x, 2 - e.window.padding};
 }
 
-/// Returns the distance in elements between two matrices of transformed windows.
+/// Returns the distance in elements between two of the 16 matrices of transformed windows.
 constexpr std::int64_t winograd_window_pitch(convolution_extents const& e) {
   return winograd_pitch(e.outputs * e.x.channels);
 }
 
-/// Returns the index, in the transformed window, of the number that has index k after the window is
-/// rotated by 180 degrees.
+/// Rotating a window by 180 degrees permutes the 16 numbers of its transform. Returns the index in
+/// the transform of the original window of the number that has index k in the transform of the
+/// rotated one.
 constexpr std::int64_t turned_place(std::int64_t k) {
   constexpr std::int64_t turned[4] = {3, 1, 2, 0};
   return 4 * turned[k / 4] + turned[k % 4];
 }
 
-/// Writes the convolution of the images `from` with the windows, plus the bias of each channel, to
-/// `to`. If `turned`, the windows are rotated by 180 degrees and their outputs and inputs are
-/// exchanged: the channels of `from` are the windows' outputs.
+/// Writes the convolution of the images `from` with the transformed windows, plus the bias of each
+/// channel, to `to`. A null bias counts as zero. If `turned`, it computes dx from dy: the windows
+/// are rotated by 180 degrees, and their input and output channels are exchanged.
 template <class T>
 void winograd_images(T const* from, T const* windows, std::int64_t window_pitch, bool turned,
                      T const* bias, winograd_extents const& e, T* workspace, T* to) {
@@ -76,15 +83,16 @@ void winograd_images(T const* from, T const* windows, std::int64_t window_pitch,
 
 }  // namespace detail
 
-/// Returns the number of elements of workspace that each of the passes needs.
+/// Returns the size of the workspace, in elements, that winograd_forward and winograd_backward
+/// need.
 constexpr std::int64_t winograd_workspace_size(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace(),
                   detail::winograd_backward_extents(e).workspace());
 }
 
-/// Returns an upper bound of winograd_workspace_size for every part of the images, channels and
-/// outputs that a rank may have.
+/// Returns an upper bound of winograd_workspace_size that holds on any rank of any mesh, whichever
+/// part of the images, channels and outputs it has.
 constexpr std::int64_t winograd_workspace_bound(convolution_extents const& e) {
   return winograd_places * detail::winograd_window_pitch(e) +
          std::max(detail::winograd_forward_extents(e).workspace_bound(),
@@ -101,8 +109,8 @@ void winograd_forward(T const* x, T const* weight, T const* bias, convolution_ex
                           workspace + winograd_places * pitch, y);
 }
 
-/// Computes dx (overwritten) and adds the weight's gradient to dweight. If dx is null, it is not
-/// computed, and the weight is not read.
+/// Overwrites dx with the gradient of x and adds the gradient of the weight to dweight. If dx is
+/// null, only dweight is computed, and `weight` is not read.
 template <class T>
 void winograd_backward(T const* dy, T const* x, T const* weight, convolution_extents const& e,
                        T* workspace, T* dx, T* dweight) {
@@ -110,7 +118,7 @@ void winograd_backward(T const* dy, T const* x, T const* weight, convolution_ext
   T* const rest = workspace + winograd_places * pitch;
   auto const forward = detail::winograd_forward_extents(e);
   detail::winograd_workspace<T> const w(forward, rest);
-  T before = T(0);  // the beta of the products: the first group overwrites the sums
+  T before = T(0);  // the beta of the products: 0 for the first group, then 1 to add to the sums
   detail::for_each_winograd_group(forward, [&](detail::winograd_group const& g) {
     detail::read_tiles(x, forward, g, w);
     detail::read_gradient_tiles(dy, forward, g, w);

@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Moves the tiles of Winograd's convolution (winograd.hpp) between images and panels, one group of
-// tiles at a time, and divides the workspace into lines and panels.
+// Divides the tiles of Winograd's convolution into groups, divides the workspace, and transforms
+// the tiles of a group: from images to panels and back. winograd.hpp explains tiles, groups, lines
+// and panels.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,25 +17,28 @@
 
 namespace ashlar::device::host {
 
-/// The most elements of a group's panels, unless a single row of tiles needs more. For a VGG that
-/// starts with 32 channels, half as many were 4 % slower, and twice as
-/// many 9 % slower.
+/// The largest number of elements of a group's panels, unless a single row of tiles needs more. For
+/// a VGG network that starts with 32 channels, half as many made the convolutions 4 % slower, and
+/// twice as many made them 9 % slower.
 inline constexpr std::int64_t winograd_panel = std::int64_t{1} << 19;
 
-/// The most tiles of a group, unless a single row of tiles has more. Twice as many made the
-/// convolutions of a VGG 1 % faster, but needed twice the memory with few channels.
+/// The largest number of tiles of a group, unless a single row of tiles has more. Twice as many
+/// made the convolutions of a VGG network 1 % faster, but needed twice the memory in layers with
+/// few channels.
 inline constexpr std::int64_t winograd_tiles = 256;
 
 namespace detail {
 
-/// Returns the distance between two matrices of a panel that have n elements each. It is a whole
-/// number of cache lines plus one more: if it were a power of two, the matrices would compete for
-/// few sets of the cache.
+/// Returns the distance in elements between two of the 16 matrices of a panel, which have n
+/// elements each. It is n rounded up to a multiple of 16, plus 16. The additional 16 elements
+/// prevent that it is a large power of two, with which the matrices would compete for few sets of
+/// the cache.
 constexpr std::int64_t winograd_pitch(std::int64_t n) { return (n + 15) / 16 * 16 + 16; }
 
-/// The images `from` are read and the images `to`, of the same number, are computed. Tile (r, c) of
-/// `to` contains its pixels from (2 r, 2 c) on. It depends on the pixels of `from` from (2 r -
-/// padding, 2 c - padding) on.
+/// The extents of a convolution by Winograd's method, and the sizes of its groups and workspace. It
+/// reads the images `from` and computes the images `to`, of which there are equally many. Tile (r,
+/// c) of `to` consists of 2 x 2 pixels from pixel (2 r, 2 c) on. It depends on 4 x 4 pixels of
+/// `from`, from pixel (2 r - padding, 2 c - padding) on.
 struct winograd_extents {
   image_extents from;
   image_extents to;
@@ -42,12 +46,12 @@ struct winograd_extents {
 
   constexpr std::int64_t tile_rows() const { return (to.height + 1) / 2; }
   constexpr std::int64_t tile_columns() const { return (to.width + 1) / 2; }
-  /// Returns the number of rows of tiles that a group has of each of its images.
+  /// Returns how many rows of tiles of each of its images a group has.
   constexpr std::int64_t group_rows() const {
     return std::clamp<std::int64_t>(most_rows(), 1, std::max<std::int64_t>(1, tile_rows()));
   }
-  /// Returns the number of images in a group, which is 1 if a group does not have all rows of an
-  /// image.
+  /// Returns the number of images in a group. It is 1 if a complete image does not fit into a
+  /// group.
   constexpr std::int64_t group_images() const {
     return std::clamp<std::int64_t>(most_rows() / std::max<std::int64_t>(1, tile_rows()), 1,
                                     std::max<std::int64_t>(1, from.batch));
@@ -55,7 +59,8 @@ struct winograd_extents {
   constexpr std::int64_t group_tiles() const {
     return group_images() * group_rows() * tile_columns();
   }
-  /// Returns the elements of a group's lines, for reading `from` or for writing `to`.
+  /// Returns the size of a group's lines in elements, which suffices both for reading `from` and
+  /// for writing `to`.
   constexpr std::int64_t lines() const {
     std::int64_t const rows = 2 * group_rows();
     return group_images() * std::max(std::min(rows + 2, from.height) * from.width * from.channels,
@@ -67,10 +72,13 @@ struct winograd_extents {
            winograd_places * (winograd_pitch(group_tiles() * from.channels) +
                               winograd_pitch(group_tiles() * to.channels));
   }
-  /// Returns an upper bound of the workspace for every part of the images and channels. A group of
-  /// a part has at least the r rows of tiles that a group of the whole has, and all c columns of
-  /// tiles. Per channel, its lines hold at most (2 r + 2)(2 c + 2) pixels and its panels 16 r c
-  /// numbers. So the size of the panels bounds the size of the lines.
+  /// Returns an upper bound of workspace() that holds for any part of the images and channels that
+  /// a rank may have. The bound of the panels follows from winograd_panel and winograd_tiles. The
+  /// bound of the lines follows from the bound of the panels: with r rows and c columns of tiles,
+  /// lines hold at most (2 r + 2)(2 c + 2) pixels per channel, and panels 16 r c numbers. The
+  /// quotient of the two is largest for the smallest r. A rank with a part of the images and
+  /// channels has groups with at least as many rows r as a group of the complete convolution, and
+  /// with the same c.
   constexpr std::int64_t workspace_bound() const {
     std::int64_t const r = group_rows(), c = std::max<std::int64_t>(1, tile_columns());
     std::int64_t const all = std::max<std::int64_t>(1, tile_rows() * from.batch) * c;
@@ -84,26 +92,28 @@ struct winograd_extents {
   }
 
  private:
-  /// Returns the number of rows of tiles, of one image or several, that a group may have.
+  /// Returns the largest number of rows of tiles, of one image or of several, that a group may
+  /// have.
   constexpr std::int64_t most_rows() const {
     return std::min(winograd_panel / row_elements(),
                     winograd_tiles / std::max<std::int64_t>(1, tile_columns()));
   }
-  /// Returns the number of elements of the panels for one row of tiles.
+  /// Returns the number of elements that one row of tiles takes in the panels.
   constexpr std::int64_t row_elements() const {
     return std::max<std::int64_t>(1,
                                   winograd_places * tile_columns() * (from.channels + to.channels));
   }
 };
 
-/// A group of tiles: rows [row, row + rows) of tiles in each of the images [image, image + images).
+/// A group of tiles: the rows of tiles [row, row + rows) of each of the images [image, image +
+/// images). `tiles` is their number.
 struct winograd_group {
   std::int64_t image, images;
   std::int64_t row, rows;
   std::int64_t tiles;
 };
 
-/// Calls visit(group) for each group in order, and between_blocks() before it.
+/// Calls between_blocks() and then visit(group) for each group, in order.
 template <class Visit>
 void for_each_winograd_group(winograd_extents const& e, Visit visit) {
   std::int64_t const images = e.group_images(), rows = e.group_rows();
@@ -117,7 +127,7 @@ void for_each_winograd_group(winograd_extents const& e, Visit visit) {
     }
 }
 
-/// The parts of the workspace of one pass. All pointers point into it.
+/// The parts of the workspace of one forward or backward pass. All pointers point into it.
 template <class T>
 struct winograd_workspace {
   winograd_workspace(winograd_extents const& e, T* workspace)
@@ -130,15 +140,15 @@ struct winograd_workspace {
   }
 
   std::int64_t from_pitch, to_pitch;  ///< the distance between two matrices of a panel
-  T* zeros;                           ///< the channels of a pixel outside the images, for reading
-  T* beyond;                          ///< the channels of a pixel outside the images, for writing
-  T* lines;                           ///< the pixels of a group's images, channels last
-  T* from;                            ///< the panel of the tiles that are read
-  T* to;                              ///< the panel of the results
+  T* zeros;                           ///< zeros, read in place of a pixel outside the images
+  T* beyond;                          ///< memory that is written in place of such a pixel
+  T* lines;                           ///< the pixels of the group's images, channels last
+  T* from;                            ///< the panel of the input tiles
+  T* to;                              ///< the panel of the output tiles
 };
 
-/// The rows [first, last) of a group's images as lines, with channels last. `outside` stands for
-/// the pixels outside these rows or images.
+/// The rows [first, last) of a group's images as lines: an array [image, row, column, channel].
+/// `outside` points to the channels that stand for every pixel outside these rows or the images.
 template <class T>
 struct winograd_lines {
   image_extents images;
@@ -146,27 +156,29 @@ struct winograd_lines {
   T* lines;
   T* outside;
 
-  /// Returns the channels of a pixel. `image` is the index of the image in the group.
+  /// Returns a pointer to the channels of a pixel. `image` is the index of the image in the group.
   [[gnu::always_inline]] T* operator()(std::int64_t image, std::int64_t row,
                                        std::int64_t column) const {
     if (row < first || row >= last || column < 0 || column >= images.width) return outside;
     std::int64_t const pixel = (image * (last - first) + row - first) * images.width + column;
     return lines + pixel * images.channels;
   }
-  /// Returns the number of elements of these rows of one image.
+  /// Returns the number of elements that the rows of one image have in the lines.
   std::int64_t size() const { return (last - first) * images.width * images.channels; }
-  /// Returns the offset of the first of these pixels in the first plane of an image.
+  /// Returns the offset in the array of images of the first pixel of row `first` in the first
+  /// channel of image number `image`.
   std::int64_t offset(std::int64_t image) const {
     return image * images.channels * images.plane() + first * images.width;
   }
-  /// Copies the rows from images, in which each channel is a contiguous plane.
+  /// Copies the rows from the images to the lines. In the images, each channel is a contiguous
+  /// plane.
   void read(T const* from, winograd_group const& g) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(from + offset(g.image + i), images.plane(),
                                   (last - first) * images.width, images.channels,
                                   lines + i * size(), images.channels);
   }
-  /// Copies the rows to images.
+  /// Copies the rows from the lines to the images.
   void write(winograd_group const& g, T* to) const {
     for (std::int64_t i = 0; i < g.images; ++i)
       transpose_plane<assign_run>(lines + i * size(), images.channels, images.channels,
@@ -175,14 +187,14 @@ struct winograd_lines {
   }
 };
 
-/// Returns the rows of the images `to` that the tiles of a group cover.
+/// Returns lines for the rows of the images `to` that the tiles of a group cover.
 template <class T>
 winograd_lines<T> lines_to(winograd_extents const& e, winograd_group const& g,
                            winograd_workspace<T> const& w, T* outside) {
   return {e.to, 2 * g.row, std::min(2 * (g.row + g.rows), e.to.height), w.lines, outside};
 }
 
-/// Returns the rows of the images `from` that the tiles of a group depend on.
+/// Returns lines for the rows of the images `from` on which the tiles of a group depend.
 template <class T>
 winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
                              winograd_workspace<T> const& w) {
@@ -191,8 +203,8 @@ winograd_lines<T> lines_from(winograd_extents const& e, winograd_group const& g,
   return {e.from, first, last, w.lines, w.zeros};
 }
 
-/// Calls visit(tile, image in the group, row, column) with the row and column of each tile in its
-/// image.
+/// Calls visit(tile, image, row, column) for each tile of a group. `tile` and `image` are indices
+/// in the group, and (row, column) is the position of the tile among the tiles of its image.
 template <class Visit>
 void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit visit) {
   std::int64_t tile = 0;
@@ -201,7 +213,7 @@ void for_each_tile(winograd_extents const& e, winograd_group const& g, Visit vis
       for (std::int64_t c = 0; c < e.tile_columns(); ++c) visit(tile++, i, r, c);
 }
 
-/// Computes w.from, the transformed tiles of the images x.
+/// Computes the panel w.from: transforms the tiles of the images x.
 template <class T>
 void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
                 winograd_workspace<T> const& w) {
@@ -215,7 +227,7 @@ void read_tiles(T const* x, winograd_extents const& e, winograd_group const& g,
   });
 }
 
-/// Computes w.to, the transformed tiles of the gradient dy.
+/// Computes the panel w.to: transforms the tiles of the gradient dy.
 template <class T>
 void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group const& g,
                          winograd_workspace<T> const& w) {
@@ -228,7 +240,8 @@ void read_gradient_tiles(T const* dy, winograd_extents const& e, winograd_group 
   });
 }
 
-/// Computes the images y from the panel w.to, and adds the bias of each channel.
+/// Transforms the panel w.to to tiles, adds the bias of each channel, and writes the tiles to the
+/// images y.
 template <class T>
 void write_tiles(T const* bias, winograd_extents const& e, winograd_group const& g,
                  winograd_workspace<T> const& w, T* y) {

@@ -4,24 +4,27 @@
 #pragma once
 
 // The linear maps of Winograd's convolution F(2 x 2, 3 x 3), after Lavin and Gray ("Fast Algorithms
-// for Convolutional Neural Networks", 2016). A tile of 2 x 2 pixels of the result y, with a 3 x 3
-// window g, depends on 4 x 4 pixels d of the images:
+// for Convolutional Neural Networks", 2016). With a 3 x 3 window g, a tile y of 2 x 2 output pixels
+// depends on a tile d of 4 x 4 input pixels. The method transforms d and g to 16 numbers each,
+// multiplies these element by element (⊙), sums the products over the input channels, and
+// transforms the sums to y:
 //
-//   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A        ⊙ is element-wise; its result is summed over channels
+//   y = Aᵀ [(G g Gᵀ) ⊙ (Bᵀ d B)] A
 //
 //         1  0 -1  0           1   0   0
 //   Bᵀ =  0  1  1  0      G =  ½   ½   ½      Aᵀ =  1  1  1  0
 //         0 -1  1  0           ½  -½   ½            0  1 -1 -1
 //         0  1  0 -1           0   0   1
 //
-// So 16 products replace 36. The gradients use the transposed maps: A dy Aᵀ for a tile of dy, and
-// Gᵀ u G for the gradient u of G g Gᵀ. The factors are 1 and ½, so the maps add only the rounding
-// errors of a few sums.
+// So 16 products replace 36. Gradients use the transposed maps: a tile of dy is transformed to A dy
+// Aᵀ, and the gradient u of G g Gᵀ to the gradient Gᵀ u G of the window. All factors are ±1 and ±½,
+// so the maps add only the rounding errors of a few sums.
 //
-// Each function transforms many tiles or windows at once, one per element of its arrays. The
-// innermost loop runs over these with unit stride, and the compiler vectorises it. The 16 numbers
-// of a transformed tile are stored in 16 arrays: number k = 4 row + column is in an array that
-// starts `pitch` elements after the array of number k - 1.
+// Each function transforms n tiles or windows of one channel each; winograd_group.hpp passes all
+// channels of a tile together. The loop over them has unit stride, and the compiler vectorises it.
+// The 16 numbers of the transformed tiles are stored in 16 arrays of n elements: element i of array
+// k is number k = 4 row + column of tile i. Each array starts `pitch` elements after the previous
+// one.
 
 #include <algorithm>
 #include <cstddef>
@@ -32,13 +35,14 @@
 
 namespace ashlar::device::host {
 
-/// The numbers in a transformed tile, and so the number of matrix products in a convolution.
+/// The number of elements of a transformed tile, which is also the number of matrix products for a
+/// group of tiles.
 inline constexpr std::int64_t winograd_places = 16;
 
 namespace detail {
 
-/// Calls f(0), ..., f(15) with constants. This is an unrolled loop: with a real one, the loops
-/// around it would not be vectorised.
+/// Calls f(0), ..., f(15) with constants as arguments. This is an unrolled loop, because the
+/// compiler does not vectorise loops that contain a real one.
 template <class F>
 [[gnu::always_inline]] inline void for_each_winograd_place(F f) {
   [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) { (f(K), ...); }
@@ -96,8 +100,8 @@ template <class T>
 
 }  // namespace detail
 
-/// Computes to = Bᵀ d B for n tiles. pixels[4 i + j] are the n pixels in row i and column j of the
-/// tiles.
+/// Computes to = Bᵀ d B for n tiles d. The array pixels[4 i + j] has the pixel in row i and column
+/// j of each tile.
 template <class T>
 void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T* to,
                     std::int64_t pitch) {
@@ -115,8 +119,8 @@ void winograd_image(T const* const (&pixels)[winograd_places], std::int64_t n, T
   }
 }
 
-/// Computes y = Aᵀ m A + bias for n tiles. y[2 i + j] receives the n pixels in row i and column j
-/// of the tiles.
+/// Computes y = Aᵀ m A + bias for n tiles, where m is in the arrays `from`. The array y[2 i + j]
+/// receives the pixel in row i and column j of each tile, and bias[t] is the bias of tile t.
 template <class T>
 void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int64_t n,
                      T* const (&y)[4]) {
@@ -140,14 +144,14 @@ void winograd_result(T const* from, std::int64_t pitch, T const* bias, std::int6
   }
 }
 
-/// Computes to = A dy Aᵀ for n tiles. dy[2 i + j] are the n pixels in row i and column j of the
-/// tiles.
+/// Computes to = A dy Aᵀ for n tiles dy. The array dy[2 i + j] has the pixel in row i and column j
+/// of each tile.
 template <class T>
 void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, std::int64_t pitch) {
   ASHLAR_VECTORIZE
   for (std::int64_t i = 0; i < n; ++i) {
     T const p = dy[0][i], q = dy[1][i], r = dy[2][i], s = dy[3][i];
-    // `left` and `right` are the columns of A dy. The loop multiplies its rows by Aᵀ.
+    // `left` and `right` are the two columns of A dy. The following loop multiplies A dy by Aᵀ.
     T const left[4] = {p, p + r, p - r, -r}, right[4] = {q, q + s, q - s, -s};
     detail::for_each_winograd_place([&](std::size_t k) __attribute__((always_inline)) {
       T const a = left[k / 4], b = right[k / 4];
@@ -161,12 +165,13 @@ void winograd_result_gradient(T const* const (&dy)[4], std::int64_t n, T* to, st
 
 namespace detail {
 
-/// The number of windows transformed at a time. Their nine numbers are first copied to nine arrays.
+/// The number of windows that are transformed at a time. Their weights are in nine arrays
+/// meanwhile, one for each position in the window.
 inline constexpr std::int64_t winograd_windows = 64;
 
 }  // namespace detail
 
-/// Computes to = G g Gᵀ for n windows. `weight` has nine numbers per window.
+/// Computes to = G g Gᵀ for n windows g. `weight` has nine consecutive numbers per window.
 template <class T>
 void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {
@@ -192,7 +197,8 @@ void winograd_window(T const* weight, std::int64_t n, T* to, std::int64_t pitch)
   }
 }
 
-/// Adds Gᵀ u G to `gradient` for n windows. `gradient` has nine numbers per window.
+/// Adds Gᵀ u G to `gradient` for n windows, where u is in the arrays `from`. `gradient` has nine
+/// consecutive numbers per window.
 template <class T>
 void winograd_window_gradient(T const* from, std::int64_t pitch, std::int64_t n, T* gradient) {
   for (std::int64_t first = 0; first < n; first += detail::winograd_windows) {

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Reads and writes JSON files safely. Every problem with a file becomes an ashlar::error that names
-// the file. Writing is all or nothing: a failure leaves the previous content in place.
+// Reads and writes JSON files, and checks their content. Every problem with a file becomes an
+// ashlar::error that names the file. If writing fails, the previous content of the file remains.
 
 #include <algorithm>
 #include <cstdint>
@@ -20,47 +20,48 @@
 namespace ashlar::io {
 namespace detail {
 
-/// Parses a stream. Throws ashlar::error(operation) with the file's name.
+/// Parses the stream of the file `path`. If that fails, throws an ashlar::error of `operation` that
+/// names the file.
 inline nlohmann::json parse_json(std::istream& in, std::string const& path,
                                  std::string const& operation) {
   try {
     return nlohmann::json::parse(in);
   } catch (nlohmann::json::exception const& e) {
     throw error(operation, path + " is not JSON: " + e.what());
-  } catch (std::exception const&) {  // from the stream, for example if it is a folder
+  } catch (std::exception const&) {  // The stream throws, for example, if `path` is a folder.
     throw error(operation, path + " cannot be read.");
   }
 }
 
-/// Parses a file. Throws ashlar::error(operation) with the file's name.
+/// Parses a file. If that fails, throws an ashlar::error of `operation` that names the file.
 inline nlohmann::json read_json(std::string const& path, std::string const& operation) {
   std::ifstream in(path);
   if (!in) throw error(operation, path + " cannot be read.");
   return parse_json(in, path, operation);
 }
 
-/// Runs `read` on parsed content. Turns the exceptions for missing or mistyped entries, and all
-/// others, into an ashlar::error with the file's name.
+/// Returns read(), which interprets the parsed content of a file. Converts every exception, such as
+/// that for a missing or mistyped entry, to an ashlar::error of `operation` that names the file.
 template <class Read>
 auto interpret(std::string const& path, std::string const& operation, Read read) {
   try {
     return read();
   } catch (nlohmann::json::exception const& e) {
     throw error(operation, path + " lacks an entry or has one of the wrong type: " + e.what());
-  } catch (std::exception const& e) {  // an ashlar::error, or a list exceeded its capacity
+  } catch (std::exception const& e) {  // This is an ashlar::error, or a list exceeds its capacity.
     throw error(operation, path + ": " + e.what());
   }
 }
 
-/// Returns a whole number. (nlohmann's get<int>() would truncate 1.7 to 1.) Throws ashlar::error
-/// with the entry's name if it is not one.
+/// Returns `value` as an integer. Throws ashlar::error with `name`, the name of the entry, if it is
+/// not an integer. (nlohmann's get<int>() would truncate 1.7 to 1.)
 inline std::int64_t whole_number(nlohmann::json const& value, std::string const& name) {
   if (!value.is_number_integer()) throw error(name, "must be a whole number.");
   return value.get<std::int64_t>();
 }
 
-/// Checks the entries "format" and "version", and returns the version, from 1 to `newest`. Throws
-/// ashlar::error if they do not fit.
+/// Returns the entry "version" of a file. Throws ashlar::error if the entry "format" is not
+/// `format`, or if the version is not in 1, ..., `newest`.
 inline int check_format(nlohmann::json const& j, std::string const& format, int newest) {
   auto const found = j.at("format").get<std::string>();
   if (found != format)
@@ -72,7 +73,8 @@ inline int check_format(nlohmann::json const& j, std::string const& format, int 
   return static_cast<int>(number);
 }
 
-/// Throws ashlar::error with the first key of `j` that is not among `known`, if there is one.
+/// Throws ashlar::error if the object `j` has a key that is not in `known`. `where` names the
+/// object in the message.
 inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& where,
                                 std::initializer_list<std::string_view> known) {
   if (!j.is_object()) throw error(where, "must be an object.");
@@ -84,7 +86,7 @@ inline void refuse_unknown_keys(nlohmann::json const& j, std::string const& wher
   }
 }
 
-/// Writes `j` to a file. Throws ashlar::error(operation) if that fails.
+/// Writes `j` to a file. If that fails, throws an ashlar::error of `operation`.
 inline void write_json(std::string const& path, nlohmann::ordered_json const& j,
                        std::string const& operation) {
   write_whole(path, j.dump(1) + "\n", operation);

@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Machines as JSON files. The units are seconds, bytes, and operations per second:
+// Reads and writes descriptions of machines (machine/machine.hpp) as JSON files. All numbers are in
+// seconds, bytes, and floating-point operations per second:
 //
 //   { "format": "ashlar machine", "version": 2, "note": "4 ranks of host, measured",
 //     "intra": { "alpha": 2e-6, "beta": 2e-10, "all-reduce": { "alpha": 3e-6, "beta": 3e-10 } },
 //     "inter": { "alpha": 2e-6, "beta": 2e-10 },
 //     "flops": 1e11, "gemm_half": 20, "memory_bandwidth": 1e10, "memory": 0 }
 //
-// The note and the collectives of a tier are optional. Version 1 has no note, no collectives and no
-// gemm_half. A key that the version does not know is an error, so that misspelt keys are not
-// ignored.
+// The note is optional, and so are links for single collectives, such as "all-reduce" here, in the
+// tiers "intra" and "inter". Files of version 1 have no note, no links for single collectives and
+// no gemm_half. Unknown keys are errors, so that misspelt keys are not ignored.
 
 #include <cmath>
 #include <limits>
@@ -26,8 +27,8 @@ inline constexpr int machine_version = 2;
 
 namespace detail {
 
-/// Reads a finite number that is positive or, if `may_be_zero`, zero. Throws ashlar::error
-/// otherwise.
+/// Returns entry `key` of j, which must be a finite positive number or, if `may_be_zero`, zero.
+/// Throws ashlar::error if it is not.
 inline double number_at(nlohmann::json const& j, char const* key, bool may_be_zero) {
   double const value = j.at(key).get<double>();
   if (!std::isfinite(value) || value < 0 || (value == 0 && !may_be_zero))
@@ -40,8 +41,8 @@ inline link link_of(nlohmann::json const& j) {
   return {number_at(j, "alpha", true), number_at(j, "beta", true)};
 }
 
-/// Returns the JSON form of a tier: its general link, and the links of the collectives that have
-/// their own.
+/// Returns the JSON form of a tier of links: its general link, and the links of those collectives
+/// that have their own one.
 inline nlohmann::ordered_json tier_json(link const& general, collective_links const& single) {
   auto const as_json = [](link const& l) {
     return nlohmann::ordered_json{{"alpha", l.alpha}, {"beta", l.beta}};
@@ -54,7 +55,7 @@ inline nlohmann::ordered_json tier_json(link const& general, collective_links co
   return j;
 }
 
-/// Reads a tier from JSON; the inverse of tier_json.
+/// Reads entry `name` of j, a tier of links in the form that tier_json writes.
 inline void read_tier(nlohmann::json const& j, char const* name, int version, link& general,
                       collective_links& single) {
   nlohmann::json const& tier = j.at(name);
@@ -93,7 +94,7 @@ inline void save_machine(std::string const& path, machine const& m, std::string 
 
 namespace detail {
 
-/// Returns the machine that the content of a file describes.
+/// Returns the machine that the parsed content of a file describes.
 inline machine machine_of(nlohmann::json const& j) {
   bool const first = check_format(j, "ashlar machine", machine_version) == 1;
   if (first)
@@ -121,14 +122,15 @@ inline machine machine_of(nlohmann::json const& j) {
 
 }  // namespace detail
 
-/// Reads a machine. Throws ashlar::error with the file's name and the mistake in it.
+/// Reads a machine from a file. Throws ashlar::error with the file's name and what is wrong with
+/// the file.
 inline machine load_machine(std::string const& path) {
   auto const j = detail::read_json(path, "load_machine");
   return detail::interpret(path, "load_machine", [&] { return detail::machine_of(j); });
 }
 
-/// Returns the machine that a command-line argument names: a preset of machine/presets.hpp or a
-/// file. Throws ashlar::error if it is neither.
+/// Returns the machine that a command-line argument names, which is a preset of machine/presets.hpp
+/// or a file. Throws ashlar::error if the argument is neither.
 inline machine machine_from(std::string const& text) {
   if (machine const* const known = find_machine(text)) return *known;
   std::error_code failed;

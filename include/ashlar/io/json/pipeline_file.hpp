@@ -3,18 +3,25 @@
 
 #pragma once
 
-// Plans in pipeline stages as JSON files that people can read and write:
+// Reads and writes plans in pipeline stages as JSON files, which people can read and write too:
 //
 //   { "format": "ashlar pipeline", "version": 1, "mesh": "node=128,gpu=8",
-//     "axis": "node", "stages": [0, 85, 169, 253],       each stage's first element
-//     "input": [32, 2048], "micro_batches": 32,          shape of one micro-batch; number per step
+//     "axis": "node", "stages": [0, 85, 169, 253],
+//     "input": [32, 2048], "micro_batches": 32,
 //     "elements": [ … as in plan_file.hpp, on the mesh of one stage, here node=32,gpu=8 ] }
 //
-// A pipeline of one stage has "stages": [0] and no "axis". If segments are recomputed, the version
-// is 2 and "recomputed": [4, 2, 0] gives the number of recomputed segments for each stage. A file
-// is accepted only if it is for this mesh and net, the number of stages divides the axis, no stage
-// begins inside a residual, and the rule tables allow every element's placements. Costs are not
-// stored; loading computes them for the given machine.
+//   axis            the mesh axis that is divided into stages
+//   stages          the number of each stage's first element
+//   input           the extents of the input of one micro-batch
+//   micro_batches   the number of micro-batches in a step
+//
+// A pipeline of one stage has "stages": [0] and no "axis". If layers are recomputed in the backward
+// pass, the version is 2 and an entry such as "recomputed": [4, 2, 0, 0] has the number of
+// recomputed segments of each stage.
+//
+// Loading a file checks that it is for the given mesh and net, that the number of stages divides
+// the extent of the axis, that no stage begins inside a residual, and that the rule tables allow
+// every element's placements. Costs are not stored: loading computes them for the given machine.
 
 #include <ashlar/io/json/plan_file.hpp>
 #include <ashlar/search/price_pipeline.hpp>
@@ -24,7 +31,7 @@ namespace ashlar::io {
 
 inline constexpr int pipeline_version = 2;
 
-/// Writes a pipeline of `net`. Throws ashlar::error if the file cannot be written.
+/// Writes `p`, a pipeline of `net`, to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
                    search::pipeline_plan const& p) {
@@ -45,7 +52,8 @@ void save_pipeline(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Returns the first elements of a file's stages, followed by the number of elements of the net.
+/// Returns the numbers of the first elements of the stages, from the entry "stages" of a file,
+/// followed by the number of elements of the net. Throws ashlar::error if they are not valid.
 template <int N>
 std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<N> const& net) {
   auto const cuts = search::detail::cutting_points(net);
@@ -66,7 +74,8 @@ std::vector<int> stage_limits_of(nlohmann::json const& j, search::basic_problem<
   return limits;
 }
 
-/// Returns the mesh axis that the stages of a file divide, or -1 if there is only one stage.
+/// Returns the mesh axis that is divided into stages, from the entry "axis" of a file, or -1 if
+/// there is only one stage. Throws ashlar::error if it is not valid.
 inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages) {
   if (stages == 1) {
     if (j.contains("axis")) throw error("axis", "must be omitted for a single stage.");
@@ -83,7 +92,8 @@ inline int stage_axis_of(nlohmann::json const& j, topology const& t, int stages)
   return axis;
 }
 
-/// Returns the number of segments that each stage of a file recomputes.
+/// Returns the number of segments that each stage recomputes, from the entry "recomputed" of a
+/// file. `limits` is the result of stage_limits_of. Throws ashlar::error if a number is not valid.
 template <int N>
 std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                std::vector<int> const& limits) {
@@ -103,7 +113,8 @@ std::vector<int> recomputed_of(nlohmann::json const& j, search::basic_problem<N>
   return list;
 }
 
-/// Returns the pipeline that the content of a file describes, checked against net and mesh.
+/// Returns the pipeline that the parsed content of a file describes. Throws ashlar::error if it
+/// does not fit the net or the mesh.
 template <int N>
 search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                                   topology const& t, machine const& m) {
@@ -129,10 +140,10 @@ search::pipeline_plan pipeline_of(nlohmann::json const& j, search::basic_problem
 
 }  // namespace detail
 
-/// Reads a pipeline for `net`. The net must be described with the number of micro-batches in the
-/// file, and `t` is the mesh of all ranks. Predictions are for machine `m`. The lower bound is 0,
-/// because a file contains no proof of one. Throws ashlar::error with the file's name, the element
-/// and the mistake in it.
+/// Reads a pipeline of `net` on mesh `t`, the mesh of all ranks, with predicted costs for machine
+/// `m`. `net` must have the number of micro-batches that the file states (load_plan_head returns
+/// it). The lower bound of the result is 0, because the file does not prove one. Throws
+/// ashlar::error with the file's name and what is wrong with the file.
 template <int N>
 search::pipeline_plan load_pipeline(std::string const& path, search::basic_problem<N> const& net,
                                     topology const& t, machine const& m) {

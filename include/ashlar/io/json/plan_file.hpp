@@ -3,7 +3,8 @@
 
 #pragma once
 
-// Plans as JSON files that people can read and write:
+// Reads and writes plans as JSON files, which people can read and write too. An element is a layer
+// of the net, or the beginning or end of a residual:
 //
 //   { "format": "ashlar plan", "version": 1, "mesh": "node=2,gpu=2", "input": [8, 256],
 //     "micro_batches": 1,
@@ -12,9 +13,10 @@
 //         "parameters": [ { "name": "weight", "use": …, "grad": …, "store": … } ],
 //         "statistics": [ { "from": …, "to": … } ] }, … ] }
 //
-// If the plan recomputes segments, the version is 2 and "recomputed": 8 gives their number. A file
-// is accepted only if it is for this mesh and net, and if the rule tables allow every element's
-// placements. Costs are not stored; loading computes them for the given machine.
+// If the plan recomputes layers in the backward pass, the version is 2 and an entry such as
+// "recomputed": 8 has the number of recomputed segments. Loading a file checks that it is for the
+// given mesh and net, and that the rule tables allow every element's placements. Costs are not
+// stored: loading computes them for the given machine.
 
 #include <limits>
 
@@ -56,7 +58,7 @@ nlohmann::ordered_json elements_json(search::basic_problem<N> const& net,
 
 }  // namespace detail
 
-/// Writes a plan of `net`. Throws ashlar::error if the file cannot be written.
+/// Writes `plan`, a plan of `net`, to a file. Throws ashlar::error if the file cannot be written.
 template <int N>
 void save_plan(std::string const& path, search::basic_problem<N> const& net,
                search::basic_plan<N> const& plan) {
@@ -73,7 +75,8 @@ void save_plan(std::string const& path, search::basic_problem<N> const& net,
 
 namespace detail {
 
-/// Reads the placement of a tensor with `rank` dims. Throws ashlar::error if it is not valid.
+/// Returns entry `key` of j, the placement of a tensor with `rank` dims on a mesh with `axes` axes.
+/// Throws ashlar::error if it is not valid.
 inline placement placement_of(nlohmann::json const& j, char const* key, int rank, int axes) {
   auto const text = j.at(key).get<std::string>();
   placement const p = parse_placement(text);
@@ -82,7 +85,8 @@ inline placement placement_of(nlohmann::json const& j, char const* key, int rank
   return p;
 }
 
-/// Reads one element of the file and checks it against its layer.
+/// Returns the placements of one element of a file. Throws ashlar::error if they do not fit `spec`,
+/// the layer of the net.
 inline search::layer_choice choice_of(nlohmann::json const& j, search::layer_spec const& spec,
                                       topology const& t) {
   int const axes = t.axes();
@@ -150,7 +154,8 @@ void check_mesh_and_batch(nlohmann::json const& j, search::basic_problem<N> cons
                                      std::to_string(net.micro_batches) + ".");
 }
 
-/// Reads the elements of a file and checks each against its layer on mesh `t`.
+/// Returns the placements of all elements of a file. Throws ashlar::error if they do not fit the
+/// layers of the net or the mesh `t`.
 template <int N>
 auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& net,
                 topology const& t) {
@@ -173,7 +178,8 @@ auto choices_of(nlohmann::json const& elements, search::basic_problem<N> const& 
   return plan.choices;
 }
 
-/// Returns the plan that the content of a file describes, checked against net and mesh.
+/// Returns the plan that the parsed content of a file describes. Throws ashlar::error if it does
+/// not fit the net or the mesh.
 template <int N>
 search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> const& net,
                               topology const& t, machine const& m) {
@@ -206,15 +212,15 @@ search::basic_plan<N> plan_of(nlohmann::json const& j, search::basic_problem<N> 
 
 }  // namespace detail
 
-/// The facts about a plan file that a program needs before it can describe the net and load the
+/// The entries of a plan file that a program must know before it can describe the net and load the
 /// plan.
 struct plan_head {
   bool in_stages = false;  ///< whether the file is a pipeline (pipeline_file.hpp)
   int micro_batches = 1;   ///< the number of micro-batches with which the net must be described
 };
 
-/// Reads only these facts from a file and checks nothing else. Throws ashlar::error if the file
-/// does not contain a plan.
+/// Reads the head of a plan file and does not check the other entries. Throws ashlar::error if the
+/// file is not a plan.
 inline plan_head load_plan_head(std::string const& path) {
   auto const j = detail::read_json(path, "load_plan_head");
   return detail::interpret(path, "load_plan_head", [&] {
@@ -228,8 +234,8 @@ inline plan_head load_plan_head(std::string const& path) {
   });
 }
 
-/// Reads a plan for `net` on mesh `t`, with predictions for machine `m`. Throws ashlar::error with
-/// the file's name, the element and the mistake in it.
+/// Reads a plan of `net` on mesh `t` from a file, with predicted costs for machine `m`. Throws
+/// ashlar::error with the file's name and what is wrong with the file.
 template <int N>
 search::basic_plan<N> load_plan(std::string const& path, search::basic_problem<N> const& net,
                                 topology const& t, machine const& m) {

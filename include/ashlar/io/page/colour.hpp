@@ -5,13 +5,13 @@
 
 // Chooses a colour for each rank of a mesh, so that the colour of a shard shows its owner:
 //
-//   hue         the position along the axes between nodes (without such axes: along the first axis)
+//   hue         the position along the axes between nodes; if there are none, along the first axis
 //   lightness   the position along the other axes
-//   grey        the shard is replicated along all axes of the hue: all nodes have a copy
+//   grey        the shard is replicated along all axes that determine the hue
 //
-// An owner has one coordinate per axis, or `everyone` for an axis along which the shard is
-// replicated. The positions along several axes are combined into one row-major index. Replicated
-// axes are left out.
+// The owner of a shard is described by one coordinate per axis, or `everyone` for an axis along
+// which the shard is replicated. The position along several axes is their coordinates combined to
+// one row-major index, without the axes along which the shard is replicated.
 
 #include <algorithm>
 #include <array>
@@ -22,10 +22,10 @@
 
 namespace ashlar::io::page {
 
-/// In place of a coordinate: all ranks along the axis have a copy.
+/// The value in place of a coordinate if all ranks along the axis have a copy.
 inline constexpr int everyone = -1;
 
-/// One coordinate per axis, or `everyone`.
+/// The owner of a shard: a coordinate or `everyone` for each axis.
 using owner = std::array<int, max_axes>;
 
 /// Returns whether axis `a` contributes to the hue.

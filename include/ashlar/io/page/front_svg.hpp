@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Draws the time-memory front as a chart and as a table. In the chart, seconds increase upwards
-// from the fastest plan, and memory increases to the right from the smallest plan. A dashed line
-// marks the machine's memory.
+// Draws a time-memory front, which is a list of plans where each plan with less memory is slower,
+// as a chart and as a table. In the chart, memory increases to the right, from the plan with the
+// least memory, and seconds increase upwards, from the fastest plan. A dashed line marks the
+// machine's memory.
 
 #include <string>
 
@@ -14,7 +15,7 @@
 
 namespace ashlar::io::page {
 
-/// Returns the chart as one SVG element. Expects two plans or more.
+/// Returns the chart as one SVG element. The front must have at least two plans.
 template <int N>
 std::string front_svg(search::basic_memory_front<N> const& front) {
   constexpr double left = 70, top = 10, width = 420, height = 200;
@@ -57,8 +58,8 @@ std::string front_svg(search::basic_memory_front<N> const& front) {
          text(left + width, top + height + 24, "m", bytes_text(most)) + "</svg>";
 }
 
-/// Returns the table as one HTML element, with the bytes per rank, the seconds of a step, and the
-/// slowdown relative to the fastest plan.
+/// Returns the table as one HTML element. For each plan it has the bytes per rank, the seconds of a
+/// step, and the slowdown relative to the fastest plan.
 template <int N>
 std::string front_table(search::basic_memory_front<N> const& front) {
   std::string text = "<table class='front'><tr><th>memory per rank<th>a step<th>slower by"

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Draws the layers of a plan. Each element is one row with its tensors cut into shards and a bar of
-// its seconds. The collectives before, inside and after it are listed around the row. Repeated
-// blocks appear once.
+// Draws the layers of a plan. Each element (a layer, or the beginning or end of a residual) is one
+// row with its tensors, cut into shards, and a bar of its seconds. The collectives before, inside
+// and after an element are listed above and below its row. Repeated blocks of elements appear once.
 
 #include <string>
 
@@ -15,12 +15,13 @@
 
 namespace ashlar::io::page {
 
-/// Returns an HTML element. `name` may contain attributes.
+/// Returns an HTML element with this name and content. `name` may also contain attributes.
 inline std::string tag(std::string const& name, std::string const& text) {
   return "<" + name + ">" + text + "</" + name.substr(0, name.find(' ')) + ">";
 }
 
-/// Returns a bar of the four kinds of seconds side by side, each as wide as its share of `whole`.
+/// Returns a bar with a part for each kind of cost: work, activations, gradients and parameters. A
+/// part is as wide as the share of its seconds in `whole` seconds.
 inline std::string kinds_bar(search::cost_breakdown const& c, double whole) {
   std::string text;
   auto const part = [&](char const* kind, double s) {
@@ -44,8 +45,8 @@ inline std::string box(std::string const& name, shape const& s, placement const&
          escaped(lies) + "</code><code>" + to_string(s) + "</code></div>";
 }
 
-/// Returns a table of moves. `way` is an arrow if the moves cross the boundary between two
-/// elements, and empty otherwise.
+/// Returns a table of moves. `kind` is the CSS class that gives the moves their colour. `way` is an
+/// arrow if the moves cross the boundary between two elements, and empty otherwise.
 inline std::string moves_table(std::vector<search::move_line> const& lines, char const* kind,
                                char const* way, std::string const& remark = {}) {
   if (lines.empty()) return {};
@@ -59,7 +60,8 @@ inline std::string moves_table(std::vector<search::move_line> const& lines, char
   return tag("table class='moves'", text);
 }
 
-/// Returns the row of one element. `longest`: the seconds that fill the whole bar.
+/// Returns the row of element number `i`. Its bar has the full width if the element takes `longest`
+/// seconds.
 inline std::string element_row(int i, std::string const& name, search::layer_spec const& spec,
                                search::layer_choice const& c, topology const& t,
                                search::cost_breakdown const& cost, double longest) {
@@ -86,7 +88,8 @@ inline std::string element_row(int i, std::string const& name, search::layer_spe
          bytes_text(double(cost.memory.running)) + " while it runs</span></div></div>\n";
 }
 
-/// Returns the section of all layers. Expects that `parts` is the breakdown of `chosen`.
+/// Returns the section of the page with all layers. `parts` must be the breakdown of the costs of
+/// `chosen`.
 template <int N>
 std::string layers_section(search::basic_problem<N> const& net, search::basic_plan<N> const& chosen,
                            search::plan_breakdown const& parts, machine const& m) {

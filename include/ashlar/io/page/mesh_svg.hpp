@@ -3,10 +3,11 @@
 
 #pragma once
 
-// Draws the mesh as a grid of ranks in their colours (colour.hpp). The last axis runs across the
-// columns. The other axes run down the rows, row-major, in the order of the rank numbers. The gap
-// is wider wherever the coordinate of the second to last axis starts again at 0. Of long axes, only
-// the first positions and the last one are drawn.
+// Draws the mesh as a grid of ranks in their colours (colour.hpp). A row of the grid has the ranks
+// that differ only in their coordinate along the last axis. The rows are in the order of the rank
+// numbers. There is a wider gap above each row in which the coordinate along the second to last
+// axis is 0 again. If there are too many rows or columns, only the first ones and the last one are
+// drawn.
 
 #include <string>
 #include <vector>
@@ -17,8 +18,8 @@
 
 namespace ashlar::io::page {
 
-/// Returns the positions among 0 .. n - 1 that are drawn, at most `most` entries. An entry of -1
-/// stands for all positions that are left out.
+/// Returns which of the positions 0, ..., n - 1 are drawn, as a list of at most `most` entries. An
+/// entry of -1 stands for all positions that are left out.
 inline std::vector<int> shown(int n, int most) {
   std::vector<int> list;
   for (int i = 0; i < n; ++i) {

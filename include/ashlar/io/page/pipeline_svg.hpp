@@ -4,10 +4,11 @@
 #pragma once
 
 // Draws the 1F1B schedule of a pipeline as a time chart. Time runs to the right, and each stage is
-// a row. Each forward or backward pass is a box with the number of its micro-batch, if there is
-// room. Forward and backward passes have different colours. White space means that the stage waits.
-// Of many stages, only the first ones and the last one are drawn. Of many micro-batches, the chart
-// draws a step with only as many as can be told apart.
+// a row. Each forward or backward pass of a micro-batch is a box with the number of the
+// micro-batch, if there is room. Forward and backward passes have different colours. White space
+// means that the stage waits. If there are too many stages, only the first ones and the last one
+// are drawn. If there are too many micro-batches, the chart shows the schedule of a step with fewer
+// micro-batches.
 
 #include <string>
 
@@ -17,7 +18,7 @@
 
 namespace ashlar::io::page {
 
-/// Returns the number of micro-batches in the step that the chart draws.
+/// Returns the number of micro-batches in the schedule that the chart shows.
 inline int drawn_micro_batches(search::pipeline_plan const& p) {
   int const rows = std::min(static_cast<int>(p.stages.size()), 32);
   return std::min(p.micro_batches(), std::clamp(400 / rows, 1, 20));

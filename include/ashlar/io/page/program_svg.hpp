@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Draws a training step as a time chart, as the timeline of its program predicts it. Time runs to
-// the right. One row shows the rank's own work, and one row per tier of links (inside a node,
-// between nodes) shows its transfers. White space means that the rank waits or that the link is
-// idle.
+// Draws the predicted timeline of a training step on one rank as a time chart. Time runs to the
+// right. The first row shows the computations of the rank. The other rows show its transfers: one
+// row for transfers inside a node, and one for transfers between nodes. White space means that the
+// rank waits or that the links are idle.
 
 #include <string>
 
@@ -18,8 +18,8 @@
 
 namespace ashlar::io::page {
 
-/// The most actions of a program that is drawn. The boxes of a longer one would be too narrow to
-/// see.
+/// The largest number of actions that a program may have to be drawn. If it has more, the boxes of
+/// the chart would be too narrow to see.
 inline constexpr std::size_t most_drawn_actions = 6000;
 
 /// Returns the chart of a program on machine `m`, as one SVG element.
@@ -77,9 +77,9 @@ std::string program_svg(step::basic_problem<N> const& net, step::program const& 
          "' role='img'><title>a step in time</title>" + body + "</svg>";
 }
 
-/// Returns the section of a page about a step of the plan: its seconds with and without overlap of
-/// transfers and computations, and the chart. With several micro-batches it shows one of them.
-/// Returns an empty text if the program is too long to draw.
+/// Returns the section of the page about a training step: its seconds with and without overlap of
+/// transfers and computations, and the chart. If a step has several micro-batches, the section
+/// shows a step with only one. Returns an empty text if the program is too long to draw.
 template <int N>
 std::string program_section(step::basic_problem<N> const& net, step::basic_plan<N> const& chosen,
                             machine const& m) {

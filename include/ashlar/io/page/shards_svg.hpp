@@ -4,16 +4,16 @@
 #pragma once
 
 // Draws a tensor as a rectangle that is cut into its shards, each in the colour of its owner
-// (colour.hpp). A partial tensor is hatched. Two dims of the tensor are drawn:
+// (colour.hpp). A partial tensor is hatched. The rectangle has two of the tensor's dims:
 //
-//   split dims          vertical        horizontal
-//   none                dim 0           the last dim
-//   one, not the last   the split dim   the last dim
-//   the last one        dim 0           the last dim
-//   two or more         the first one   the last one of them
+//   which dims are split              vertical dim          horizontal dim
+//   none                              dim 0                 the last dim
+//   only one, which is not the last   the split dim         the last dim
+//   only the last dim                 dim 0                 the last dim
+//   two or more                       the first split dim   the last split dim
 //
-// A tensor with one dim is drawn as a strip. Each dim shows at most 12 parts, chosen at equal
-// distances.
+// A tensor with one dim is drawn as a strip. If a dim has more than 12 parts, only 12 of them, at
+// equal distances, are drawn.
 
 #include <string>
 
@@ -23,7 +23,7 @@
 
 namespace ashlar::io::page {
 
-/// The parts of one dim that are drawn, and their owners.
+/// The parts into which one dim is split, at most 12 of which are drawn, and their owners.
 class drawn_dim {
  public:
   static constexpr int most = 12;
@@ -37,8 +37,8 @@ class drawn_dim {
 
   int count() const { return static_cast<int>(std::min<std::int64_t>(parts_, most)); }
 
-  /// Sets the coordinates of `who` along the axes that split this dim to the owner of the i-th
-  /// drawn part.
+  /// Sets the coordinates of `who` along the axes that split this dim to the coordinates of the
+  /// owner of drawn part i.
   void own(int i, owner& who) const {
     std::int64_t part = i * parts_ / count();
     for (int k = axes_.size() - 1; k >= 0; --k) {
@@ -54,7 +54,8 @@ class drawn_dim {
   std::int64_t parts_ = 1;
 };
 
-/// Returns the dims that are drawn vertically and horizontally; -1 for none.
+/// Returns two dims: the one that is drawn vertically, then the one that is drawn horizontally. -1
+/// means that there is no such dim.
 inline std::array<int, 2> drawn_dims(shape const& s, placement const& p, topology const& t) {
   int first = -1, last = -1;
   for (int a = 0; a < p.axes(); ++a) {
@@ -75,8 +76,8 @@ inline std::string number(double value) {
   return text;
 }
 
-/// Returns an SVG element that shows the tensor's shards. `label` is the tooltip, as escaped HTML
-/// text.
+/// Returns an SVG element that shows the shards of a tensor with extents `s` and placement `p`.
+/// `label` is its tooltip, as escaped HTML text.
 inline std::string shards_svg(shape const& s, placement const& p, topology const& t,
                               std::string const& label) {
   auto const [v, h] = drawn_dims(s, p, t);

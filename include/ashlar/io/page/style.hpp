@@ -3,15 +3,15 @@
 
 #pragma once
 
-// Defines the look of a plan's page: the style sheet, the hatching of partial sums, and the
-// escaping of text. The page loads nothing from elsewhere and contains no script.
+// Defines the look of the HTML pages: the style sheet, the hatching of partial tensors, and the
+// escaping of text. A page contains no script and loads no other file.
 
 #include <string>
 #include <string_view>
 
 namespace ashlar::io::page {
 
-/// Returns the text with all characters that are special in HTML replaced by entities.
+/// Returns `text` with all characters that have a meaning in HTML replaced by entities.
 inline std::string escaped(std::string_view text) {
   std::string out;
   for (char const c : text) switch (c) {
@@ -76,7 +76,8 @@ rect.fw, rect.bw { stroke:#fff; stroke-width:.8; } .fk, .bk, .sk { display:inlin
 @media print { body { background:#fff; } .e { break-inside:avoid; } }
 )css";
 
-/// Defines the SVG pattern for partial tensors. A page needs it once, before its first use.
+/// The definition of the SVG pattern that hatches partial tensors. A page must contain it once,
+/// before its first drawing.
 inline constexpr char const* hatch =
     "<svg width='0' height='0' style='position:absolute' aria-hidden='true'><defs>"
     "<pattern id='hatch' width='6' height='6' patternUnits='userSpaceOnUse' "
