@@ -16,7 +16,7 @@
 //   lower bound   predicted seconds that no plan within the memory limit can beat: the optimum
 //                 without a memory limit if the plan of that optimum fits, else the Lagrangian dual
 //                 (lagrangian.hpp). The extra weight that breaks ties (tie_weight) may raise it by
-//                 one part in 1e9
+//                 at most one part in 1e9
 //   recomputed    the number of recomputed segments is fixed by the problem; only optimal and exact
 //                 search for it
 //   end           A search ends if its budget is used up, if the stop token is set, if its plan is

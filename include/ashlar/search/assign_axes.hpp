@@ -13,7 +13,7 @@
 //   promise        the cost of the partial plan plus the optimum of the multiset model for the
 //                  remaining elements. No complete plan with this beginning costs less, so the
 //                  heuristic is admissible
-//   duplicates     partial plans that make no difference to the remaining elements: the placements
+//   duplicates     partial plans that are equivalent for the remaining elements: the placements
 //                  of the last element, and those of the begins of the residuals around it, are
 //                  equal up to an exchange of interchangeable axes. Only one of them is expanded
 //

@@ -9,7 +9,7 @@
 //   variable   an element that has a choice of its own. The two ends of a residual are one
 //              variable, because they always take the same choice
 //   weight     Σ own weights of the variables + Σ boundaries, from the tables of chain_model
-//   memory     recomputed over the whole chain (step/memory_fold.hpp) each time a choice is tested
+//   memory     added up over the whole chain (step/memory_fold.hpp) each time a choice is tested
 //              against the memory limit, in time linear in the length of the chain. This is skipped
 //              if a lower bound already shows that the choice does not fit
 //

@@ -175,8 +175,8 @@ class chain_model {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
-  /// Drops each choice if another one is no worse in both weight and counted memory
-  /// (counted_memory.hpp).
+  /// Drops dominated choices (choice_class.hpp). A choice may dominate another one only if it does
+  /// not need more counted memory (counted_memory.hpp) either.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));

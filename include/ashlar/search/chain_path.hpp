@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Finds the choices that attain the optimum of a chain, by tracing the values that chain_solver
-// computes back from the last element to the first. The inside of a residual is solved again, but
-// only once for all equal residuals that have the same choice.
+// Finds the choices that attain the optimum of a chain. Starts at the last element and goes back
+// element by element, with the values that chain_solver computes. The inside of a residual is
+// solved again, but only once for all equal residuals that have the same choice.
 
 #include <vector>
 

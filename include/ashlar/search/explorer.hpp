@@ -37,6 +37,8 @@ class draws {
 template <int N>
 class explorer {
  public:
+  /// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. `lean` has the
+  /// choices of a plan that fits in it, one per element.
   explorer(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean, std::uint64_t seed,
            watch& running)
       : run(running), draw(seed), now(model, limit), lean_(model, limit) {
