@@ -10,16 +10,17 @@
 //   found.plan, found.lower_bound, found.gap, found.how            // algorithms.hpp: all, by name
 //
 //   evaluation    the pricing of one plan, either complete or as the difference that a change makes
-//   seconds       wall-clock time, including the cost tables. Computing the lower bound is
-//                 excluded, because it is not part of the algorithm, except in exact(), which
-//                 proves its own
-//   lower bound   no plan within the memory limit is faster. It is the optimum without a limit if
-//                 that plan fits, else the Lagrangian dual (lagrangian.hpp). The
-//                 extra weight that breaks ties may change it by one part in 1e9
+//   seconds       wall-clock time, including the computation of the cost tables. The time for the
+//                 lower bound is not counted, because the bound is not part of the algorithm. Only
+//                 exact() counts it, because its search is what proves the bound
+//   lower bound   predicted seconds that no plan within the memory limit can beat: the optimum
+//                 without a memory limit if the plan of that optimum fits, else the Lagrangian dual
+//                 (lagrangian.hpp). The extra weight that breaks ties (tie_weight) may raise it by
+//                 at most one part in 1e9
 //   recomputed    the number of recomputed segments is fixed by the problem; only optimal and exact
 //                 search for it
-//   end           the budget is used up, the stop token is set, the plan is certified to be
-//                 optimal, or nothing is left to try
+//   end           A search ends if its budget is used up, if the stop token is set, if its plan is
+//                 certified to be optimal, or if there are no more plans to try.
 //
 // Equal seeds and equal numbers of evaluations give equal results on every machine. A budget in
 // seconds does not.
@@ -40,20 +41,21 @@ struct progress {
   double tables = 0;             ///< the part of `seconds` spent on the cost tables
   std::int64_t evaluations = 0;  ///< evaluations so far
   double best = 0;         ///< predicted seconds of the best plan so far; 0 while there is none
-  double lower_bound = 0;  ///< lower bound of the predicted seconds of any plan
+  double lower_bound = 0;  ///< no plan has fewer predicted seconds than this
 };
 
 struct options {
   std::uint64_t seed = 0;
   std::int64_t evaluations = 0;  ///< maximum number of evaluations; 0: no limit
   double seconds = 0;        ///< approximate time limit, checked every 64 evaluations; 0: no limit
-  double lower_bound = 0;    ///< a bound that the caller already knows; 0: it is computed
+  double lower_bound = 0;    ///< in seconds, if the caller already knows one; 0: it is computed
   bool whole_space = false;  ///< also search choices that others dominate (choice_class.hpp)
-  std::function<bool(int, layer_choice const&)> permits{};  ///< like the filter of optimal()
-  std::function<void(progress const&)> on_progress{};  ///< called at every better plan, at the end,
-                                                       ///< and every 65,536 evaluations
-  std::stop_token cancel{};  ///< ends the search, which then returns the best plan so far; checked
-                             ///< before every evaluation
+  /// Returns whether element i may take a choice, like the filter of optimal(). Empty: always true.
+  std::function<bool(int, layer_choice const&)> permits{};
+  /// Called at every better plan, at the end, and every 65,536 evaluations.
+  std::function<void(progress const&)> on_progress{};
+  /// Ends the search, which then returns the best plan so far. Checked before every evaluation.
+  std::stop_token cancel{};
 };
 
 enum class ending : signed char { finished, out_of_budget, cancelled };
@@ -67,12 +69,12 @@ template <int N = dynamic_size>
 struct basic_result {
   basic_plan<N> plan;      ///< plan.gap equals `gap`
   double lower_bound = 0;  ///< in seconds; at most plan.seconds
-  double gap = 0;  ///< 1 - lower_bound / plan.seconds: an optimal plan saves at most this fraction
-                   ///< of the time
+  /// 1 - lower_bound / plan.seconds: an optimal plan saves at most this fraction of the time.
+  double gap = 0;
   std::int64_t evaluations = 0;
   double seconds = 0;  ///< duration of the search
-  double tables = 0;   ///< the part of `seconds` spent on cost tables; 0 for algorithms that do not
-                       ///< measure it
+  /// The part of `seconds` spent on cost tables; 0 for algorithms that do not measure it.
+  double tables = 0;
   ending how = ending::finished;
 };
 
@@ -83,7 +85,8 @@ namespace detail {
 /// Relative differences in weight below this are ties.
 inline constexpr double tie_margin = 1e-9;
 
-/// A run of one algorithm: its budget, its clock, its best weight and lower bound, and its reports.
+/// One run of an algorithm, with its budget, its clock, its best weight, its lower bound and its
+/// progress reports.
 class watch {
  public:
   watch(char const* algorithm, options const& o)
@@ -127,8 +130,7 @@ class watch {
   double lower_bound() const { return bound_; }
   double best() const { return best_; }
 
-  /// Returns the result of the run. `chosen` is the plan whose weight was last reported as an
-  /// improvement.
+  /// Returns the result of the run. `chosen` is the plan whose weight improves() accepted last.
   template <int N>
   basic_result<N> finish(basic_plan<N> chosen) {
     basic_result<N> r;
@@ -196,7 +198,7 @@ class watch {
 };
 
 /// Returns the cost tables of a problem for the given options. `again` is the number of recomputed
-/// segments.
+/// segments, or a range of such numbers.
 template <int N>
 chain_model<N> model_of(basic_problem<N> const& net, topology const& t, machine const& m,
                         options const& o, recomputation const& again) {

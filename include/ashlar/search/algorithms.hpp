@@ -8,10 +8,10 @@
 //   exact                  dynamic programming; below a memory limit, the Lagrangian dual and label
 //                          setting (optimal.hpp)
 //   exhaustive             enumeration of every plan
-//   random_search          random plans
+//   random_search          pricing of random plans
 //   metropolis_hastings    random changes of one layer at a time; slower plans are accepted with a
 //                          certain probability
-//   coordinate_descent     gives one layer at a time its best choice, and restarts
+//   coordinate_descent     the best choice for one layer at a time, with restarts
 
 #include <array>
 #include <string_view>
@@ -42,7 +42,7 @@ basic_result<N> exact(basic_problem<N> const& net, topology const& t, machine co
 struct algorithm {
   char const* name;
   search_result (*run)(problem const&, topology const&, machine const&, options const&);
-  bool endless;  ///< it ends only when the budget is used up or the plan is certified optimal
+  bool endless;  ///< it never runs out of plans to try, so it needs a budget or a stop token
 };
 
 /// Returns all search algorithms with the names that programs accept.
@@ -63,8 +63,8 @@ inline std::array<algorithm, 5> algorithms() {
            {"coordinate_descent", coordinate_descent<dynamic_size>, true}}};
 }
 
-/// Returns the algorithm with this name. Throws ashlar::error that lists all names if there is
-/// none.
+/// Returns the algorithm with this name. If there is none, throws ashlar::error with a list of all
+/// names.
 inline algorithm algorithm_named(std::string_view name) {
   std::string names;
   for (auto const& a : algorithms()) {

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// The filter of a search that permits every choice.
+// A filter for searches that permits every choice of every element.
 
 #include <ashlar/step/plan.hpp>
 

@@ -8,8 +8,7 @@
 //
 //   search::appraise(net, search::megatron(net, t, m), m).gap    // the largest possible speed-up
 //
-// The bound holds for all plans on the mesh of this plan. A mesh of other axes may have better
-// ones.
+// The bound holds for all plans on the mesh of this plan. Plans on other meshes may be faster.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -17,9 +16,10 @@
 
 namespace ashlar::search {
 
-/// Returns the plan with its predictions, lower bound and gap. Of the options, permits, whole_space
-/// and lower_bound are used, as in a search. Throws ashlar::error if an element has a placement
-/// that its layer does not support, or if the plan needs more than m.memory bytes per rank.
+/// Returns the plan with its predictions, lower bound and gap. Of the options, it uses permits,
+/// whole_space and lower_bound for the bound, and on_progress. Throws ashlar::error if this is not
+/// a plan of `net`, if a layer does not support its placement, or if the plan needs more than
+/// m.memory bytes per rank.
 template <int N>
 basic_result<N> appraise(basic_problem<N> const& net, basic_plan<N> chosen, machine const& m,
                          options const& o = {}) {

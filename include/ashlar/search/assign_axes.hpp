@@ -3,21 +3,25 @@
 
 #pragma once
 
-// Turns multisets into placements: decides for each element which of the interchangeable axes take
-// which row, so that the plan costs as little as possible above the optimum of the multiset model.
-// The method is A* search with partial expansion over partial plans:
+// Assigns rows to interchangeable mesh axes, which are axes of equal extent in the same tier. The
+// search by multisets first decides only how many of these axes have which row. Its optimum is a
+// lower bound of the cost of every plan. This file then decides for each element which of the axes
+// have which row, and in which order shards nest, so that the plan costs as little as possible
+// above that bound. The method is A* search with partial expansion over partial plans:
 //
 //   partial plan   the placements of the first elements of the chain
-//   promise        the cost of the partial plan plus the optimum of the model for the rest of the
-//                  chain. No completion costs less, so the heuristic is admissible
-//   duplicates     partial plans that make no difference to the rest of the chain: the placements
+//   promise        the cost of the partial plan plus the optimum of the multiset model for the
+//                  remaining elements. No complete plan with this beginning costs less, so the
+//                  heuristic is admissible
+//   duplicates     partial plans that are equivalent for the remaining elements: the placements
 //                  of the last element, and those of the begins of the residuals around it, are
 //                  equal up to an exchange of interchangeable axes. Only one of them is expanded
 //
-// axis_assignments.hpp lists the placements of the next element. A first search keeps only partial
-// plans whose promise equals the optimum of the model. If none of them can be completed, a second
-// search keeps all. Once `effort` partial plans have been examined, the first search gives up, and
-// the second one completes its best partial plan greedily.
+// axis_assignments.hpp lists the placements of the next element. A first search considers only
+// partial plans whose promise equals the optimum of the multiset model. If none of them can be
+// completed, a second search considers all partial plans. Each search may examine `effort` partial
+// plans. After that, the first search gives up, and the second one completes its best partial plan
+// greedily.
 
 #include <algorithm>
 #include <map>
@@ -45,7 +49,8 @@ class assign_axes {
     solver_.backward(0, last, scratch<double>(model.choices(last).weight.size()), rest_);
   }
 
-  /// Returns a plan. `bound` is the optimum of the model; `effort` limits each of the two searches.
+  /// Returns a plan. `bound` is the optimum of the multiset model; `effort` is the number of
+  /// partial plans that each of the two searches may examine.
   basic_plan<N> plan(double bound, int effort = 50'000) {
     most_ = bound * (1 + 1e-11);
     int found = search(effort);
@@ -68,9 +73,11 @@ class assign_axes {
     int element, choice;     ///< the last element, and its choice in the model
     axis_order order, from;  ///< how that choice is placed (reordered.hpp)
     int parent;              ///< index of the partial plan without the last element; -1: none
-    int outer;  ///< index of the partial plan that ends with the begin of the enclosing residual;
-                ///< -1: none
-    int next;   ///< index of the next way to place one more element; 0: all were tried, or none yet
+    /// Index of the partial plan that ends with the begin of the enclosing residual; -1: none.
+    int outer;
+    /// Where expand() continues in the list of ways to place the next element; 0: expand() has not
+    /// begun, or all ways were tried.
+    int next;
   };
 
   partial_plan const& at(int l) const { return all_[static_cast<std::size_t>(l)]; }
@@ -79,9 +86,11 @@ class assign_axes {
     return reordered(multiset(at(l).element, at(l).choice), at(l).order, at(l).from);
   }
 
-  /// Returns the best complete plan, or -1 if there is none of at most weight `most_`.
+  /// Returns the index of the best complete plan, or -1 if none has a weight of at most `most_` or
+  /// the first search gave up.
   int search(int effort) {
-    // The best promise comes first; among equals the longest partial plan, then the newest.
+    // `open` is a heap: the best promise comes first; among equals the longest partial plan, then
+    // the newest.
     auto const worse = [this](int a, int b) {
       if (at(a).promise != at(b).promise) return at(a).promise > at(b).promise;
       return at(a).element != at(b).element ? at(a).element < at(b).element : a < b;
@@ -112,7 +121,8 @@ class assign_axes {
   }
 
   /// Adds extensions of partial plan l by one element, until one of them has the same promise as l.
-  /// The next call for l continues after that one.
+  /// The next call for the same l continues after that extension. If l is -1, adds all placements
+  /// of the first element.
   void expand(int l) {
     int const i = l < 0 ? 0 : at(l).element + 1;
     int const outer = l < 0                                                        ? -1
@@ -152,8 +162,9 @@ class assign_axes {
     return std::move(ways).best_first();
   }
 
-  /// Adds the extension of `parent` by element i, unless its promise exceeds most_. Returns true if
-  /// it was added and its promise equals that of its parent.
+  /// Adds the extension of partial plan `parent` (-1: the empty plan) by element i, unless its
+  /// promise exceeds most_. Returns true if the extension was added and its promise equals that of
+  /// `parent`.
   bool add(int parent, layer_choice const& before, int i, layer_choice const& c,
            axis_assignment const& it, int outer) {
     --effort_;
@@ -180,14 +191,16 @@ class assign_axes {
     return equal;
   }
 
-  /// Returns a lower bound of the cost of a boundary for any shard orders.
+  /// Returns a lower bound of the cost of the boundary between elements i and i + 1 for any shard
+  /// orders.
   double least_between(int i, layer_choice const& left, layer_choice const& right) {
     shape const& extents = boundary_extents(net_, i);
     return crossed_(least_(extents, net_.element_size, left.y, right.x),
                     least_(extents, net_.element_size, right.dx, left.dy));
   }
 
-  /// Returns the own weight of element i; for the begin of a residual, that of both of its ends.
+  /// Returns the own weight of element i; for the begin of a residual, the sum of the own weights
+  /// of its begin and end.
   double own(int i, layer_choice const& c) {
     auto const weight = [&](int element) {
       return element_prices(net_, net_.spec(element), forward_runs::once, moves_).weight(c);
@@ -196,7 +209,8 @@ class assign_axes {
                                                           : weight(i);
   }
 
-  /// Returns the optimum, in the model, of everything that follows choice k of element i.
+  /// Returns the least weight, in the multiset model, of all elements and boundaries after element
+  /// i if it takes choice k. `outer` is the partial plan of the enclosing residual; -1: none.
   double rest_of(int i, int k, int outer) {
     if (outer < 0) return rest_.data()[i].data()[k];
     int const begin = at(outer).element, end = model_.partner(begin), r = at(outer).choice;
@@ -208,8 +222,8 @@ class assign_axes {
     return within.data()[i].data()[k] + rest_of(end, r, at(outer).outer);
   }
 
-  /// Returns a key for duplicates: the placements of a partial plan that later elements depend on,
-  /// with interchangeable axes in ascending order.
+  /// Returns a key that is equal for duplicates (see the top of this file): the placements of
+  /// partial plan l that later elements depend on, with interchangeable axes in ascending order.
   std::vector<int> look_of(int l) const {
     layer_choice const last = placed(l);
     std::vector<placement> seen{last.y, last.dy};
@@ -246,7 +260,8 @@ class assign_axes {
   boundary_times crossed_;
   least_moves least_;
   scratch<scratch<double>> rest_;
-  /// Per begin of a residual and its choice: the counterpart of rest_ inside that residual.
+  /// Per begin of a residual and its choice: for each element inside the residual and each choice
+  /// of that element, the least weight of everything after it up to the end of the residual.
   std::map<std::pair<int, int>, scratch<scratch<double>>> within_;
   int effort_ = 0;   ///< number of partial plans that may still be examined
   double most_ = 0;  ///< the largest promise that is accepted

@@ -9,9 +9,9 @@
 //   variable   an element that has a choice of its own. The two ends of a residual are one
 //              variable, because they always take the same choice
 //   weight     Σ own weights of the variables + Σ boundaries, from the tables of chain_model
-//   memory     recomputed over the whole chain (step/memory_fold.hpp) for each question, in time
-//              linear in its length, unless a lower bound already shows that the choice does not
-//              fit
+//   memory     added up over the whole chain (step/memory_fold.hpp) each time a choice is tested
+//              against the memory limit, in time linear in the length of the chain. This is skipped
+//              if a lower bound already shows that the choice does not fit
 //
 // The weight is updated by differences. It is recomputed from scratch every 4,096 changes to limit
 // rounding errors.
@@ -26,7 +26,8 @@ namespace ashlar::search {
 template <int N>
 class assignment {
  public:
-  /// Starts with the first choice of every variable. `limit` is in bytes per rank, 0 for no limit.
+  /// Starts with the first choice of every variable. `limit` is the most memory that a rank may
+  /// use, in bytes; 0 means no limit.
   assignment(chain_model<N>& model, std::int64_t limit)
       : model_(model), memory_(model), counted_(model), limit_(limit), start_(model.from_source()) {
     std::size_t const n = at(model.size());
@@ -47,10 +48,11 @@ class assignment {
   double weight() const { return weight_; }
   bool fits() const { return limit_ == 0 || memory_.of(path()) <= limit_; }
 
-  /// Returns the weight of the plan if variable v took choice k.
+  /// Returns the weight that the plan would have if variable v took choice k.
   double weight_with(int v, int k) const { return weight_ + (around(v, k) - around(v, choice(v))); }
 
-  /// Returns the part of the weight that depends on variable v, if it took choice k.
+  /// Returns the part of the weight that depends on variable v, for the case that v takes choice k:
+  /// its own weight and the boundaries next to its elements.
   double around(int v, int k) const {
     int const b = begin_[at(v)], e = end_[at(v)];
     double sum = model_.choices(b).weight.data()[k] + before(b, k) + after(e, k);

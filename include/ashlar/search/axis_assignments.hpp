@@ -3,16 +3,17 @@
 
 #pragma once
 
-// Lists the ways to place a multiset after the earlier elements of the chain. A multiset says how
-// many interchangeable axes have each row. A way to place it says which axes, and how their shards
-// nest:
+// Lists the ways to place one element of which only the multiset of rows is known. A multiset says
+// how many interchangeable axes have each row. A way to place it says which axes have which row
+// (`from`), and how shards nest (`order`). It depends on the placements of the earlier elements:
 //
 //   from     A permutation of interchangeable axes: axis a gets the roles of axis from[a]. Axes
 //            with equal roles are not permuted. The first element of a chain uses the identity.
-//   order    First the axes that keep splitting the dim that they split in the previous element, in
-//            the order in which they nest there. The other axes follow, nested further inside, in
-//            any order. If two axes next to each other in the order split no dim together, they
-//            must ascend, because exchanging them gives the same placements.
+//   order    The order in which the shards of different axes nest. First come the axes that split
+//            the same dim of x as of the previous element's y, in the order in which they nest
+//            there. The other axes follow, nested further inside, in any order. If two axes next to
+//            each other in the order never split the same dim of a tensor, they must ascend,
+//            because exchanging them gives the same placements.
 //
 // assign_axes.hpp decides which of these ways is part of a good plan.
 
@@ -30,7 +31,7 @@ namespace ashlar::search::detail {
 
 /// One way to place choice `choice` of an element.
 struct axis_assignment {
-  int agreement;  ///< number of roles that stay unchanged, weighted
+  int agreement;  ///< grows with the number of roles that the earlier elements have too
   int choice;
   axis_order order, from;  ///< the arguments of reordered()
 };
@@ -47,8 +48,9 @@ class axis_assignments {
   /// `before` is null for the first element. Both arguments must outlive this object.
   axis_assignments(topology const& t, placed_before const* before) : mesh_(t), before_(before) {}
 
-  /// Adds the ways to place choice k, which is multiset c. Leaves out a permutation if
-  /// `worthwhile(placements)` returns false for its placements, nested in the mesh's own order.
+  /// Adds the ways to place multiset c, which is choice k of its element. Calls worthwhile(choice)
+  /// for each permutation, with the shards of `choice` nested in the mesh's own order. If it
+  /// returns false, leaves out the permutation.
   template <class Worthwhile>
   void add(int k, layer_choice const& c, Worthwhile const& worthwhile) {
     axis_order const same = all_axes(mesh_.axes());
@@ -68,7 +70,8 @@ class axis_assignments {
     } while (before_ != nullptr && next_order(from));
   }
 
-  /// Returns all ways that were added, best agreement with the neighbour and the residual first.
+  /// Returns all ways that were added, those of best agreement with the neighbour and the residual
+  /// first.
   std::vector<axis_assignment> best_first() && {
     std::stable_sort(list_.begin(), list_.end(),
                      [](axis_assignment const& a, axis_assignment const& b) {
@@ -82,8 +85,8 @@ class axis_assignments {
     axis_order kept, free;
   };
 
-  /// Returns the axes that keep splitting the dim that they split before, in their order, and all
-  /// others.
+  /// Returns in `kept` the axes that split the same dim of x as of the neighbour's y, in the
+  /// neighbour's order, and in `free` all other axes.
   two_orders axes_after(layer_choice const& here) const {
     two_orders axes;
     if (before_ != nullptr)
@@ -105,8 +108,8 @@ class axis_assignments {
     return agreement;
   }
 
-  /// Returns whether every axis gets the roles of an interchangeable one, and axes with equal roles
-  /// are not permuted.
+  /// Returns whether every axis gets the roles of an interchangeable axis, and axes with equal
+  /// roles are not permuted among themselves.
   bool exchanges_alike(axis_order const& from, layer_choice const& c) const {
     for (int a = 0; a < mesh_.axes(); ++a) {
       if (!are_interchangeable(mesh_, a, from[a])) return false;
@@ -131,8 +134,9 @@ class axis_assignments {
     return all_of_placements(c, [&](placement const& p) { return same_role(p[a], p[b]); });
   }
 
-  /// Returns whether any two axes next to each other in the order, from position `first` on, ascend
-  /// or split a dim together. Other orders give the same placements as such an order.
+  /// Returns whether any two axes next to each other in the order, from position `first` on, either
+  /// ascend or split the same dim of a tensor. For every other order, there is an order of this
+  /// kind that gives the same placements.
   static bool is_plain(axis_order const& order, int first, layer_choice const& c) {
     for (int i = first + 1; i < order.size(); ++i) {
       int const a = order[i - 1], b = order[i];
@@ -156,8 +160,8 @@ class least_moves {
   /// Both arguments must outlive this object.
   least_moves(topology const& t, machine const& m) : mesh_(t), machine_(m) {}
 
-  /// Returns a lower bound in seconds of the move between placements with these roles, for any
-  /// shard orders.
+  /// Returns a lower bound of the seconds of the move between any two placements that have the
+  /// roles of `from` and `to`, whatever their shard orders.
   double operator()(shape const& extents, int element_size, placement from, placement to) {
     sort_interchangeable_axes(mesh_, from, to);
     for (placement* p : {&from, &to})
@@ -168,7 +172,8 @@ class least_moves {
       role_distances distances(mesh_, extents.rank(), tables_[id].prices);
       int const start = distances.state(axis_roles(from));
       distances.find(distances.state(axis_roles(to)), start);
-      it->second = distances(start) * (1 - 1e-9);  // distances contain tie weights
+      // Distances contain tie weights. The factor makes them a lower bound of the seconds again.
+      it->second = distances(start) * (1 - 1e-9);
     }
     return it->second;
   }

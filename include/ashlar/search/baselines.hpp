@@ -3,30 +3,32 @@
 
 #pragma once
 
-// Well-known layouts, expressed as constraints on the same search with the same costs:
+// Well-known layouts of parallel training, as baselines. Each is the cheapest plan that the usual
+// search (optimal.hpp) finds among the choices that the layout permits, so that costs are
+// comparable:
 //
 //   data parallel     On every axis, all activations and gradients are split along dim 0,
 //                     parameters are replicated, and their gradients are partial.
-//   ZeRO-3            Data parallel with every parameter stored split: it is gathered for use, and
-//                     its gradient is reduce-scattered.
+//   ZeRO-3            Data parallel with every parameter stored split along all axes: it is
+//                     gathered for use, and its gradient is reduce-scattered.
 //   tensor parallel   Data parallel on all axes but the last, which usually lies within a node. The
 //                     last axis follows Megatron-LM: the first of two linear layers is split by
 //                     columns and the second one by rows, attention by heads, an embedding by its
 //                     vocabulary or its features. Activations between blocks are replicated.
-//   Summa             Data parallel on all axes but the last, with parameters stored split on all
-//                     of them, so that both operands and the result of a product are split in both
-//                     dims (Optimus, Xu et al. 2021). On the last axis, weights are split by
-//                     columns and activations by features. Summa broadcasts panel by panel; here
+//   Summa             Data parallel on all axes but the last, with parameters stored split along
+//                     these axes. On the last axis, weights are split by columns and activations by
+//                     features. Both operands and the result of a matrix product are thus split in
+//                     both dims (Optimus, Xu et al. 2021). Summa broadcasts panel by panel. Here,
 //                     one all-gather of x along the last axis and one of the weight along the
-//                     others replace that. The gather of x for dw is not counted a second time,
-//                     which favours this baseline.
+//                     other axes replace the broadcasts. The all-gather of x for dw is not counted
+//                     a second time, which favours this baseline.
 //
 // Layers on images (convolution, pooling) stay data parallel on all axes, as in AutoDDL, section
-// 5.1, because their weights are small. A layer whose table lacks the required rows (for example
-// one without a dim 0) may take any row. Storage is replicated unless stated otherwise. If several
-// rows qualify, the cheaper one wins; in the tensor-parallel layout, the cost thus decides whether
-// a linear layer is the first or the second of its pair. best_topology.hpp finds the best mesh for
-// the last two layouts.
+// 5.1, because their weights are small. If a layer's table lacks the required rows (for example
+// because the layer has no dim 0), the layer may take any row. Storage is replicated unless stated
+// otherwise. If several rows qualify, the search takes the cheapest. In the tensor-parallel layout,
+// the cost thus decides whether a linear layer is the first or the second of its pair.
+// best_topology.hpp finds the best mesh for the tensor-parallel layout and for Summa.
 
 #include <ashlar/search/choices.hpp>
 #include <ashlar/search/optimal.hpp>
@@ -89,8 +91,8 @@ constexpr bool is_column_row(training_row const& r, layer_spec const& spec) {
   return splits_weight(r) && r.y.is_split();
 }
 
-/// Returns whether every parameter is stored split along every axis where that is possible. These
-/// are the choices with sharded storage (choices.hpp).
+/// Returns whether every parameter is stored split along every axis on which that is possible. This
+/// selects the choices with sharded storage (choices.hpp).
 constexpr bool is_sharded_storage(layer_choice const& c, layer_spec const& spec,
                                   topology const& t) {
   for (int k = 0; k < c.parameters.size(); ++k) {
@@ -110,8 +112,8 @@ constexpr training_row row_on(layer_choice const& c, int a) {
   return r;
 }
 
-/// Returns whether the row of choice c on axis a satisfies `wanted(row, spec)`. If no row of the
-/// layer does, every row is permitted.
+/// Returns whether the row of choice c on axis a satisfies `wanted(row, spec)`. Permits every row
+/// if no row of the layer satisfies it.
 template <int N, class Wanted>
 constexpr bool permits(basic_problem<N> const& net, int i, layer_choice const& c, int a,
                        topology const& t, Wanted wanted) {
@@ -170,7 +172,7 @@ constexpr basic_plan<N> tensor_parallel(basic_problem<N> const& net, topology co
       });
 }
 
-/// Returns the plan of the Summa layout: both dims of every operand are split, columns and features
+/// Returns the plan of the Summa layout: both dims of every matrix are split, columns and features
 /// along the last axis. Arguments are as for `optimal`.
 template <int N>
 constexpr basic_plan<N> summa_parallel(basic_problem<N> const& net, topology const& t,

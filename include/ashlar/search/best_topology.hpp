@@ -3,22 +3,24 @@
 
 #pragma once
 
-// A baseline with two kinds of axes on the mesh that suits it best, as AutoDDL, section 5, tunes
-// Megatron and Summa by hand:
+// The best mesh for a baseline that treats one part of the ranks as data parallel and the other
+// part as tensor parallel. AutoDDL, section 5, tunes Megatron and Summa in the same way by hand:
 //
 //   auto const plan = search::megatron(net, t, m);          // plan.mesh: the topology found
 //
 //   1. Factor the number of nodes as n1 · n2 and the ranks of a node as g1 · g2 in every way. The
-//      first factors form the axis "rows" (data parallel), the second ones the axis "columns"
-//      (tensor parallel).
-//   2. Make the baseline's plan on that mesh of two axes. An axis that spans several nodes counts
-//      entirely as an axis between nodes.
-//   3. Transfer the plan to the mesh rows_node=n1, columns_node=n2, rows_gpu=g1, columns_gpu=g2.
-//      Its redistributions distinguish traffic inside a node. This plan is priced and returned.
-//      Axes of extent 1 are left out; an axis with a single factor is called "rows" or "columns".
+//      factors n1 and g1 form the axis "rows" (data parallel), n2 and g2 the axis "columns" (tensor
+//      parallel).
+//   2. Make the baseline's plan on that coarse mesh of two axes. An axis that spans several nodes
+//      counts entirely as an axis between nodes.
+//   3. Transfer the plan to the fine mesh rows_node=n1, columns_node=n2, rows_gpu=g1,
+//      columns_gpu=g2. Redistributions on it distinguish traffic inside a node. This plan is
+//      priced. Axes of extent 1 are left out; an axis with a single factor is called "rows" or
+//      "columns".
 //
-// The cheapest plan that fits the machine's memory wins. Axes of one kind nest in the same order in
-// all tensors, so that step 3 keeps a plan legal. It may distribute uneven shards differently.
+// The cheapest of these plans that fits the machine's memory is returned. The fine axes of "rows"
+// nest in the same order in all tensors, and so do those of "columns". Therefore step 3 keeps a
+// plan legal, but uneven shards may be distributed differently.
 
 #include <array>
 #include <string>
@@ -96,7 +98,7 @@ inline two_axes two_axes_of(int rows_node, int columns_node, int rows_gpu, int c
   return mesh;
 }
 
-/// Returns every mesh of two axes on the ranks of t.
+/// Returns every mesh of step 1 for the ranks of t, with its fine mesh.
 inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   int const gpus = t.ranks_per_node(), nodes = t.ranks() / gpus;
   std::vector<two_axes> meshes;
@@ -106,9 +108,10 @@ inline std::vector<two_axes> two_dimensional_meshes(topology const& t) {
   return meshes;
 }
 
-/// Returns the plan assemble(r) that fits with the fewest recomputed segments r, found by
-/// bisection. If none fits, returns the plan with all segments recomputed. `memory` is in bytes per
-/// rank; 0 means no limit.
+/// Returns the plan with the fewest recomputed segments that fits, found by bisection.
+/// `assemble(r)` makes the plan with r recomputed segments. If none fits, returns the plan with all
+/// segments recomputed. `memory` is the most memory that a rank may use, in bytes; 0 means no
+/// limit.
 template <int N, class Assemble>
 basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t memory,
                                       Assemble const& assemble) {
@@ -130,9 +133,9 @@ basic_plan<N> recompute_until_it_fits(basic_problem<N> const& net, std::int64_t 
 
 /// Returns the cheapest plan that fits m.memory bytes per rank, over all two-dimensional
 /// arrangements of the ranks of `t`. `place(net, mesh of two axes, machine without memory limit)`
-/// makes the plan for one arrangement. If it does not fit, its first segments are recomputed until
-/// it does. Throws ashlar::error if no plan fits; the message states the least memory that one
-/// needs.
+/// makes the plan for one arrangement. If that plan does not fit, its first segments are
+/// recomputed, as few as necessary. Throws ashlar::error if no plan fits; the message states how
+/// much memory the plan of least memory needs.
 template <int N, class Place>
 basic_plan<N> best_topology(basic_problem<N> const& net, topology const& t, machine const& m,
                             Place const& place, char const* name = "search::best_topology") {

@@ -4,10 +4,10 @@
 #pragma once
 
 // The cost of the boundary between two neighbours (boundary_times in cost.hpp) for every pair of
-// their choices. Both see the tensor with the extents of the boundary, which may differ from their
-// own (for example if attention views features as heads). A matrix is computed at its first use,
-// once per pair of classes (chain_model.hpp), extents of the boundary and crossings per step. It is
-// kept until one of the classes changes.
+// their choices, as a matrix. Costs are for the extents of the boundary, which may differ from the
+// extents that a neighbour itself uses (for example if attention views features as heads). A matrix
+// is computed at its first use, once per pair of classes (chain_model.hpp), extents of the boundary
+// and number of moves per step. It is stored until the choices of one of the classes change.
 
 #include <vector>
 
@@ -17,15 +17,15 @@
 
 namespace ashlar::search {
 
-/// Returns the matrix of weights: [choice of the left][choice of the right].
+/// Returns the matrix of weights: [choice of the left element][choice of the right element].
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<double> boundary_weights(choice_class const& left, choice_class const& right,
                                            shape const& extents, basic_problem<N> const& net,
                                            boundary_times const& times, Paths& paths) {
   int const n = left.size(), k = right.size();
   int const table = paths.table(extents, net.element_size);
-  // All tables of one tensor rank have the same state numbers, so states can be reused if ranks are
-  // equal.
+  // The state number of a placement depends only on how many dims a tensor has. So the numbers of a
+  // class are valid here unless the boundary has more or fewer dims.
   auto const states = [&](choice_class const& c, scratch<int> const& own, int rank,
                           placement layer_choice::*which) {
     if (rank == extents.rank()) return own;
@@ -57,11 +57,11 @@ struct boundary_matrix {
   int left, right;  ///< class indices of the two neighbours
   boundary_times times;
   shape extents;
-  scratch<double> weight;  ///< weights [choice of the left][choice of the right]
+  scratch<double> weight;  ///< [choice of the left element][choice of the right element]
   scratch<double> transposed{};
 
-  /// Returns the transposed matrix, [choice of the right][choice of the left], for n choices of the
-  /// left and k of the right.
+  /// Returns the transposed matrix, [choice of the right element][choice of the left element]. The
+  /// left element has n choices, the right one k.
   constexpr double const* from_right(int n, int k) {
     if (transposed.size() == 0) {
       transposed = scratch<double>(weight.size());
@@ -76,8 +76,8 @@ struct boundary_matrix {
 
 class boundary_matrices {
  public:
-  /// Returns the matrix of two classes. If it is not known yet, `make()` computes its weights. A
-  /// call invalidates references that were returned earlier. Pointers to their weights stay valid.
+  /// Returns the matrix of two classes. If it is not known yet, `make()` computes its weights. Each
+  /// call invalidates references that earlier calls returned, but not pointers to their weights.
   template <class Make>
   constexpr boundary_matrix& find(int left, int right, boundary_times const& times,
                                   shape const& extents, Make const& make) {

@@ -3,22 +3,25 @@
 
 #pragma once
 
-// Drops choices that cannot be part of an optimum, by upper and lower bounds of the cost (the
-// principle of reduced-cost fixing):
+// Drops choices that cannot be part of an optimal plan, so that the exact solver (chain_solver.hpp)
+// has fewer of them. A choice is dropped if a lower bound of the cost of all plans with that choice
+// exceeds the cost of some plan (reduced-cost fixing):
 //
-//   U        the cost of a known plan, or of the best plan in which residuals take one of a few
-//            choices
-//   F, B     lower bounds of the cost before and after an element of the outer level, per choice;
-//            the move from one residual to the next counts as free
+//   U        the cost of a known plan, or of the best plan in which every residual takes one of its
+//            few cheapest choices
+//   F, B     lower bounds of the cost before and after an element that is not inside a residual
+//            (the outer level), per choice; the move from one residual to the next counts as free
 //   D        a lower bound of the cost of a residual, per choice of its ends or of an element
 //            inside it; the two ends need not take the same choice
 //
 // A choice is dropped if F + D + B > U. For a choice inside a residual, F and B are the least
-// values at its ends. What remains contains every optimum; the exact solver then searches it.
+// values at the ends of the residual. The remaining choices contain every optimal plan.
 //
-// For the cheapest ends, in the order of D, D is replaced by the exact cost until the next D is at
-// least the least exact cost. The optimum of a residual is then counted for every repetition of it.
-// A second round repeats the procedure on what is left, with the exact cost of all ends.
+// Some D are replaced by exact costs: the choices of a residual's ends are solved in ascending
+// order of D, until the next D is no less than the least exact cost. The least D is then the
+// optimum of the residual, and F and B count that optimum for every repetition of it. A second
+// round repeats the procedure on the remaining choices, with exact costs for all choices of
+// residuals' ends.
 
 #include <algorithm>
 
@@ -32,7 +35,8 @@ class bounded_choices {
   constexpr explicit bounded_choices(chain_model<N, Paths>& model) : model_(model) {}
 
   /// Restricts the model to choices that may be part of a plan of at most weight `upper`. If
-  /// `upper` is 0, it is computed, so that every optimum remains.
+  /// `upper` is 0, computes U itself, so that every optimum remains; without residuals it then
+  /// drops nothing.
   constexpr void restrict(double upper = 0) {
     find_bounds(false);
     if (upper == 0) {
@@ -46,15 +50,16 @@ class bounded_choices {
     narrow(upper);
   }
 
-  /// Repeats the procedure for the weight of a better plan. Call `restrict` first.
+  /// Drops more choices, with exact costs of residuals: those that cannot be part of a plan of at
+  /// most weight `upper`. Call `restrict` first.
   constexpr void narrow(double upper) {
     blocks_.clear();
     find_bounds(true);
     drop(upper * (1 + 1e-9));
   }
 
-  /// Returns a lower bound of the cost of the residual that begins at `begin`, for each choice that
-  /// it had before anything was dropped.
+  /// Returns D of the residual that begins at `begin`, from the first round, for each choice that
+  /// it had before `restrict`.
   constexpr scratch<double> const& ends(int begin) const {
     int b = 0;
     while (!model_.alike(first_.data()[b].begin, begin)) ++b;
@@ -66,12 +71,12 @@ class bounded_choices {
 
   struct block {
     int begin;
-    scratch<scratch<double>> through;  ///< per element from the begin on: D of its choices; empty
-                                       ///< if not known
+    /// Per element from the begin on: D for each of its choices; empty if not known.
+    scratch<scratch<double>> through;
   };
 
-  /// Computes D for each residual of the outer level. With `exact`, all its ends get their exact
-  /// cost.
+  /// Computes D for each residual of the outer level, with exact costs for all choices of its ends
+  /// if `exact` is set.
   constexpr void find_bounds(bool exact) {
     chain_solver<N, Paths> solver(model_);
     for (int i = 0; i < model_.size(); ++i) {
@@ -89,7 +94,7 @@ class bounded_choices {
     return blocks_.data()[b];
   }
 
-  /// Drops all choices whose lower bound exceeds `upper`.
+  /// Drops all choices with F + D + B > `upper`.
   constexpr void drop(double upper) {
     chain_solver<N, Paths> solver(model_);
     auto const size = static_cast<std::size_t>(model_.size());
@@ -126,7 +131,8 @@ class bounded_choices {
     return best;
   }
 
-  /// Returns the least F plus the least B of a residual. `f` is F + D at its ends.
+  /// Returns the least F plus the least B over the choices of a residual. `f` is F + D, `d` is D
+  /// and `b` is B, per choice.
   static constexpr double least_outside(scratch<double> const& f, scratch<double> const& d,
                                         scratch<double> const& b) {
     double to = unreachable, from = unreachable;
@@ -137,8 +143,8 @@ class bounded_choices {
     return to + from;
   }
 
-  /// Computes F + D and B per element of the outer level; those of a residual are stored at its
-  /// begin.
+  /// Computes F + D (`before`) and B (`after`) per element of the outer level. Those of a residual
+  /// are stored at its begin.
   constexpr void come_and_go(chain_solver<N, Paths>& solver, scratch<scratch<double>>& before,
                              scratch<scratch<double>>& after) {
     auto const cost = [&](int i) -> scratch<double> const& {
@@ -208,7 +214,7 @@ class bounded_choices {
     blocks_.push_back(static_cast<block&&>(it));
   }
 
-  /// Returns the optimum of the plans in which residuals take one of their few best choices.
+  /// Returns the cost of the best plan in which residuals take one of their `few` cheapest choices.
   constexpr double best_of_few() {
     struct saved {
       int index;

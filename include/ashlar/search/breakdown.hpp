@@ -6,18 +6,17 @@
 // The seconds and bytes of a plan, element by element, for explain, diff and the HTML page of a
 // plan. All figures are for one step on the busiest rank, including all micro-batches.
 //
-//   work          computation
-//   activations   moves of y -> x into the element, of its statistics, and of its halo of x
-//   gradients     moves of dx -> dy into the element, and of its halo of dx
-//   parameters    gathering of its parameters, reduction of their gradients
-//   received      bytes received in all these moves
-//   memory        kept: bytes held for the whole step, or from the forward to the backward pass
-//                 running: the largest amount needed in addition while the element runs
-//                 In `total`, kept is the sum over all elements, and running is the amount that the
-//                 plan needs in addition at its peak.
+//   work              computation
+//   activations       moves of y -> x into the element, of its statistics, and of its halo of x
+//   gradients         moves of dx -> dy into the element, and of its halo of dx
+//   parameters        all-gathers of its parameters, reductions of their gradients
+//   received          bytes received in all these moves
+//   memory.kept       bytes held for the whole step, or from the forward to the backward pass
+//   memory.running    the largest amount needed in addition while the element runs
 //
-// The sum of the seconds equals total_cost, and the total memory equals memory_per_rank. The tests
-// check both.
+// In `total`, memory.kept is the sum over all elements, and memory.running is the amount that the
+// plan needs in addition at its peak. The sum of the seconds equals total_cost, and the total
+// memory equals memory_per_rank. The tests check both.
 
 #include <algorithm>
 #include <vector>
@@ -35,8 +34,8 @@ struct memory_parts {
 
 struct cost_breakdown {
   double work = 0, activations = 0, gradients = 0, parameters = 0;  ///< seconds
-  double received = 0;  ///< bytes; a double, because with many micro-batches they may exceed 63
-                        ///< bits
+  /// Bytes; a double, because with many micro-batches they may exceed 63 bits.
+  double received = 0;
   memory_parts memory;
 
   constexpr double communication() const { return activations + gradients + parameters; }
@@ -51,7 +50,8 @@ struct plan_breakdown {
   constexpr std::int64_t memory() const { return total.memory.sum(); }
 };
 
-/// Returns what an element keeps, and what it needs in addition while it runs forward or backward.
+/// Returns the bytes that an element keeps, and the bytes that it needs in addition while it runs
+/// forward or backward.
 constexpr memory_parts parts_of(element_bytes const& bytes) {
   std::int64_t const forward = bytes.again > 0 ? bytes.again : bytes.forward - bytes.saved;
   return {bytes.lasting + bytes.held, std::max(bytes.x + forward, bytes.dy + bytes.backward)};
@@ -63,7 +63,7 @@ constexpr int times_per_step(basic_problem<N> const& net, scheduled_move const& 
   return times_per_step(net, move.phase);
 }
 
-/// Returns the most bytes that any rank receives in one step of a redistribution.
+/// Returns the most bytes that any rank receives in step `s` of the redistribution `path`.
 constexpr std::int64_t received_bytes(redistribution_plan const& path, redistribution_step const& s,
                                       topology const& t) {
   if (!communicates(s.kind)) return 0;
@@ -72,8 +72,8 @@ constexpr std::int64_t received_bytes(redistribution_plan const& path, redistrib
   return load.elements * path.element_size;
 }
 
-/// The halo exchange of an element in one direction: of x before its forward passes, or of dx after
-/// its backward pass.
+/// The exchanges of an element's halo with neighbouring ranks in one direction: of x before its
+/// forward passes, or of dx after its backward pass.
 struct halo_exchange {
   double times = 0;    ///< exchanges per training step
   traffic load;        ///< what the busiest rank receives per exchange

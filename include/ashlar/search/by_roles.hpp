@@ -3,19 +3,21 @@
 
 #pragma once
 
-// The exact optimum on meshes of many axes, in the whole space of choices.hpp. Shard orders are
-// left out at first and decided last:
+// Finds the exact optimum on meshes of many axes, among all choices of choices.hpp. Listing all
+// shard orders of all choices would be too expensive, so the search first ignores shard orders. A
+// choice without shard order is one row per mesh axis. There are three steps:
 //
-//   1. a lower bound   The optimum if shard order is ignored: choices are rows per axis, and moves
-//                      cost the distances of role_moves.hpp. A layer on k axes then has up to k!
-//                      times fewer choices, of which bounded_choices.hpp leaves few.
-//   2. a plan          The rows of that optimum, with shards nested in the order of the mesh axes.
-//                      If this costs more than the bound: the same rows in their best orders, by
-//                      chain_solver. If that still costs more: all rows that pruning has
-//                      left, in all orders, provided that they are few.
-//   3. the proof       If the cost equals the bound, no plan is better. Else the optimum, in all
-//                      orders, over all rows that may be part of a plan between the bound and that
-//                      cost (row_bounds.hpp).
+//   1. a lower bound   The optimum if shard order is ignored: a move costs the distance of its
+//                      roles (role_moves.hpp). A layer on k axes then has up to k! times fewer
+//                      choices, of which bounded_choices.hpp leaves few.
+//   2. a plan          The choices of that optimum, with shards nested in the order of the mesh
+//                      axes. If this plan costs more than the bound, chain_solver finds the best
+//                      shard orders for the same choices. If that still costs more, it searches
+//                      all choices that bounded_choices.hpp has left, in all shard orders, provided
+//                      that they are few.
+//   3. the proof       If the plan costs as much as the bound, it is optimal. Otherwise,
+//                      row_bounds.hpp finds all choices that may be part of a plan that is no more
+//                      expensive, and chain_solver finds the optimum over them in all shard orders.
 //
 // The result is always the optimum, to one part in 1e9.
 
@@ -28,12 +30,12 @@
 namespace ashlar::search {
 namespace detail {
 
-/// A filter for chain_model: some choices without shard order, each in all shard orders.
+/// A filter for chain_model that permits some choices of a model without shard orders, each in all
+/// shard orders.
 template <int N>
 class ordered_choices {
  public:
-  /// Lists the choices in all orders. `kept(k, choice)` returns whether to include a choice of
-  /// class k of the model.
+  /// Includes choice number c of class k of `model` (chain_model.hpp) if `kept(k, c)` is true.
   template <class Kept>
   constexpr ordered_choices(chain_model<N, role_moves> const& model, Kept const& kept)
       : model_(model), of_class_(static_cast<std::size_t>(model.classes())) {
@@ -42,8 +44,8 @@ class ordered_choices {
         if (kept(k, c)) add(model.class_at(k).choices.data()[c], of_class_.data()[k]);
   }
 
-  /// Returns the choices of element i without duplicates. For each choice the mesh's own order
-  /// comes first.
+  /// Returns the permitted choices of element i without duplicates. The orders of one choice follow
+  /// each other; the order of the mesh axes comes first.
   constexpr std::vector<layer_choice> const& choices(int i) const {
     return of_class_.data()[model_.class_index(i)];
   }
@@ -64,7 +66,8 @@ class ordered_choices {
 
 }  // namespace detail
 
-/// The search on one mesh. The constructor computes the bound; plan() computes the plan.
+/// The search by roles on one mesh. The constructor computes the lower bound; plan() finds the
+/// plan.
 template <int N>
 class search_by_roles {
  public:
@@ -72,8 +75,8 @@ class search_by_roles {
   constexpr search_by_roles(basic_problem<N> const& chain, topology const& t, machine const& m)
       : search_by_roles(chain, chain, t, m) {}
 
-  /// `less` is the chain without the rows that the bound does not need (needed_rows.hpp). It must
-  /// outlive this object, too.
+  /// `less` is the same chain without the rows that the lower bound does not need
+  /// (needed_rows.hpp). It must outlive this object, too.
   constexpr search_by_roles(basic_problem<N> const& chain, basic_problem<N> const& less,
                             topology const& t, machine const& m)
       : net_(chain), mesh_(t), machine_(m), rows_(less, t, m, any_choice{}, pruning::by_time) {
@@ -111,8 +114,8 @@ class search_by_roles {
   }
 
  private:
-  /// Limit for the number of choices that are searched in the hope that they suffice for the proof;
-  /// the search then takes a few hundredths of a second.
+  /// The most choices, shard orders included, that step 2 searches if the choices of the optimum
+  /// are not enough. Such a search takes a few hundredths of a second.
   static constexpr std::int64_t most_ordered = 3000;
 
   constexpr double find_path() {
@@ -121,7 +124,7 @@ class search_by_roles {
     return solver.weight_of(path_);
   }
 
-  /// Returns an upper bound of the number of choices that the remaining rows have in all orders.
+  /// Returns an upper bound of the number of choices that `rows_` has in all shard orders.
   constexpr std::int64_t ordered_rows() const {
     std::int64_t count = 0;
     for (int k = 0; k < rows_.classes(); ++k) count += rows_.class_at(k).size();
@@ -129,7 +132,8 @@ class search_by_roles {
     return count;
   }
 
-  /// Returns the rows of the path, per class, in all orders.
+  /// Returns the choices on the optimal path `path_` (one choice without shard order per element),
+  /// each in all shard orders. Elements of one class (chain_model.hpp) share a list.
   constexpr detail::ordered_choices<N> of_path() const {
     scratch<scratch<char>> used(static_cast<std::size_t>(rows_.classes()));
     for (int k = 0; k < rows_.classes(); ++k)
@@ -150,8 +154,8 @@ class search_by_roles {
   basic_problem<N> const& net_;
   topology mesh_;
   machine machine_;
-  chain_model<N, role_moves> rows_;
-  scratch<int> path_;
+  chain_model<N, role_moves> rows_;  ///< choices without shard orders
+  scratch<int> path_;                ///< per element: its choice of `rows_` in the optimum
   double bound_ = 0;
 };
 

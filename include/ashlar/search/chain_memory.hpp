@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The memory of a chain_model's choices, added element by element or for a whole path
-// (step/memory_fold.hpp). The number of recomputed segments is that of the model's costs.
+// The memory of a plan whose choices are those of a chain_model, added element by element or for
+// all elements at once (step/memory_fold.hpp). The number of recomputed segments is that of the
+// model.
 
 #include <ashlar/search/chain_model.hpp>
 
@@ -17,9 +18,9 @@ class chain_memory {
   constexpr explicit chain_memory(chain_model<N> const& model)
       : model_(model), fold_(model.net(), model.recomputed(), model.mesh().ranks()) {}
 
-  /// Adds element i in choice `own`, where the previous element has choice `left`. `outer` is the
-  /// choice of the enclosing residual. For a residual's end, `outside` is the result of outside_of
-  /// for its begin.
+  /// Returns the memory after element i is added. `before` is the memory of the elements before it.
+  /// The element has choice `own`, the previous one `left`, and the enclosing residual `outer`. For
+  /// a residual's end, `outside` is the result of outside_of for its begin.
   constexpr memory_so_far next(memory_so_far const& before, int i, int left, int own, int outer,
                                held_by_residuals const& outside) const {
     element_bytes const* const in_front = i > 0 ? &model_.memory(i - 1, left) : nullptr;
@@ -27,22 +28,23 @@ class chain_memory {
                       gradient_held(i, own, outer), outside);
   }
 
-  /// Returns the argument `outside` for a residual's end, from what was held before and after its
-  /// begin.
+  /// Returns the argument `outside` of next() for a residual's end. `before` and `behind` are the
+  /// bytes that residuals hold before and after its begin.
   static constexpr held_by_residuals outside_of(held_by_residuals const& before,
                                                 held_by_residuals const& behind) {
     return memory_fold<N>::outside_of(before, behind);
   }
 
-  /// Returns the memory of the whole step. Expects the memory after the last element, which has
+  /// Returns the peak of the step. `memory` is the result of next() for the last element, which has
   /// choice `last`.
   constexpr std::int64_t whole(memory_so_far const& memory, int last) const {
     return fold_.whole(memory, model_.memory(model_.size() - 1, last));
   }
 
-  /// Returns the memory of a path.
+  /// Returns the memory of the plan in which element i has choice number choice[i].
   constexpr std::int64_t of(scratch<int> const& choice) const {
-    // A class has no memory figures for neighbours that see other extents than the residual's own.
+    // The memory figures of a residual assume that its neighbours see its own extents. If they do
+    // not (`plain` is false), the memory is computed from the plan instead.
     for (int i = 0; i < model_.size(); ++i)
       if (!model_.choices(i).plain) return memory_per_rank(model_.net(), model_.plan_of(choice));
     return fold_memory(

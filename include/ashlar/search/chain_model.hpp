@@ -10,7 +10,7 @@
 // Elements with the same layer and the same permitted choices form a class. Choices, costs and
 // matrices are computed once per class or pair of classes, so a repeated block adds nothing.
 //
-// Dominated choices are dropped at once (choice_class.hpp).
+// A choice that another one dominates is dropped when the class is created (choice_class.hpp).
 
 #include <vector>
 
@@ -34,7 +34,7 @@ class chain_model {
                         Filter&& filter, pruning prune)
       : chain_model(net, t, m, filter, prune, {net.recomputed, net.recomputed}) {}
 
-  /// The same, with another number of recomputed segments than the problem states.
+  /// Does the same, with `again` as the number of recomputed segments instead of net.recomputed.
   template <class Filter>
   constexpr chain_model(basic_problem<N> const& net, topology const& t, machine const& m,
                         Filter&& filter, pruning prune, recomputation const& again)
@@ -65,8 +65,8 @@ class chain_model {
     recompute(again);
   }
 
-  /// Assigns the classes that elements have when this many segments are recomputed. Existing
-  /// classes stay unchanged.
+  /// Assigns to each element its class if `again` segments are recomputed, and adds the classes
+  /// that do not exist yet. Existing classes stay unchanged.
   constexpr void recompute(recomputation const& again) {
     again_ = again;
     for (int i = 0; i < net_.size(); ++i) {
@@ -121,7 +121,8 @@ class chain_model {
     return true;
   }
 
-  /// Returns per choice of element 0 the weight of moving x there from the replicated input data.
+  /// Returns per choice of element 0 the weight of moving the input data, which is replicated, to
+  /// the placement of x.
   constexpr scratch<double> from_source() {
     choice_class const& c = choices(0);
     scratch<double> start(static_cast<std::size_t>(c.size()));
@@ -137,7 +138,7 @@ class chain_model {
   /// 1].
   constexpr double const* boundary(int i) { return matrix(i).weight.data(); }
 
-  /// Returns that matrix transposed: [choice of i + 1][choice of i].
+  /// Returns boundary(i) transposed: [choice of i + 1][choice of i].
   constexpr double const* boundary_from_right(int i) {
     return matrix(i).from_right(choices(i).size(), choices(i + 1).size());
   }
@@ -174,7 +175,8 @@ class chain_model {
     if (classes_.data()[k].restrict(keep)) boundaries_.forget(k);
   }
 
-  /// Drops choices that are dominated in weight and counted memory together.
+  /// Drops dominated choices (choice_class.hpp). A choice may dominate another one only if it does
+  /// not need more counted memory (counted_memory.hpp) either.
   constexpr void keep_counted() {
     for (int k = 0; k < classes(); ++k)
       if (class_at(k).plain) restrict(k, undominated(class_at(k), paths_, net_, true));
@@ -201,7 +203,7 @@ class chain_model {
     }
   }
 
-  /// Returns all choices of a layer, computed at the first call.
+  /// Returns all choices of a layer. They are computed at the first call for that layer.
   constexpr std::vector<layer_choice> const& all_choices(int layer) {
     auto& list = of_layer_.data()[layer];
     if (list.empty())
@@ -251,16 +253,16 @@ class chain_model {
   basic_problem<N> const& net_;
   Paths paths_;
   scratch<int> class_of_;
-  scratch<int> list_of_;  ///< per element: index of the list of choices that the filter permits;
-                          ///< -1: all
+  /// Per element: index into listed_ or permitted_ of its permitted choices; -1: all are permitted.
+  scratch<int> list_of_;
   pruning prune_;
   recomputation again_;
-  scratch<std::vector<layer_choice>> of_layer_;
-  std::vector<std::vector<layer_choice>> permitted_;
-  std::vector<std::vector<layer_choice> const*>
-      listed_;  ///< the lists of a filter with member choices(i); used in the constructor only
+  scratch<std::vector<layer_choice>> of_layer_;       ///< per layer: all its choices
+  std::vector<std::vector<layer_choice>> permitted_;  ///< the lists that a predicate permits
+  /// The lists of a filter with member choices(i); used in the constructor only.
+  std::vector<std::vector<layer_choice> const*> listed_;
   std::vector<choice_class> classes_;
-  std::vector<int> list_of_class_;
+  std::vector<int> list_of_class_;  ///< per class: the list_of_ of its elements
   boundary_matrices boundaries_;
 };
 

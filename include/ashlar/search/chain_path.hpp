@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Finds the choices that attain the optimum of a chain, by tracing the values of chain_solver back
-// from the last element. Only the insides of residuals are solved again, once for all equal
-// residuals in the same choice.
+// Finds the choices that attain the optimum of a chain. Starts at the last element and goes back
+// element by element, with the values that chain_solver computes. The inside of a residual is
+// solved again, but only once for all equal residuals that have the same choice.
 
 #include <vector>
 
@@ -15,14 +15,14 @@
 
 namespace ashlar::search {
 
-/// `Solver`: a chain_solver.
+/// Finds the optimal path of a chain_solver, whose type is `Solver`.
 template <class Solver>
 class chain_path {
  public:
   constexpr explicit chain_path(Solver& solver) : solver_(solver), model_(solver.model()) {}
 
-  /// Returns one choice per element. `start` is the cost of reaching each choice of the first
-  /// element.
+  /// Returns one choice per element. `start` is the cost of everything before the first element,
+  /// for each choice of that element.
   constexpr scratch<int> find(scratch<double> const& start) {
     scratch<int> choice(static_cast<std::size_t>(model_.size()));
     trace(0, model_.size() - 1, start, scratch<double>(), choice);
@@ -32,7 +32,8 @@ class chain_path {
  private:
   using model_type = std::remove_reference_t<decltype(std::declval<Solver&>().model())>;
 
-  /// Writes the optimal choices of the elements first .. last. `end` is the cost of what follows
+  /// Writes the optimal choices of the elements first .. last. `start` is the cost of everything
+  /// before `first`, for each choice of `first`. `end` is the cost of everything after `last`, for
   /// each choice of `last`; empty means 0.
   constexpr void trace(int first, int last, scratch<double> start, scratch<double> const& end,
                        scratch<int>& choice) {

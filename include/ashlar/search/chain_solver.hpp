@@ -4,16 +4,17 @@
 #pragma once
 
 // The exact optimum of a chain by dynamic programming (the Viterbi recurrence), with residual
-// connections solved by recursion.
+// connections solved by recursion. V_i[k] is the least cost of the elements up to i if element i
+// takes choice k.
 //
 //   chain       V_{i+1}[k] = own_{i+1}[k] + min_j ( V_i[j] + boundary_i[j][k] )
 //   residual    Begin and end take the same choice r: V_end[r] = V_begin[r] + inside[r]. Here
 //               inside[r] is the optimum of the elements between them if both ends take r. It is
-//               the diagonal of a (min, +) product of matrices, computed outwards from the element
-//               with the fewest choices.
+//               the diagonal of a (min, +) product of matrices, one per boundary. The product is
+//               computed from the element with the fewest choices towards both ends.
 //
-// inside[] depends only on the block, so equal blocks are solved once. chain_path.hpp finds the
-// choices that attain the optimum.
+// inside[] depends only on the residual and the elements inside it, so equal residuals are solved
+// once. chain_path.hpp finds the choices that attain the optimum.
 
 #include <ashlar/config.hpp>
 #include <ashlar/search/chain_model.hpp>
@@ -25,14 +26,15 @@ namespace ashlar::search {
 template <int N, class Paths = tabulated_moves>
 class chain_solver {
  public:
-  /// Minimizes the weight.
+  /// Prepares the minimization of the weight.
   constexpr explicit chain_solver(chain_model<N, Paths>& model)
       : model_(model), start_(model.from_source()),
         own_(static_cast<std::size_t>(model.classes())) {
     for (int k = 0; k < model.classes(); ++k) own_.data()[k] = model.class_at(k).weight;
   }
 
-  /// Minimizes weight + price · counted memory, with the price in seconds per byte.
+  /// Prepares the minimization of weight + price · counted memory, with the price in seconds per
+  /// byte.
   constexpr chain_solver(chain_model<N, Paths>& model, double price,
                          counted_memory<N> const& counted)
       : model_(model), start_(model.from_source()), counted_(price == 0 ? nullptr : &counted),
@@ -51,10 +53,10 @@ class chain_solver {
 
   constexpr chain_model<N, Paths>& model() { return model_; }
 
-  /// Returns the minimum.
+  /// Returns the least weight of a path, including the price of its memory.
   constexpr double solve() { return minimum(forward(0, model_.size() - 1, start_, nullptr)); }
 
-  /// Returns one choice per element that together attain the minimum.
+  /// Returns one choice per element. Together they attain the result of solve().
   constexpr scratch<int> path() { return chain_path<chain_solver>(*this).find(start_); }
 
   /// Returns the weight of a path, including the price of its memory.
@@ -67,8 +69,8 @@ class chain_solver {
     return sum;
   }
 
-  /// Returns per choice r of the residual that begins at `begin` the optimum of what lies between
-  /// its ends.
+  /// Returns the least cost of everything between the ends of the residual that begins at `begin`,
+  /// for each choice r of its ends.
   constexpr double const* inside(int begin) {
     int const end = model_.partner(begin);
     int const known = static_cast<int>(blocks_.size());
@@ -79,8 +81,9 @@ class chain_solver {
     double* const out = value.data();
     if (end == begin + 1)
       for (int r = 0; r < n; ++r) out[r] = between(begin, r, r);
-    // Computes all r at once: one forward and one backward pass for each choice of the narrowest
-    // element.
+    // Computes the results for all r at once: one forward and one backward pass for each choice of
+    // the element with the fewest choices. If the residual has still fewer choices, computes the
+    // result for each r alone.
     int const cut = end == begin + 1 ? -1 : narrowest(begin, end);
     int width = cut < 0 ? 0 : model_.choices(cut).size();
     if (n < width && !ASHLAR_IN_COMPILER) {
@@ -96,7 +99,7 @@ class chain_solver {
     return blocks_.data()[blocks_.size() - 1].value.data();
   }
 
-  /// Computes inside(begin)[r] alone.
+  /// Computes the entry r of inside(begin) without the others.
   constexpr double inside_of(int begin, int r) {
     int const end = model_.partner(begin);
     if (end == begin + 1) return between(begin, r, r);
@@ -106,7 +109,8 @@ class chain_solver {
     return minimum(value);
   }
 
-  /// Returns whether the residuals that begin at a and b have equal costs.
+  /// Returns whether the residuals that begin at a and b have equal costs, including the price of
+  /// memory.
   constexpr bool alike(int a, int b) const {
     if (!model_.alike(a, b)) return false;
     for (int i = 0; counted_ != nullptr && i <= model_.partner(a) - a; ++i)
@@ -149,9 +153,10 @@ class chain_solver {
     return model_.kind(i) == element_kind::residual_begin ? model_.partner(i) : i;
   }
 
-  /// Runs the recurrence from element `first` to element `last` on one nesting level. `value` is
-  /// the cost per choice of `first` without its own cost. Returns the optimal cost per choice of
-  /// `last`. If `all` is not null, stores the values of every element on this level at its index.
+  /// Runs the recurrence from element `first` to element `last` on one nesting level of residuals.
+  /// `value` is the cost of everything before each choice of `first`. Returns the optimal cost per
+  /// choice of `last`. If `all` is not null, stores the values of every element i on this level in
+  /// (*all)[i].
   constexpr scratch<double> forward(int first, int last, scratch<double> value,
                                     scratch<scratch<double>>* all) {
     add_own(first, value);
@@ -170,9 +175,9 @@ class chain_solver {
     }
   }
 
-  /// Runs the recurrence backwards on one nesting level. all[i][k] becomes the least cost of the
-  /// elements after i up to `last`, with their own costs, if element i takes choice k. `value` is
-  /// the cost of what follows each choice of `last`.
+  /// Runs the recurrence backwards on one nesting level of residuals. all[i][k] becomes the least
+  /// cost of everything after choice k of element i, up to and including element `last` and what
+  /// `value` contains. `value` is the cost of everything after each choice of `last`.
   constexpr void backward(int first, int last, scratch<double> value,
                           scratch<scratch<double>>& all) {
     for (int i = last;;) {
@@ -191,12 +196,13 @@ class chain_solver {
     }
   }
 
-  /// Advances the recurrence from element i to i + 1, without own costs.
+  /// Advances the recurrence from element i to i + 1, without the own costs of element i + 1.
   constexpr scratch<double> advance(int i, scratch<double> const& value) {
     return product(value, model_.boundary(i), model_.choices(i + 1).size());
   }
 
-  /// Advances the backward recurrence from element i + 1 to i, without own costs.
+  /// Advances the backward recurrence from element i + 1 to i, without own costs. `value` contains
+  /// those of element i + 1.
   constexpr scratch<double> retreat(int i, scratch<double> const& value) {
     return product(value, model_.boundary_from_right(i), model_.choices(i).size());
   }
@@ -205,9 +211,10 @@ class chain_solver {
     scratch<double> left, right;
   };
 
-  /// Returns per choice of a residual the optimum from its begin to choice k of element `cut`, and
-  /// the optimum from there to its end. The own cost of `cut` is part of the left half only. If k
-  /// is -1, each half may take any choice of `cut`.
+  /// Cuts the residual that begins at `begin` at choice k of element `cut`, which is inside it.
+  /// Returns for each choice of the residual the least cost from its begin to the cut (`left`) and
+  /// from the cut to its end (`right`). The own cost of `cut` is part of `left` only. If k is -1,
+  /// each half may take any choice of `cut`.
   constexpr two_halves halves(int begin, int cut, int k) {
     int const end = model_.partner(begin), width = model_.choices(cut).size();
     scratch<double> one(static_cast<std::size_t>(width), k < 0 ? 0 : unreachable);
@@ -234,7 +241,8 @@ class chain_solver {
     return least;
   }
 
-  /// Returns the element with the fewest choices on the level inside a residual.
+  /// Returns the element with the fewest choices inside a residual, among those that are not inside
+  /// a further residual.
   constexpr int narrowest(int begin, int end) const {
     int best = begin + 1;
     for (int i = begin + 1; i < end; i = skip_inside(i) + 1)
@@ -242,8 +250,7 @@ class chain_solver {
     return best;
   }
 
-  /// Adds the own costs of element i. Those of a residual are counted at its begin, so its end adds
-  /// none.
+  /// Adds the own costs of element i. The own costs of a residual are added at its begin only.
   constexpr void add_own(int i, scratch<double>& value) const {
     if (model_.kind(i) == element_kind::residual_end) return;
     double const* const own = own_.data()[index(i)].data();

@@ -5,12 +5,12 @@
 
 // Checks of a problem at the start of every search, so that nothing overflows later:
 //
-//   elements   at least one; the begins and ends of residuals name each other
+//   elements   there is at least one; the begin and the end of a residual name each other
 //   extents    at least 1 for every tensor of every layer
 //   counts     micro-batches, micro-batches in flight and element size at least 1, accumulation
 //              size at least the element size, optimizer states at least 0
-//   bytes      all tensors with gradients and optimizer states together below 2^63, and each tensor
-//              below 2^63 if every rank held all of it
+//   bytes      fewer than 2^63 for all tensors with gradients and optimizer states together, and
+//              for each tensor if every rank held all of it
 //
 // A mesh axis with more ranks than a dim has indices is not an error (explain.hpp prints a note).
 
@@ -29,7 +29,7 @@ namespace detail {
 }
 
 /// Adds the bytes of `copies` copies of a tensor to `sum`. Throws if a dim is empty, or if the
-/// bytes of the tensor times the number of ranks overflow.
+/// bytes of one copy on each rank are 2^63 or more.
 template <int N>
 constexpr void check_tensor(basic_problem<N> const& net, int i, char const* name, shape const& s,
                             topology const& t, int copies, checked_count& sum) {

@@ -7,18 +7,19 @@
 // placements at the boundaries. Elements of a chain with the same layer and the same permitted
 // choices share one class.
 //
-//   weight   of the element; for a residual, the sum for both of its ends
+//   weight   cost of the element; for a residual, the sum for both of its ends
 //   memory   filled in only if the search needs it (enum pruning)
+//   state    number of a placement in the price tables (prices.hpp)
 //
-// Dominated choices are dropped at once. By the triangle inequality of shortest paths, choice i can
-// replace choice j without loss if
+// Dominated choices are dropped when a class is filled in. By the triangle inequality of shortest
+// paths, choice i can replace choice j without loss if
 //
 //   cost(i) + moves from the boundary placements of j to those of i and back  <=  cost(j)
 //
 // The simplest case is that i has equal boundary placements and costs no more. If memory counts,
-// this is the only case that is used, because a move would itself need memory; choice i must then
-// also need no more memory of any kind. If memory counts only as a sum (counted_memory.hpp), moves
-// need none and the general rule applies. The choice of a residual holds at both of its ends, so
+// only this case is used, because a move would itself need memory; choice i must then also need no
+// more memory of any kind. If memory counts only as a sum (counted_memory.hpp), which does not
+// include moves, the general rule applies. A residual has the same choice at both of its ends, so
 // its moves count twice. Among equivalent choices the first one stays.
 
 #include <algorithm>
@@ -31,12 +32,13 @@
 
 namespace ashlar::search {
 
-/// Says whether memory is part of the optimization, so that a choice may be dropped only in favour
-/// of one that needs no more memory. `keep_all` drops no choice.
+/// Says which choices are dropped. `by_time`: those that a faster choice can replace.
+/// `by_time_and_memory`: only if that choice also needs no more memory. `keep_all`: none.
 enum class pruning : signed char { by_time, by_time_and_memory, keep_all };
 
-/// Returns the weight of one collective in seconds: 1e-12 of a lower bound of the step's seconds.
-/// All collectives of a plan together then cannot outweigh a relative difference of 1e-9.
+/// Returns the weight in seconds that is added per collective, so that ties go to the plan with
+/// fewer collectives. It is 1e-12 of a lower bound of the step's seconds. All collectives of a plan
+/// together thus cannot outweigh a relative difference of 1e-9.
 template <int N>
 constexpr double tie_weight(basic_problem<N> const& net, topology const& t, machine const& m) {
   double work = 0;
@@ -62,12 +64,12 @@ struct choice_class {
   shape x_extents, y_extents;  ///< extents as seen at its boundaries
   bool plain = true;           ///< false for a residual whose neighbours see other extents
   forward_runs runs = forward_runs::once;
-  saved_part held = saved_part::all;  ///< the part of its saved values that it holds between the
-                                      ///< passes
+  /// The part of its saved values that it holds between its forward and its backward pass.
+  saved_part held = saved_part::all;
   std::vector<layer_choice> choices;
-  scratch<double> weight;  ///< weights per choice; of a residual: of both ends together
-  scratch<element_bytes> memory, end_memory;  ///< bytes per choice; of a residual: of its begin and
-                                              ///< of its end
+  scratch<double> weight;  ///< per choice; of a residual: of both ends together
+  /// Bytes per choice: `memory` of a layer or of a residual's begin, `end_memory` of its end.
+  scratch<element_bytes> memory, end_memory;
   scratch<int> x, y, dy, dx;  ///< states of its placements at the boundaries, per choice
 
   constexpr int size() const { return static_cast<int>(choices.size()); }
@@ -90,7 +92,8 @@ struct choice_class {
     return true;
   }
 
-  /// Drops the numbers of choices whose flag in `keep` is 0, but not the entries of `choices`.
+  /// Drops weights, memory and states of the choices whose flag in `keep` is 0. Does not change the
+  /// list `choices`.
   constexpr void keep_numbers(scratch<char> const& keep) {
     std::size_t n = 0;
     for (char const kept : keep) n += kept != 0;
@@ -101,15 +104,16 @@ struct choice_class {
   }
 };
 
-/// Further conditions on a choice that dominates another one in memory: its weight is no larger,
-/// and its placements at the boundaries are equal.
+/// Further conditions that a choice must meet to dominate another one in memory: `weight`: its
+/// weight is no larger; `boundaries`: its placements at the boundaries are equal. A condition
+/// applies if its flag is set.
 struct compared {
   bool weight, boundaries;
 };
 
-/// Returns for each choice of a class whether it survives when memory counts. It is dropped if
-/// another choice needs no more memory of any kind and meets the conditions `by`. The numbers of
-/// `c` must be filled in for all choices.
+/// Returns for each choice of a class whether it survives if memory counts. It is dropped if
+/// another choice needs no more memory of any kind and meets the conditions that are set in `by`.
+/// Weights, memory and states of `c` must be filled in for all choices.
 constexpr scratch<char> undominated_in_memory(choice_class const& c, compared const& by) {
   scratch<char> alive(c.weight.size(), 1);
   int const n = static_cast<int>(alive.size());
@@ -130,9 +134,9 @@ constexpr scratch<char> undominated_in_memory(choice_class const& c, compared co
   return alive;
 }
 
-/// Returns for each choice of a class whether it survives. The numbers of `c` must be filled in for
-/// all choices; its list `choices` is not used. `counted` says whether counted memory
-/// (counted_memory.hpp) matters.
+/// Returns for each choice of a class whether it survives if memory does not count, or only as the
+/// sum of counted_memory.hpp (`counted`). Weights and states of `c`, and memory if `counted`, must
+/// be filled in for all choices. The list `choices` is not used.
 template <int N, tabulated_move_prices Paths>
 constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
                                     basic_problem<N> const& net, bool counted = false) {
@@ -151,13 +155,14 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   double const* const w = c.weight.data();
   int const *const sx = c.x.data(), *const sdx = c.dx.data(), *const sy = c.y.data(),
                    *const sdy = c.dy.data();
-  // All moves count as often as the most frequent move at either side of the element. This is safe,
+  // All moves count as often as the more frequent of the two moves of a boundary. This is safe,
   // because it drops fewer choices.
   boundary_times const crossed = times_between(
       net, c.runs == forward_runs::once ? forward_runs::once : forward_runs::twice);
   double const times = (c.end >= 0 ? 2 : 1) * std::max(crossed.activation, crossed.gradient);
   if constexpr (Paths::orders != shard_orders::all) {
-    // There are many choices here. In order of weight, only earlier ones can dominate later ones.
+    // There are many choices here, so they are compared in order of weight, in which only earlier
+    // choices can dominate later ones.
     scratch<int> sorted(size);
     std::vector<int> kept;
     for (int j = 0; j < n; ++j) sorted.data()[j] = j;
@@ -184,7 +189,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   for (int j = 0; j < n; ++j) {
     double const* const px = paths.weight_from(x_table, sx[j]);
     double const* const pdy = paths.weight_from(y_table, sdy[j]);
-    for (int i = 0; i < n && alive[j]; ++i)  // one expression, because Clang counts statements
+    // One expression, because Clang limits the number of statements in constant evaluation.
+    for (int i = 0; i < n && alive[j]; ++i)
       alive[j] = !(
           i != j && alive[i] && w[i] <= w[j] &&
           replaces(w[i] + times * (px[sx[i]] + py[i][sy[j]] + pdy[sdy[i]] + pdx[i][sdx[j]]), w[j],
@@ -194,8 +200,8 @@ constexpr scratch<char> undominated(choice_class const& c, Paths& paths,
   return alive_list;
 }
 
-/// Fills in the numbers of `c` for all choices of its layer, and drops those that are dominated.
-/// Expects that the layer and the boundaries of `c` are set.
+/// Fills in weights, memory and states of `c` for all choices of its layer, then drops the
+/// dominated choices. Expects that the layer and the boundaries of `c` are set.
 template <int N, tabulated_move_prices Paths>
 constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
                           std::vector<layer_choice> const& all, Paths& paths, pruning prune) {
@@ -230,7 +236,8 @@ constexpr void fill_class(choice_class& c, basic_problem<N> const& net,
   c.y = states(y, &layer_choice::y);
   c.dy = states(y, &layer_choice::dy);
   c.dx = states(x, &layer_choice::dx);
-  // For residuals, bounded_choices.hpp drops more choices later.
+  // Without all shard orders, the choices of residuals stay: bounded_choices.hpp drops more of
+  // them.
   if (prune == pruning::keep_all || !c.plain ||
       (Paths::orders != shard_orders::all && c.end >= 0)) {
     c.choices = all;

@@ -12,12 +12,13 @@
 //             equally.
 //   storage   replicated: a parameter is stored split along the axes where its use is split, and
 //             replicated along the others.
-//             sharded (ZeRO): in addition, every axis along which a parameter is replicated and its
-//             gradient is replicated or partial splits dim 0 of the parameter, innermost. This
-//             applies to all parameters of the layer at once.
+//             sharded (ZeRO): in addition, the parameter is stored split along every axis on which
+//             it is used replicated and its gradient is replicated or partial. These axes split dim
+//             0, nested inside other splits of it. This applies to all parameters of the layer.
 //
-// On an axis of extent 1 all rows are equivalent. There the search takes the row that is replicated
-// in all tensors, if the table has one. Plans written by people may use any row (`all_rows`).
+// On an axis of extent 1 all rows are equivalent. The search then takes the row in which all
+// tensors are replicated, if the table has one (`one_row`). Plans written by people may use any row
+// (`all_rows`).
 
 #include <vector>
 
@@ -29,9 +30,9 @@ namespace ashlar::search {
 
 enum class trivial_axes : signed char { one_row, all_rows };
 
-/// Selects the shard orders that are listed. `all`: every order. `canonical`: only the mesh's own
-/// order. `multisets`: the mesh's own order, and only one of all choices that differ by an exchange
-/// of interchangeable axes, the one whose row indices ascend along them.
+/// Selects the shard orders that are listed. `all`: every order. `canonical`: shards nest only in
+/// the order of the mesh axes. `multisets`: like `canonical`, but choices that differ only by an
+/// exchange of interchangeable axes are listed once, with row indices that ascend along these axes.
 enum class shard_orders : signed char { all, canonical, multisets };
 
 namespace detail {
@@ -40,8 +41,8 @@ using axis_order = inplace_vector<signed char, max_axes>;
 using axis_rows = inplace_vector<int, max_axes>;
 using row_list = inplace_vector<int, training_table::capacity()>;
 
-/// Gives an axis its role. A split of a dim is nested inside the splits of that dim that were made
-/// before. This is one expression because Clang limits the number of statements in constant
+/// Gives an axis its role. depth[d] counts the splits of dim d so far; a split is nested inside
+/// them. This is one expression because Clang limits the number of statements in constant
 /// evaluation.
 constexpr void take_role(axis_placement& axis, axis_placement const& role, signed char* depth) {
   (axis = role).is_split() ? void(axis.depth = depth[role.dim]++) : void();
@@ -116,8 +117,8 @@ constexpr layer_choice assemble_choice(layer_spec const& spec, axis_rows const& 
   return c;
 }
 
-/// Turns replicated storage into sharded storage (see above). Returns false if that changes
-/// nothing.
+/// Turns replicated storage into sharded storage (see the top of this file). Returns false if that
+/// changes nothing.
 constexpr bool shard_storage(layer_choice& c, layer_spec const& spec, topology const& t,
                              axis_order const& order) {
   bool changed = false;
@@ -162,8 +163,9 @@ constexpr bool is_whole(training_row const& row) {
   return whole;
 }
 
-/// Returns whether the dims that a row splits exist in their tensors. Sets `sums` to false if a
-/// reduction is not a sum. Then rows on different axes may have different reductions.
+/// Returns whether the dims that a row splits exist in their tensors. Sets `sums` to false if the
+/// row has a reduction other than a sum. Rows on different axes may then have different reductions,
+/// which is not valid.
 constexpr bool fits(training_row const& row, layer_spec const& spec, bool& sums) {
   bool good = true;
   auto const look = [&](axis_placement const& p, int rank) {

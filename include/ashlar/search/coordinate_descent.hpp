@@ -17,14 +17,14 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Gives variable v its best choice. Returns true if that is a new one. A budget may end the step
-/// early.
+/// Gives variable v its best choice. Returns true if its choice changed. If the budget is used up,
+/// only some choices have been tried.
 template <int N>
 bool descend(explorer<N>& e, int v) {
   int const old = e.now.choice(v);
   double const here = e.now.around(v, old);
-  double least = here - 1e-13 * e.now.weight();  // smaller gains are rounding errors and could lead
-                                                 // to an endless cycle
+  // Smaller gains are rounding errors and could lead to an endless cycle.
+  double least = here - 1e-13 * e.now.weight();
   int best = old;
   for (int k = 0; k < e.now.choices(v); ++k) {
     if (k == old) continue;

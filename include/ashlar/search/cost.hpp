@@ -3,9 +3,9 @@
 
 #pragma once
 
-// The objective of the search, as step/problem.hpp defines it: a sum over the actions that
-// step/visit.hpp visits, each multiplied by how often a step performs it. Elements of a chain and
-// boundaries between neighbours are priced separately:
+// The objective of the search, as step/problem.hpp defines it: the sum of the prices of all actions
+// that step/visit.hpp visits, each multiplied by how often a step performs the action. Elements of
+// a chain and boundaries between neighbours are priced separately:
 //
 //   element_prices    prices the actions of one layer under any of its choices
 //   boundary_times    counts how often a step performs the two moves of a boundary
@@ -22,7 +22,7 @@
 
 namespace ashlar::search {
 
-/// The category of an action's seconds.
+/// What an action spends its seconds on.
 enum class spent : signed char { work, halo, activation, gradient, parameter, statistic };
 
 /// Returns the category of a move of this kind of tensor.
@@ -62,10 +62,10 @@ class element_prices {
     for_each_phase(runs_, [&](phase when) { visit_element(when, spec_, c, visit); });
   }
 
-  /// Returns the weight of all actions under a choice, multiplied by how often a step performs
-  /// them.
+  /// Returns the sum of the weights of all actions under a choice, each multiplied by how often a
+  /// step performs the action.
   constexpr double weight(layer_choice const& c) const {
-    double each = 0, once = 0;  // sums per micro-batch and per step
+    double each = 0, once = 0;  // actions of each micro-batch, and actions once per step
     for_each(c, [&](phase when, spent, move_price const& price) {
       (repeats(when) ? each : once) += price.weight;
     });
@@ -129,8 +129,8 @@ struct boundary_times {
   friend constexpr bool operator==(boundary_times const&, boundary_times const&) = default;
 };
 
-/// Counts how often a step performs the moves of a boundary. `runs` belongs to the element on its
-/// right.
+/// Counts how often a step performs the moves of a boundary. `runs` is the number of forward runs
+/// of the element to the right of the boundary.
 template <int N>
 constexpr boundary_times times_between(basic_problem<N> const& net, forward_runs runs) {
   boundary_times times;
@@ -158,7 +158,7 @@ constexpr double times_from_source(basic_problem<N> const& net) {
 }
 
 /// Calls take(element, phase, spent, price) for every action of a step under a plan. `price` is for
-/// one execution. A move belongs to the element that receives the tensor.
+/// one execution. For a move across a boundary, `element` is the one that receives the tensor.
 template <int N, move_prices Prices, class Take>
 constexpr void for_each_price(basic_problem<N> const& net, basic_plan<N> const& chosen,
                               Prices& prices, Take&& take) {

@@ -4,16 +4,17 @@
 #pragma once
 
 // A lower bound of a plan's memory that is a sum over its elements: the memory at one moment of the
-// step, while the fullest element runs. Because it is a sum, the Lagrangian dual can put a price on
-// it.
+// step, while one element (the fullest) runs. Because it is a sum, the Lagrangian dual can put a
+// price on it.
 //
-//   the fullest element     lasting bytes + what it needs while it runs
-//   elements before it      lasting bytes + what they hold between their passes. Elements of its
-//                           own recomputed segment count what they saved instead, because the
-//                           segment has been recomputed by then
+//   the fullest element     lasting bytes + the bytes that it needs while it runs
+//   elements before it      lasting bytes + the bytes that they hold between their passes. If they
+//                           are in the same recomputed segment as the fullest element, their saved
+//                           bytes count instead, because the segment has been recomputed by then
 //   elements after it       lasting bytes
 //
-// The fullest element is the layer with the highest total if every element takes its least choice.
+// The fullest element is the layer with the largest such sum if every element takes its least
+// choice.
 
 #include <algorithm>
 
@@ -61,10 +62,10 @@ class counted_memory {
     }
   }
 
-  /// Returns which bytes of element i count in addition to the lasting ones.
+  /// Returns which bytes of element i are counted in addition to its lasting bytes.
   constexpr counted_part part(int i) const { return elements_.data()[i].part; }
 
-  /// Returns the counted bytes of element i under a choice.
+  /// Returns the lasting and counted bytes of element i under a choice with memory `own`.
   constexpr std::int64_t bytes(int i, element_bytes const& own) const {
     return own.lasting + counted_bytes(part(i), own);
   }
@@ -72,8 +73,8 @@ class counted_memory {
   /// Returns a lower bound of the memory of every plan.
   constexpr std::int64_t least() const { return counted_; }
 
-  /// Returns a lower bound of the memory of every plan in which element i takes a choice with these
-  /// bytes.
+  /// Returns a lower bound of the memory of every plan in which element i takes a choice with
+  /// memory `own`.
   constexpr std::int64_t least_with(int i, element_bytes const& own) const {
     entry const& it = elements_.data()[i];
     return std::max(counted_ - it.counted + bytes(i, own), lasting_ - it.lasting + own.lasting +
@@ -84,8 +85,9 @@ class counted_memory {
  private:
   struct entry {
     counted_part part = counted_part::none, running = counted_part::once;
-    std::int64_t in_front = 0;  ///< lower bound of what earlier elements hold while it runs
-    std::int64_t lasting = 0, counted = 0;  ///< the least of its choices
+    std::int64_t in_front = 0;  ///< lower bound of what earlier elements hold while this one runs
+    /// The least lasting bytes and the least bytes() that any of its choices needs.
+    std::int64_t lasting = 0, counted = 0;
   };
 
   static constexpr std::int64_t least(chain_model<N> const& model, int i, counted_part part,

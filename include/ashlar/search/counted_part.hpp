@@ -11,10 +11,10 @@
 
 namespace ashlar::search {
 
-/// The bytes of an element that count in addition to the lasting ones: `none`; `held` between its
-/// passes; `saved` for its backward pass; or the peak while it runs. The peak is that of an element
-/// that runs forward `once`, of one that is recomputed (`again`), or a lower bound for both
-/// (`either`).
+/// The bytes of an element that are counted in addition to its lasting bytes. `none`: none. `held`:
+/// those held between its passes. `saved`: those saved for its backward pass. The others are the
+/// peak while the element runs: `once` if its forward pass runs once, `again` if it is recomputed,
+/// `either` a lower bound for both.
 enum class counted_part : signed char { none, held, saved, once, again, either };
 inline constexpr int counted_parts = 6;
 
@@ -30,7 +30,8 @@ constexpr std::int64_t counted_bytes(counted_part part, element_bytes const& own
   return 0;
 }
 
-/// Returns whether an element counts no more bytes than another one, whichever part counts.
+/// Returns whether an element under choice a has no more lasting and counted bytes than under
+/// choice b, for every counted part.
 constexpr bool counts_no_more(element_bytes const& a, element_bytes const& b) {
   for (int k = 0; k < counted_parts; ++k) {
     auto const part = static_cast<counted_part>(k);

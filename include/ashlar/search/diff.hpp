@@ -8,11 +8,13 @@
 //
 //   auto const d = search::diff(problem, a, b, machine);
 //   d.total.seconds()                     by how much b is slower than a; negative: b is faster
-//   d.elements[7].cost.gradients          of element 7, by the kinds of breakdown.hpp
-//   std::cout << d;                       totals, then the elements, largest difference first
+//   d.elements[7].cost                    the cost of element 7 in b minus its cost in a, split
+//                                         into work, activations, ... as in breakdown.hpp
+//   std::cout << d;                       prints totals, then elements, largest difference first
 //
-// A move across a boundary counts at its receiver: activations at the later element, gradients at
-// the earlier one. Elements with equal differences (the copies of a block) are printed as one line.
+// The cost of a move across a boundary belongs to its receiver: an activation's to the later
+// element, a gradient's to the earlier one. Elements with equal differences (the copies of a
+// repeated block) are printed as one line.
 
 #include <ashlar/search/element_difference.hpp>
 #include <ashlar/search/explain_text.hpp>
@@ -26,12 +28,12 @@ struct plan_difference {
   std::int64_t memory = 0;     ///< bytes per rank, b - a
   std::string mesh_a, mesh_b;
   std::vector<element_difference> elements;  ///< all elements, in order
-  std::string recomputed_a, recomputed_b;    ///< results of recomputed_text
+  std::string recomputed_a, recomputed_b;    ///< recomputed_text of each plan
 };
 
 namespace detail {
 
-/// Throws if this is not a plan of `net`.
+/// Throws if `p` is not a plan of `net`.
 template <int N>
 void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
   if (p.size() != net.size())
@@ -48,7 +50,8 @@ void check_compared(basic_problem<N> const& net, basic_plan<N> const& p) {
 
 }  // namespace detail
 
-/// Returns the difference b - a. Throws ashlar::error if either is not a plan of `net`.
+/// Returns the difference b - a on machine `m`. Throws ashlar::error if a or b is not a plan of
+/// `net`.
 template <int N>
 plan_difference diff(basic_problem<N> const& net, basic_plan<N> const& a, basic_plan<N> const& b,
                      machine const& m) {
@@ -92,8 +95,9 @@ inline void print_headline(std::ostream& out, double a, double b, std::int64_t m
 
 }  // namespace detail
 
-/// Prints the seconds and memory of both plans by kind, their differences, and then the elements
-/// that differ, with their placements, largest difference first.
+/// Prints the seconds of both plans by kind (work, activations, ...), their memory and the
+/// differences. Then prints the elements that differ, with their placements, largest difference
+/// first.
 inline std::ostream& operator<<(std::ostream& out, plan_difference const& d) {
   using namespace detail;
   double const scale = d.a.seconds() + d.b.seconds(), more = d.total.seconds();

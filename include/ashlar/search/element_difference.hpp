@@ -3,10 +3,10 @@
 
 #pragma once
 
-// The differences between two plans of one net, element by element, for diff.hpp and
-// diff_pipeline.hpp: the placements that differ, and the additional cost of the second plan by the
-// kinds of breakdown.hpp. Elements with equal differences (the copies of a block) form one group.
-// Groups are ordered by the size of their difference, largest first.
+// The differences between two plans a and b of one net, element by element, for diff.hpp and
+// diff_pipeline.hpp: the placements that differ, and the additional cost of b, split into the kinds
+// of breakdown.hpp. Elements with equal differences (the copies of a repeated block) form one
+// group. Groups are ordered by the size of their difference, largest first.
 
 #include <algorithm>
 #include <cmath>
@@ -20,9 +20,9 @@ struct element_difference {
   int element = 0;
   std::string name;
   bool same_placements = true;
-  std::vector<std::string> from, to;  ///< placements such as "x [S(0),B]" in a and in b, of tensors
-                                      ///< that differ
-  cost_breakdown cost;                ///< b - a
+  /// The tensors that a and b place differently, such as "x [S(0),B]": `from` in a, `to` in b.
+  std::vector<std::string> from, to;
+  cost_breakdown cost;  ///< b - a
 };
 
 namespace detail {
@@ -48,8 +48,8 @@ inline std::string signed_bytes(std::int64_t bytes) {
   return (bytes < 0 ? "-" : "+") + bytes_text(bytes < 0 ? -double(bytes) : double(bytes));
 }
 
-/// Returns the tensors that `c` places differently than `other`, as "x [S(0),B]", "weight stored
-/// [B,B]".
+/// Returns the tensors that `c` and `other` place differently, with their placements in `c`, such
+/// as "x [S(0),B]" and "weight stored [B,B]".
 inline std::vector<std::string> unlike(layer_spec const& spec, layer_choice const& c,
                                        layer_choice const& other) {
   std::vector<std::string> list;
@@ -83,7 +83,7 @@ std::vector<element_difference> differences(basic_problem<N> const& net, basic_p
   return list;
 }
 
-/// Elements with equal differences.
+/// Elements with equal differences. `first` is the difference of each.
 struct difference_group {
   element_difference first;
   std::vector<int> elements;

@@ -3,13 +3,15 @@
 
 #pragma once
 
-// The cheapest plan by depth-first enumeration of every choice of every element. It serves as the
-// reference that `optimal` is tested against, and as a baseline. It uses neither dominance nor
-// dynamic programming. It only abandons a partial plan whose cost or memory already exceeds the
-// bound, because both never decrease. The time is exponential, so it suits nets of a few layers.
+// Finds the cheapest plan by depth-first enumeration of all choices of all elements. It serves as a
+// baseline and as the reference that `optimal` is tested against. It uses neither dominance nor
+// dynamic programming. It only abandons a partial plan that already costs at least as much as the
+// best plan, or needs more memory than permitted, because more elements decrease neither. The time
+// is exponential in the number of layers, so it suits nets of a few layers.
 //
-// With options (algorithm.hpp) the search can be limited and observed. An evaluation is then one
-// choice added to a partial plan. A search that tried every plan certifies its result.
+// With options (algorithm.hpp) the search can be limited and observed. One evaluation then adds one
+// choice to a partial plan. If the search has tried every plan, its result is certified to be
+// optimal.
 
 #include <ashlar/search/algorithm.hpp>
 #include <ashlar/search/chain_memory.hpp>
@@ -60,8 +62,8 @@ class enumeration {
     bool const end = model_.kind(i) == element_kind::residual_end;
     int const other = model_.partner(i), left = i > 0 ? now_.data()[i - 1] : 0;
     bool const begin = model_.kind(i) == element_kind::residual_begin;
-    int outer = 0;  // for a residual's begin: the choice of an outer residual that ends right after
-                    // this one
+    // For a residual's begin: the choice of an outer residual that ends right after this one.
+    int outer = 0;
     if (begin && other + 1 < model_.size() && model_.kind(other + 1) == element_kind::residual_end)
       outer = now_.data()[model_.partner(other + 1)];
     auto const next = memory_.next(before, i, left, k, outer,
@@ -76,14 +78,14 @@ class enumeration {
   Watch& watch_;
   scratch<double> start_;
   scratch<int> now_, best_;
-  scratch<held_by_residuals> outside_;  ///< per residual begin: bytes held before it
-  double least_ = unreachable;
+  scratch<held_by_residuals> outside_;  ///< per begin of a residual: the result of outside_of
+  double least_ = unreachable;          ///< weight of the best plan so far
 };
 
 }  // namespace detail
 
-/// Returns a plan found by enumeration, of the same cost as that of `optimal`. Arguments and errors
-/// are as for `optimal`.
+/// Returns a plan found by enumeration. It costs as much as the plan that `optimal` returns.
+/// Arguments and errors are as for `optimal`.
 template <int N, class Filter = any_choice>
   requires std::is_invocable_v<Filter, int, layer_choice const&>
 constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
@@ -97,8 +99,8 @@ constexpr basic_plan<N> exhaustive(basic_problem<N> const& net, topology const& 
   return make_plan(model, all.best());
 }
 
-/// Returns the best plan that enumeration finds within a budget. Throws ashlar::error if no plan
-/// fits, or if none was found in time.
+/// Returns the best plan that enumeration finds within the budget of `o`. Throws ashlar::error if
+/// no plan fits in memory, or if none was found within the budget.
 template <int N>
 basic_result<N> exhaustive(basic_problem<N> const& net, topology const& t, machine const& m,
                            options o) {

@@ -17,20 +17,19 @@
 //      0  linear 500.1 us  106.9 us  512.00 KiB  x [S(0),B] -> y [S(0),S(1)]
 //         forward     x            all-gather along gpu              512.00 KiB   106.9 us
 //
-// All figures are for one step on the busiest rank; bytes are the most that any rank receives.
-// Unless a line says otherwise, gradients have the placements of their activations, and parameters
-// are used, and their gradients computed, in the placements in which they are stored. Repeated
-// blocks are printed once; moves of only the first or the last copy are marked. Local steps (slices
-// and zero-pads) are not listed.
+// All figures are for one step on the busiest rank. The bytes of a collective are the most that any
+// rank receives. Unless a line says otherwise, gradients have the placements of their activations.
+// Parameters are used, and their gradients computed, in the placements in which they are stored.
+// Repeated blocks are printed once; moves of only the first or the last copy are marked. Local
+// steps (slices and zero-pads) are not listed.
 //
-// Notes at the top point out what is legal but probably not intended. Balanced splits permit any
-// extent over any axis, so a mesh of 7 ranks can train a batch of 8, but then one rank does double
-// work:
+// Notes at the top point out what is legal but probably not intended. For example, a mesh of 7
+// ranks can train a batch of 8, because a split need not divide an extent, but then one rank does
+// double work. There are three notes:
 //
-//   no element splits its work along an axis       all ranks of that axis do the same work
-//   an axis is longer than every dim               some of its ranks are idle in any plan
-//   the busiest rank has more than 1.25 times      the others wait for it
-//   an even share of the work
+//   no element splits its work along an axis               all ranks of that axis do the same work
+//   an axis is longer than every dim                       some of its ranks are idle in any plan
+//   a rank has over 1.25 times its even share of work      the other ranks wait for it
 
 #include <ashlar/config.hpp>
 #include <ashlar/machine/machine.hpp>

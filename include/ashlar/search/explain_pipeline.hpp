@@ -9,13 +9,13 @@
 //   pipeline for node=4,gpu=2 (8 ranks): 1.93 ms a step of 8 micro-batches, 20.1 % of it bubble
 //     4 stages along node, each on node=1,gpu=2 (2 ranks), 1F1B
 //     ...
-//     stage        elements  in flight micro-batch   forward      work     sends gradients      memory
-//     0             0 to 14          4    120.0 us   ...
+//   stage        elements  in flight micro-batch   forward      work     sends gradients    memory
+//   0             0 to 14          4    120.0 us   ...
 //
 // The figures of a stage are for its busiest rank and one micro-batch, except "gradients" (their
-// synchronization), which is for a step. Neighbouring stages that differ only in memory share a
-// line, which shows the largest value. "forward" does not include recomputation in the backward
-// pass.
+// synchronization), which is for a step, and "memory". "forward" does not include the recomputation
+// in the backward pass. Neighbouring stages that differ only in memory share a line, which shows
+// the largest memory.
 //
 // The breakdown by element is as in breakdown.hpp: seconds and bytes of a step on the busiest rank
 // of the element's stage. It includes redistributions between stages but not the sends. Memory is
@@ -31,7 +31,7 @@
 namespace ashlar::search {
 
 /// Returns the breakdown of a pipeline's cost on machine `m`. Expects a pipeline of this problem.
-/// The total is not that of any rank, because a rank belongs to one stage only.
+/// The total adds up all stages, so it is not the cost of any one rank.
 template <int N>
 plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   auto const chain = chain_of(net, p);
@@ -47,7 +47,8 @@ plan_breakdown breakdown(basic_problem<N> const& net, pipeline_plan const& p, ma
   return parts;
 }
 
-/// Returns the effect of recomputation on all stages together. Memory is that of the fullest stage.
+/// Returns the effect of recomputation on the whole pipeline. Its memory is the difference between
+/// the fullest stages.
 template <int N>
 recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -61,7 +62,8 @@ recomputation_effect effect_of_recomputing(basic_problem<N> const& net, pipeline
 
 namespace detail {
 
-/// Returns whether two stages have equal times in every part.
+/// Returns whether two stages have equally many elements, recompute equally many segments, and take
+/// equal time in every part.
 inline bool alike(pipeline_stage const& a, pipeline_stage const& b) {
   auto const same = [](double p, double q) { return std::abs(p - q) <= 1e-9 * std::abs(p); };
   return a.last - a.first == b.last - b.first && a.recomputed == b.recomputed &&
@@ -91,7 +93,7 @@ inline std::vector<stage_group> stage_groups(pipeline_plan const& p) {
   return groups;
 }
 
-/// Returns one line per group of stages.
+/// Returns a table with a heading and one line per group of stages.
 inline std::string stages_text(pipeline_plan const& p) {
   std::string text = "  " + padded("stage", 8) + right("elements", 13) + right("in flight", 11);
   for (char const* name : {"micro-batch", "forward", "work", "sends", "gradients", "memory"})
@@ -110,7 +112,8 @@ inline std::string stages_text(pipeline_plan const& p) {
   return text;
 }
 
-/// Returns the segments that are recomputed, as "3 of 4 in stage 0", "1 of 4 in stages 1 to 2".
+/// Returns how many segments each stage recomputes, such as "3 of 4 in stage 0" and "1 of 4 in
+/// stages 1 to 2".
 template <int N>
 std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline_plan const& p) {
   std::vector<std::string> pieces;
@@ -131,8 +134,9 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
 
 }  // namespace detail
 
-/// Returns what is recomputed and its effect, as "recomputed segments: 3.10 GiB less, 1.20 ms (12.0
-/// %) longer", "3 of 4 in stage 0", ...; an empty list if nothing is recomputed.
+/// Returns the effect of recomputation and the segments that are recomputed, such as "recomputed
+/// segments: 3.10 GiB less, 1.20 ms (12.0 %) longer" and "3 of 4 in stage 0". The list is empty if
+/// nothing is recomputed.
 template <int N>
 std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline_plan const& p,
                                            machine const& m) {
@@ -143,7 +147,7 @@ std::vector<std::string> recomputed_pieces(basic_problem<N> const& net, pipeline
   return pieces;
 }
 
-/// Returns these pieces as one text, separated by "; ".
+/// Returns the result of recomputed_pieces as one text, separated by "; ".
 template <int N>
 std::string recomputed_text(basic_problem<N> const& net, pipeline_plan const& p, machine const& m) {
   std::string text;

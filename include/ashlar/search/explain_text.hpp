@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Writes the report of explain.hpp. Reports of other plans (explain_pipeline.hpp, diff.hpp) use parts
-// of it.
+// Writes the report of explain.hpp. Reports of other plans (explain_pipeline.hpp, diff.hpp) use
+// parts of it.
 
 #include <cstdio>
 #include <string>
@@ -42,7 +42,7 @@ inline std::int64_t longest_dim(layer_spec const& spec) {
 
 }  // namespace detail
 
-/// Returns notes about a plan of this problem, as sentences.
+/// Returns the notes that explain.hpp lists, for a plan of this problem, one sentence each.
 template <int N>
 std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<std::string> out;
@@ -82,7 +82,7 @@ std::vector<std::string> notes(basic_problem<N> const& net, basic_plan<N> const&
 
 namespace detail {
 
-/// Returns the collectives of some moves, one line each.
+/// Returns one line of text per collective, with `remark` at the end of each line.
 inline std::string lines_text(std::vector<move_line> const& lines, std::string const& remark = {}) {
   std::string text;
   for (auto const& l : lines)
@@ -92,7 +92,7 @@ inline std::string lines_text(std::vector<move_line> const& lines, std::string c
   return text;
 }
 
-/// Returns the seconds of a plan by kind, under their names.
+/// Returns the seconds of a plan by kind, below a line with the names of the kinds.
 inline std::string kinds_text(cost_breakdown const& c) {
   std::string text;
   for (char const* name : {"work", "activations", "gradients", "parameters"})

@@ -3,8 +3,8 @@
 
 #pragma once
 
-// What the algorithms that walk from plan to plan share: the current plan, the best plan so far,
-// and random starting plans.
+// The common parts of the algorithms that walk from plan to plan: the current plan, the best plan
+// so far, and random starting plans.
 //
 //   random start   Every variable gets a random choice, all with equal probability. If that plan
 //                  exceeds the memory limit, variables in random order take their choice from a
@@ -37,6 +37,8 @@ class draws {
 template <int N>
 class explorer {
  public:
+  /// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. `lean` has the
+  /// choices of a plan that fits in it, one per element.
   explorer(chain_model<N>& model, std::int64_t limit, scratch<int> const& lean, std::uint64_t seed,
            watch& running)
       : run(running), draw(seed), now(model, limit), lean_(model, limit) {
@@ -54,7 +56,7 @@ class explorer {
     now.settle();
   }
 
-  /// Makes a random plan that fits, as described above.
+  /// Makes the current plan a random one that fits (see the top of this file).
   void start() {
     draw_all();
     if (now.fits()) return;
@@ -64,7 +66,7 @@ class explorer {
     }
   }
 
-  /// Records the current plan if it fits and is the best so far.
+  /// Stores the current plan as the best one if it fits and is better than all plans so far.
   void keep() {
     if (!now.fits() || now.weight() >= run.best()) return;
     now.settle();
@@ -86,7 +88,7 @@ class explorer {
   scratch<int> best_;
 };
 
-/// Runs `walk(explorer)` and returns the best plan that it recorded.
+/// Runs `walk(explorer)` and returns the best plan that it stored with explorer::keep().
 template <int N, class Walk>
 basic_result<N> explore(char const* name, basic_problem<N> const& net, topology const& t,
                         machine const& m, options const& o, Walk const& walk) {

@@ -9,16 +9,17 @@
 //   plan.mesh                                                // node=16,node1=8,gpu=8, say
 //
 //   space    Every axis of the mesh is written as a product of axes in its tier, with integer
-//            extents above 1 and at most `most_axes` axes in total. On each such mesh, all of
-//            choices.hpp.
+//            extents above 1 and at most `most_axes` axes in total. On each such mesh, the choices
+//            of choices.hpp are searched.
 //   result   The optimum, together with its mesh. It equals the best result of `optimal` on all
 //            those meshes. The order of the factors of an axis does not matter, because a plan may
 //            nest shards in any order.
 //   method   The lower bound of each mesh is computed first (search_on_mesh.hpp). Plans are then
-//            made in the order of the bounds, until the next bound is no less than the best plan.
+//            made in ascending order of the bounds, until the next bound is no less than the
+//            seconds of the best plan.
 //
-// Finer meshes offer more plans, but not all plans of coarser ones: on a coarse mesh, two axes of
-// equal extent can exchange their roles in a single step.
+// A mesh with more factors permits more plans, but not all plans of a mesh with fewer: there, two
+// axes of equal extent can exchange their roles in a single step of a redistribution.
 
 #include <string>
 
@@ -44,7 +45,8 @@ inline void factor(int n, int least, int most, std::vector<int>& chosen,
   }
 }
 
-/// Returns a name that no axis of t has: `name` itself, or `name` with a number appended.
+/// Returns a name that no axis of t has: `name` itself, or its first characters with a number
+/// appended.
 inline axis_name fresh_name(topology const& t, std::string_view name) {
   for (int number = 0;; ++number) {
     std::string const text = number == 0 ? std::string(name)
@@ -57,8 +59,8 @@ inline axis_name fresh_name(topology const& t, std::string_view name) {
 
 }  // namespace detail
 
-/// Returns the meshes that result from factoring each axis of t, with at most `most_axes` axes. t
-/// itself comes first.
+/// Returns the meshes that result from factoring each axis of t, with at most `most_axes` axes each
+/// (or as many as t has, if those are more). t itself comes first.
 inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
   int const most = std::max(std::min(most_axes, max_axes), t.axes());
   std::vector<topology> all(1);  // for the axes handled so far
@@ -82,9 +84,9 @@ inline std::vector<topology> factored_meshes(topology const& t, int most_axes) {
 }
 
 /// Returns the plan of least predicted seconds on any of factored_meshes(t, most_axes) that needs
-/// at most m.memory bytes per rank (0: no limit). plan.gap is as for `optimal`: 0, except on five
-/// or more axes and below a memory limit. Throws ashlar::error like `optimal` if no mesh has such a
-/// plan.
+/// at most m.memory bytes per rank (0: no limit). plan.gap is 0, except on meshes of five or more
+/// axes and below a memory limit, where it has the meaning that it has for `optimal`. Throws
+/// ashlar::error like `optimal` if no mesh has such a plan.
 template <int N>
 basic_plan<N> optimal_factored(basic_problem<N> const& net, topology const& t, machine const& m,
                                int most_axes = 3) {

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// Finds repeated stretches of a chain, so that a plan of 96 equal blocks prints as one block. Each
-// element is described by four numbers; equal numbers mean equal text:
+// Finds repeated stretches of a chain, so that a plan of 96 equal blocks is printed as one block.
+// Each element is described by four numbers:
 //
-//   own     the element itself                enter   the move of its x, from the previous element
-//   level   the residuals around it           back    the move of its dy, from the next element
+//   own     stands for the text of the element itself; equal texts have equal numbers
+//   level   the number of residuals that begin before the element and do not end before it
+//   enter   stands for the text of the move of its x, from the previous element
+//   back    stands for the text of the move of its dy, from the next element
 //
-// The copies of a stretch must agree in own and level. `enter` of the first element may differ in
-// the first copy, because something else precedes it. `back` of the last element may differ in the
-// last copy. A stretch contains whole residuals only.
+// A stretch and its copies must agree in all numbers, with two exceptions. `enter` of the first
+// element may differ in the first copy, because another element precedes that copy. For the same
+// reason, `back` of the last element may differ in the last copy. A stretch does not cut residuals.
 
 #include <vector>
 
@@ -46,7 +48,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
         return times;
       if (k + 1 < period && a.back != b.back) return times;
     }
-    // The previous copy is no longer the last one, so its `back` must equal that of the first copy.
+    // A further copy follows the previous one, so `back` of the previous one must equal that of the
+    // first copy.
     if (at(copy - 1).back != at(first + period - 1).back) return times;
   }
   return times;
@@ -54,8 +57,8 @@ inline int repetitions(std::vector<foldable> const& list, int first, int period)
 
 }  // namespace detail
 
-/// Returns the whole list as folds, in order. At each position the stretch that covers the most
-/// elements is taken.
+/// Returns the list as a sequence of folds that cover it, in order. At each position, takes the
+/// stretch whose copies cover the most elements.
 inline std::vector<fold> folds(std::vector<foldable> const& list) {
   std::vector<fold> out;
   int const n = static_cast<int>(list.size());
