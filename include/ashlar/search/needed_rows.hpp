@@ -50,7 +50,8 @@ struct dim_exchange {
 };
 
 /// The dims of a layer's x and y that its neighbours split, wherever the layer occurs in the chain.
-/// Bit d stands for dim d. All bits are set if the dims cannot be compared.
+/// Bit d stands for dim d. All bits of x (or y) are set where the layer is an end of a residual or
+/// the neighbour sees the tensor with other extents.
 struct neighbour_dims {
   unsigned x = 0, y = 0;
 };
