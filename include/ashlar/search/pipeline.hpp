@@ -94,10 +94,9 @@ struct separate_stages {
   double bound = 0;             ///< lower bound of the seconds of a step within the memory limit
 };
 
-/// Searches each stage of a chain alone, within m.memory bytes per rank. The chain must have s + m -
-/// 1 micro-batches, where m is `micro_batches` and s the number of stages. `known` is the seconds of
-/// the best pipeline so far; the search stops as soon as its lower bound reaches them. Throws if a
-/// stage does not fit.
+/// Searches each stage of a chain alone, within m.memory bytes per rank. chain.micro_batches must be
+/// `micro_batches` plus the number of stages minus 1. `known` is the seconds of the best pipeline so
+/// far. The search stops as soon as its lower bound reaches `known`. Throws if a stage does not fit.
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,
