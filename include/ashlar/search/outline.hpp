@@ -9,9 +9,10 @@
 //
 //   enter    the move of x into the element
 //   back     the move of dy into the element
-//   inside   the moves of its parameters, statistics and halo (halo.hpp) in the forward pass
-//   rest     all its other moves, such as those of its halo and parameters in the backward pass
-//            and at the end of the step
+//   inside   the moves of its parameters and statistics in the forward pass, and the exchange of the
+//            halo of x (halo.hpp)
+//   rest     all its other moves, such as those of its parameters in the backward pass and at the
+//            end of the step, and the exchange of the halo of dx
 //
 // Parameters of one element that move by equal steps share a line. Seconds and bytes are for one
 // training step, including all micro-batches.

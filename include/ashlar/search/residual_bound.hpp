@@ -3,8 +3,9 @@
 
 #pragma once
 
-// Computes lower bounds of the cost of a residual by relaxation. They need far fewer passes over its
-// elements than the exact cost, for which both ends must take the same choice.
+// Computes lower bounds of the cost of a residual by relaxation. The exact cost, for which both ends
+// must take the same choice, needs one pass over the elements between the ends per choice. The
+// bounds need one pass per element.
 //
 //   bound[r]     is for choice r of the ends. A path from begin to end is cut at an element e
 //                between them. Its two halves may take different choices of e. The best e counts:

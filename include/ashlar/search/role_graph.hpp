@@ -167,9 +167,9 @@ class role_graph {
     double weight;
   };
 
-  /// Appends the edges of `state` to `list` if an exchange of interchangeable axes maps it to a
-  /// state with a larger number: copies the edges of that state and exchanges the same axes in their
-  /// ends. Otherwise returns false.
+  /// If an exchange of two interchangeable axes maps `state` to a state with a larger number, copies
+  /// the edges of that state to `list`, with the same two axes exchanged in their ends, and returns
+  /// true. Otherwise returns false.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);
