@@ -4,8 +4,9 @@
 #pragma once
 
 // Finds the fastest plan of a chain within a memory limit. The method is label setting, as for
-// resource-constrained shortest paths, and it is exact. A label is a partial plan: the choices of
-// the first elements, with their time and their memory so far (step/memory_fold.hpp). For each
+// resource-constrained shortest paths. It is exact unless one of the two limits of effort described
+// below takes effect. A label is a partial plan: the choices of the first elements of the chain,
+// with their time and their memory so far (step/memory_fold.hpp). For each
 // choice of each element, the search keeps the Pareto-optimal labels that end with this choice. A
 // label is discarded as soon as one of two bounds shows that it cannot become the best plan:
 //
@@ -20,10 +21,10 @@
 // Every price leads to the same optimum. The price that solves the Lagrangian dual (lagrangian.hpp)
 // leaves few labels.
 //
-// Many equal blocks produce many labels of almost equal cost. Two limits bound the effort. For each
-// choice, the search keeps at most `width` labels, the most promising ones, as in beam search. It
-// stops after it has made `effort` labels. If either limit discards a label, complete() returns
-// false, and the plan found need not be the optimum.
+// Many equal blocks produce many labels of almost equal cost, so the effort is limited. For each
+// choice, the search keeps at most `width` labels, the most promising ones, as in beam search. After
+// `effort` labels it makes no more. If either limit discards a label, complete() returns false, and
+// the plan found need not be the optimum.
 
 #include <algorithm>
 

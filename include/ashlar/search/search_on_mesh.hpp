@@ -101,7 +101,8 @@ inline double multisets(int n, int rows) {
   return ways;
 }
 
-/// Throws ashlar::error if a layer has more than `most_choices` choices by multisets.
+/// Throws ashlar::error if a layer has more than `most_choices` choices. Choices that differ only by
+/// an exchange of interchangeable axes count as one.
 template <int N>
 void demand_few_choices(basic_problem<N> const& net, topology const& t) {
   for (int l = 0; l < length(net.layers); ++l) {
