@@ -6,9 +6,9 @@
 // Finds the fastest plan of a chain within a memory limit. The method is label setting, as for
 // resource-constrained shortest paths. It is exact unless one of the two limits of effort described
 // below takes effect. A label is a partial plan: the choices of the first elements of the chain,
-// with their time and their memory so far (step/memory_fold.hpp). For each
-// choice of each element, the search keeps the Pareto-optimal labels that end with this choice. A
-// label is discarded as soon as one of two bounds shows that it cannot become the best plan:
+// with their time and their memory so far (step/memory_fold.hpp). For each choice of each element,
+// the search keeps the Pareto-optimal labels that end with this choice. A label is discarded as soon
+// as one of two bounds shows that it cannot become the best plan:
 //
 //   memory   A completed plan needs at least the peak of the label so far. It also needs at least
 //            the bytes that the label holds now plus a lower bound for later elements
@@ -38,7 +38,8 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-inline constexpr std::int64_t label_effort = 20'000'000;  ///< labels; making them takes seconds
+/// The usual maximum number of labels of a search. Making so many takes some seconds.
+inline constexpr std::int64_t label_effort = 20'000'000;
 
 }  // namespace detail
 

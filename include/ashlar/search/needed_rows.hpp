@@ -15,10 +15,10 @@
 //   GEMMs        Both d and d' belong to the same extents (m, n, k) of the layer's GEMMs, or
 //                neither belongs to any (gemm_dims).
 //
-// With the other row, a step from a split of d to a split of d' is unnecessary, and all other steps
-// remain. For example, an activation function on images has rows that split height or width, but
-// the convolution before it may have none. Without the rows for height and width, an image tensor
-// has 64 states on three axes instead of 216.
+// In a plan with the other row, a step from a split of d to a split of d' is unnecessary, and all
+// other steps remain. For example, an activation function on images has rows that split height or
+// width, but the convolution before it may have none. Without the rows for height and width, an
+// image tensor has 64 states on three axes instead of 216.
 //
 // The roles of statistics must be equal in both rows. Ends of residuals retain all their rows.
 

@@ -75,7 +75,8 @@ template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
 #if ASHLAR_COMPILED
-  // With the `else`, compilers remove the first call from run-time code. It would not link there.
+  // Without the `else`, compilers would keep the first call in run-time code, where the function may
+  // be undefined.
   if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
     return include_search_in_compiler_hpp(net, t, m, filter, 0);
   else return detail::searched_at_run_time(net, t, m, filter);

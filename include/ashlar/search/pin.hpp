@@ -50,8 +50,9 @@ namespace detail {
 /// last '*' matches already. The number of steps is therefore at most the product of both lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
-  std::size_t p = 0, n = 0, star = none,
-              taken = 0;  // `star`: the last '*'; it matches up to `taken`
+  // `star` is the position of the last '*' in the pattern. It matches letters of the name up to
+  // `taken`.
+  std::size_t p = 0, n = 0, star = none, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;

@@ -10,9 +10,10 @@
 //   then       alternates one backward and one forward pass while forward passes are left,
 //   last       runs the remaining backward passes.
 //
-// A pass begins as soon as its stage is free and the neighbouring stage has sent its input. The
-// gradients are synchronized after the last pass. price_pipeline.hpp predicts when the last pass
-// ends: exactly if all stages are equal; otherwise the pass ends at that time or earlier.
+// A pass begins as soon as its stage is free and the neighbouring stage has sent its input. If all
+// stages are equal, the last pass ends at the time that price_pipeline.hpp predicts for a step
+// without gradient synchronization. Otherwise it may end earlier. Gradients are synchronized after
+// the last pass.
 
 #include <vector>
 

@@ -8,7 +8,8 @@
 // bounds need one pass per element.
 //
 //   bound[r]     is for choice r of the ends. A path from begin to end is cut at an element e
-//                between them. Its two halves may take different choices of e. The best e counts:
+//                between them. Its two halves may take different choices of e. The e with the
+//                highest bound counts:
 //                  max over e of ( min over choices of e of the cost from begin in choice r to e  +
 //                                  min over choices of e of the cost from e to end in choice r )
 //   through[c]   is for choice c of an element between the ends: the least cost of any path through

@@ -98,7 +98,7 @@ class role_graph {
   /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In each sweep, a
   /// state improves its distances by those of its successors, until no distance changes. An edge is
   /// relaxed again only if the distances of its end have improved since the last time. A distance
-  /// stays the same if interchangeable axes are exchanged in both source and target. So only the
+  /// stays the same if the same interchangeable axes are exchanged in source and target. So only the
   /// targets without an exchange_of pair are searched, and the others are copied at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;

@@ -23,11 +23,11 @@
 //   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
 //                      can be part of a plan that costs no more than the bound.
 //
-// In a simple chain a plan attains the bound: if two neighbours disagree about interchangeable axes,
-// all elements behind their boundary exchange these axes together. Three things can prevent that: an
-// activation and its gradient use the same axes, a residual uses the same axes at both of its ends,
-// and a move may need another shard order than the mesh's own. plan.gap states how far the plan may
-// then be from the optimum.
+// In a chain without residuals a plan usually attains the bound: if two neighbours use
+// interchangeable axes differently, all elements behind their boundary can exchange these axes
+// together. Three things can prevent that: an activation and its gradient use the same axes, a
+// residual uses the same axes at both of its ends, and a move may need another shard order than the
+// mesh's own. plan.gap states how far the plan may then be from the optimum.
 
 #include <memory>
 #include <optional>

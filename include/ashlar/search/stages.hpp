@@ -10,9 +10,9 @@
 //
 //   embedding  block  block  |  block  block  norm  linear  loss
 //
-// The blocks are found by comparing the elements of the chain: they are the sequence of layers and
+// Blocks are found by comparing the elements of the chain. A block is the sequence of layers and
 // complete residuals whose immediate repetition covers most of the chain. If several sequences cover
-// equally much, the shortest one counts.
+// equally many elements, the shortest one is the block.
 //
 // Each stage can recompute its first segments; their number may differ between stages. A segment
 // that a stage boundary cuts counts as two segments.

@@ -45,8 +45,8 @@ class still_to_come {
     /// A lower bound of the bytes that are needed at some moment in addition to
     /// memory_so_far::forward.
     std::int64_t forward = 0;
-    /// The same in addition to memory_so_far::backward. Only elements up to the end of the current
-    /// recomputed segment count.
+    /// The same for memory_so_far::backward, but only for the elements up to the end of the current
+    /// recomputed segment.
     std::int64_t backward = 0;
     /// An upper bound of the bytes in addition to memory_so_far::synchronize.
     std::int64_t synchronize = 0;

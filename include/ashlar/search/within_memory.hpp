@@ -55,8 +55,8 @@ class recomputation_search {
     known_ = unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
-    double labelled =
-        unreachable;  // the least bound of those r that were searched by label setting
+    // The least bound of all r for which label setting is finished.
+    double labelled = unreachable;
     if (all.is_range()) consider(all);
     else labelled = search({all.least, all.least}, true);
     while (!open_.empty()) {
