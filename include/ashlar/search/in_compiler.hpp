@@ -42,9 +42,9 @@ constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topolog
 
 }  // namespace detail
 
-/// Returns the plan of least predicted seconds that `filter` permits and that needs at most m.memory
-/// bytes per rank (0: no limit). `optimal` calls this function in constant expressions. optimal.hpp
-/// explains its name and its last parameter.
+/// Returns the plan of least predicted seconds that `filter` permits and that needs at most
+/// m.memory bytes per rank (0: no limit). `optimal` calls this function in constant expressions.
+/// optimal.hpp explains its name and its last parameter.
 template <int N, class Filter>
 constexpr basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net,
                                                        topology const& t, machine const& m,

@@ -7,8 +7,8 @@
 // resource-constrained shortest paths. It is exact unless one of the two limits of effort described
 // below takes effect. A label is a partial plan: the choices of the first elements of the chain,
 // with their time and their memory so far (step/memory_fold.hpp). For each choice of each element,
-// the search keeps the Pareto-optimal labels that end with this choice. A label is discarded as soon
-// as one of two bounds shows that it cannot become the best plan:
+// the search keeps the Pareto-optimal labels that end with this choice. A label is discarded as
+// soon as one of two bounds shows that it cannot become the best plan:
 //
 //   memory   A completed plan needs at least the peak of the label so far. It also needs at least
 //            the bytes that the label holds now plus a lower bound for later elements
@@ -22,9 +22,9 @@
 // leaves few labels.
 //
 // Many equal blocks produce many labels of almost equal cost, so the effort is limited. For each
-// choice, the search keeps at most `width` labels, the most promising ones, as in beam search. After
-// `effort` labels it makes no more. If either limit discards a label, complete() returns false, and
-// the plan found need not be the optimum.
+// choice, the search keeps at most `width` labels, the most promising ones, as in beam search.
+// After `effort` labels it makes no more. If either limit discards a label, complete() returns
+// false, and the plan found need not be the optimum.
 
 #include <algorithm>
 
@@ -105,9 +105,9 @@ class label_search {
 
   /// Extends the label `before`, whose index is `parent`, by choice `k` of element `i`. Adds the
   /// result to the candidates, unless a bound excludes it. `boundary` is the weight of the moves in
-  /// front of element i, and `rest` is the least cost of all elements after i. `outer` is the choice
-  /// of the enclosing residual, or -1. If element i is the end of a residual, `outside` is the
-  /// result of chain_memory::outside_of for its begin.
+  /// front of element i, and `rest` is the least cost of all elements after i. `outer` is the
+  /// choice of the enclosing residual, or -1. If element i is the end of a residual, `outside` is
+  /// the result of chain_memory::outside_of for its begin.
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
                         int outer, held_by_residuals const& outside) {
     if (--effort_ < 0) {

@@ -86,9 +86,9 @@ struct memory_dual {
   scratch<int> light, heavy;  ///< paths below and above the limit that cost the same at this price
 };
 
-/// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path that
-/// it finds; offer must return the path_cost of that path. Stops early when `more()` returns false.
-/// The bound is then valid too, but may not be the highest possible one.
+/// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path
+/// that it finds; offer must return the path_cost of that path. Stops early when `more()` returns
+/// false. The bound is then valid too, but may not be the highest possible one.
 template <int N, class Offer, class More>
 constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const& counted,
                                  std::int64_t limit, Offer const& offer, More const& more) {

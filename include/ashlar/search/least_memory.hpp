@@ -17,8 +17,8 @@
 
 namespace ashlar::search::detail {
 
-/// The least memory per rank that a search found (-1: no path fits). `complete` says that the search
-/// was exhaustive, so that this result is proven.
+/// The least memory per rank that a search found (-1: no path fits). `complete` says that the
+/// search was exhaustive, so that this result is proven.
 struct least_memory_result {
   std::int64_t bytes = -1;
   bool complete = false;

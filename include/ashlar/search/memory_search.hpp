@@ -3,11 +3,11 @@
 
 #pragma once
 
-// Searches for the fastest plan within a memory limit if the number of recomputed segments is given.
-// within_memory.hpp runs this search for several such numbers. It solves the Lagrangian dual
-// (lagrangian.hpp) and then closes the remaining gap by label setting (label_search.hpp). It accepts
-// only plans that are faster than the best plan known so far, and only after their memory has been
-// computed exactly for the whole chain.
+// Searches for the fastest plan within a memory limit if the number of recomputed segments is
+// given. within_memory.hpp runs this search for several such numbers. It solves the Lagrangian dual
+// (lagrangian.hpp) and then closes the remaining gap by label setting (label_search.hpp). It
+// accepts only plans that are faster than the best plan known so far, and only after their memory
+// has been computed exactly for the whole chain.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>

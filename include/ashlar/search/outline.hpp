@@ -9,8 +9,8 @@
 //
 //   enter    the move of x into the element
 //   back     the move of dy into the element
-//   inside   the moves of its parameters and statistics in the forward pass, and the exchange of the
-//            halo of x (halo.hpp)
+//   inside   the moves of its parameters and statistics in the forward pass, and the exchange of
+//            the halo of x (halo.hpp)
 //   rest     all its other moves, such as those of its parameters in the backward pass and at the
 //            end of the step, and the exchange of the halo of dx
 //
@@ -62,8 +62,8 @@ inline std::string moved_name(scheduled_move const& move, layer_spec const& spec
   return move.phase == phase::synchronize ? "d " + name : name;
 }
 
-/// Returns the placements of an element's tensors as pieces of text, which wrapped() (text.hpp) then
-/// joins into lines.
+/// Returns the placements of an element's tensors as pieces of text, which wrapped() (text.hpp)
+/// then joins into lines.
 inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_choice const& c) {
   std::vector<std::string> pieces{"x " + to_string(c.x) + " -> y " + to_string(c.y)};
   if (!(c.dy == c.y && c.dx == c.x))

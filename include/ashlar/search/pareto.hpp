@@ -10,10 +10,10 @@
 //   std::cout << front;                                   // a table and a plot
 //
 // The front is computed for several memory limits, which form a geometric sequence from the memory
-// of the fastest plan to the least memory. For each limit, the search works like `optimal`: the plan
-// is the fastest within its limit, or its gap says how much faster another plan can be. A limit that
-// the previous plan already satisfies is skipped. machine.memory does not limit the plans. The table
-// marks plans that exceed it.
+// of the fastest plan to the least memory. For each limit, the search works like `optimal`: the
+// plan is the fastest within its limit, or its gap says how much faster another plan can be. A
+// limit that the previous plan already satisfies is skipped. machine.memory does not limit the
+// plans. The table marks plans that exceed it.
 
 #include <algorithm>
 #include <cmath>

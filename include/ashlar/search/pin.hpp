@@ -10,8 +10,8 @@
 //
 //   ELEMENT     7            the element with this number, as explain prints it
 //               3..9         elements 3 to 9
-//               3..9/2       every second element from 3 to 9. If the step is the size of a repeated
-//                            block, this selects one layer in all blocks
+//               3..9/2       every second element from 3 to 9. If the step is the size of a
+//                            repeated block, this selects one layer in all blocks
 //               linear  l*   all elements with this name; * matches any letters, ? a single one
 //   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad or .store. The name alone
 //               means .use

@@ -8,13 +8,13 @@
 // each stage on its ranks (AutoDDL, section 5.4).
 //
 // s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, an axis between nodes
-// if there is one. Let u_j be the seconds of stage j for one micro-batch, and g_j the seconds of its
-// gradient synchronization. A step of m micro-batches takes (price_pipeline.hpp)
+// if there is one. Let u_j be the seconds of stage j for one micro-batch, and g_j the seconds of
+// its gradient synchronization. A step of m micro-batches takes (price_pipeline.hpp)
 //
 //   T = Σ u_j + (m - 1) max u_j + max g_j
 //
-// Lower bound without a memory limit: let t_j be u_j without the sends to other stages. A maximum is
-// at least the average, so
+// Lower bound without a memory limit: let t_j be u_j without the sends to other stages. A maximum
+// is at least the average, so
 //
 //   T >= ((s + m - 1) Σ t_j + Σ g_j) / s
 //
@@ -94,9 +94,10 @@ struct separate_stages {
   double bound = 0;             ///< lower bound of the seconds of a step within the memory limit
 };
 
-/// Searches each stage of a chain alone, within m.memory bytes per rank. chain.micro_batches must be
-/// `micro_batches` plus the number of stages minus 1. `known` is the seconds of the best pipeline so
-/// far. The search stops as soon as its lower bound reaches `known`. Throws if a stage does not fit.
+/// Searches each stage of a chain alone, within m.memory bytes per rank. chain.micro_batches must
+/// be `micro_batches` plus the number of stages minus 1. `known` is the seconds of the best
+/// pipeline so far. The search stops as soon as its lower bound reaches `known`. Throws if a stage
+/// does not fit.
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,

@@ -38,8 +38,8 @@ struct pipeline_stage {
 
 struct pipeline_plan {
   /// The placements of all elements, on the mesh of one stage. `seconds` and `memory` are those of
-  /// the whole pipeline, `communication_seconds` are those of the slowest stage, and `recomputed` is
-  /// the sum over all stages.
+  /// the whole pipeline, `communication_seconds` are those of the slowest stage, and `recomputed`
+  /// is the sum over all stages.
   plan chosen;
   int axis = -1;  ///< the mesh axis that the stages divide; -1 for one stage
   std::vector<pipeline_stage> stages;

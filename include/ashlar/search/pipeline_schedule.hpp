@@ -47,9 +47,9 @@ inline std::vector<pipeline_pass> one_f_one_b(std::vector<pipeline_stage> const&
   int const s = static_cast<int>(stages.size()), m = micro_batches;
   auto const at = [](int i) { return static_cast<std::size_t>(i); };
   std::vector<pipeline_pass> passes(at(2 * s * m));
-  // ended[backward][(stage + 1) * m + micro_batch] is the time at which a pass ends, or -1 if it has
-  // not run. There are two imaginary stages: one before the first stage, whose forward passes end at
-  // time 0, and one after the last stage, whose backward passes end at time 0.
+  // ended[backward][(stage + 1) * m + micro_batch] is the time at which a pass ends, or -1 if it
+  // has not run. There are two imaginary stages: one before the first stage, whose forward passes
+  // end at time 0, and one after the last stage, whose backward passes end at time 0.
   std::vector<double> ended[2];
   for (auto& e : ended) e.assign(at((s + 2) * m), -1);
   for (int k = 0; k < m; ++k) ended[0][at(k)] = ended[1][at((s + 1) * m + k)] = 0;

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Computes the cost of a plan that runs in s pipeline stages. The schedule is 1F1B (one forward, one
-// backward) without overlap of communication and computation. u_j is the time that stage j needs for
-// both passes of one micro-batch, including its sends to other stages. g_j is the time of its
-// gradient synchronization. A step of m micro-batches takes
+// Computes the cost of a plan that runs in s pipeline stages. The schedule is 1F1B (one forward,
+// one backward) without overlap of communication and computation. u_j is the time that stage j
+// needs for both passes of one micro-batch, including its sends to other stages. g_j is the time of
+// its gradient synchronization. A step of m micro-batches takes
 //
 //   T  =  Σ u_j + (m - 1) max u_j + max g_j          with a bubble of T - m max u_j - max g_j
 //
@@ -15,7 +15,8 @@
 //
 // At a boundary between stages, each rank sends its shard to the rank at the same position in the
 // other stage. If the two placements at the boundary differ, the seconds of the redistribution are
-// counted for the receiving stage, and the send is priced for the placement with the smaller shards.
+// counted for the receiving stage, and the send is priced for the placement with the smaller
+// shards.
 //
 // Recomputed segments run forward again as part of the backward pass. If the first segment of a
 // stage is recomputed, the stage keeps its received input, so that no input is sent twice.
@@ -33,9 +34,9 @@ inline topology stage_mesh(topology t, int axis, int stages) {
 }
 
 /// Returns the pipeline that runs `chosen`, a plan of all elements on the mesh of one stage, with
-/// its predicted costs. Stage s runs the elements from limits[s] to limits[s + 1] - 1 and recomputes
-/// its first recomputed[s] segments; chosen.recomputed is ignored. The stages divide the axis `axis`
-/// of the whole mesh (-1: one stage). `lower_bound` of the result stays 0.
+/// its predicted costs. Stage s runs the elements from limits[s] to limits[s + 1] - 1 and
+/// recomputes its first recomputed[s] segments; chosen.recomputed is ignored. The stages divide the
+/// axis `axis` of the whole mesh (-1: one stage). `lower_bound` of the result stays 0.
 template <int N>
 pipeline_plan price_pipeline(basic_problem<N> const& net, basic_plan<N> const& chosen,
                              std::vector<int> const& limits, std::vector<int> const& recomputed,

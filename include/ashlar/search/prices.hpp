@@ -27,8 +27,8 @@ struct move_price {
 };
 
 /// A source of prices for moves on one mesh and machine. `table` returns a handle for tensors with
-/// given extents and bytes per element, whose P axes are sums. Both functions `move` return the same
-/// price, but the one that takes a handle instead of extents is faster.
+/// given extents and bytes per element, whose P axes are sums. Both functions `move` return the
+/// same price, but the one that takes a handle instead of extents is faster.
 template <class T>
 concept move_prices = requires(T& prices, int table, shape const& extents, placement const& p) {
   { prices.mesh() } -> std::same_as<topology const&>;

@@ -4,8 +4,8 @@
 #pragma once
 
 // Random search, a baseline from AutoDDL, section 4.4. Each layer gets a random choice; all its
-// choices are equally likely. As in that section, plans over the memory limit are discarded. Pricing
-// one complete plan counts as one evaluation.
+// choices are equally likely. As in that section, plans over the memory limit are discarded.
+// Pricing one complete plan counts as one evaluation.
 
 #include <ashlar/search/explorer.hpp>
 

@@ -4,8 +4,8 @@
 #pragma once
 
 // Rearranges a choice: its shards nest in another order of the axes, and its roles move to other
-// axes. The rows and the kind of storage stay the same. If only interchangeable axes exchange roles,
-// the result is therefore again one of the choices that choices.hpp lists.
+// axes. The rows and the kind of storage stay the same. If only interchangeable axes exchange
+// roles, the result is therefore again one of the choices that choices.hpp lists.
 
 #include <ashlar/search/choices.hpp>
 

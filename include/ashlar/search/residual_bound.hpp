@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Computes lower bounds of the cost of a residual by relaxation. The exact cost, for which both ends
-// must take the same choice, needs one pass over the elements between the ends per choice. The
+// Computes lower bounds of the cost of a residual by relaxation. The exact cost, for which both
+// ends must take the same choice, needs one pass over the elements between the ends per choice. The
 // bounds need one pass per element.
 //
 //   bound[r]     is for choice r of the ends. A path from begin to end is cut at an element e

@@ -46,7 +46,7 @@ class role_graph {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
     // If exchange_of finds a pair of axes for a state, the state with the two axes exchanged has a
-    // larger number. Its edges are known already, because the loop runs from the largest number down.
+    // larger number. Its edges are known already, because the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -98,8 +98,8 @@ class role_graph {
   /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In each sweep, a
   /// state improves its distances by those of its successors, until no distance changes. An edge is
   /// relaxed again only if the distances of its end have improved since the last time. A distance
-  /// stays the same if the same interchangeable axes are exchanged in source and target. So only the
-  /// targets without an exchange_of pair are searched, and the others are copied at the end.
+  /// stays the same if the same interchangeable axes are exchanged in source and target. So only
+  /// the targets without an exchange_of pair are searched, and the others are copied at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();
@@ -149,8 +149,8 @@ class role_graph {
         for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
     }
     // Fills in the distances to the targets that were not searched. For target t, `like` is t with
-    // the roles of axes a and b exchanged. The distances to `like` are known: `like` was searched, or
-    // it was filled in before t, because it has a larger number.
+    // the roles of axes a and b exchanged. The distances to `like` are known: `like` was searched,
+    // or it was filled in before t, because it has a larger number.
     for (int t = n - 1; t >= 0; --t) {
       auto const [a, b] = numbered_.exchange_of(t);
       if (a < 0) continue;
@@ -167,9 +167,9 @@ class role_graph {
     double weight;
   };
 
-  /// If an exchange of two interchangeable axes maps `state` to a state with a larger number, copies
-  /// the edges of that state to `list`, with the same two axes exchanged in their ends, and returns
-  /// true. Otherwise returns false.
+  /// If an exchange of two interchangeable axes maps `state` to a state with a larger number,
+  /// copies the edges of that state to `list`, with the same two axes exchanged in their ends, and
+  /// returns true. Otherwise returns false.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);
@@ -183,8 +183,8 @@ class role_graph {
     return true;
   }
 
-  /// Leaves out detours: removes every edge from u to v that weighs more than another edge or a path
-  /// of two edges from u to v. All distances stay the same.
+  /// Leaves out detours: removes every edge from u to v that weighs more than another edge or a
+  /// path of two edges from u to v. All distances stay the same.
   constexpr void leave_detours() {
     // Per state: the least weight of one edge or two edges from state u of the loop below.
     scratch<double> direct(static_cast<std::size_t>(states()), unreachable);

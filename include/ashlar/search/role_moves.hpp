@@ -8,9 +8,9 @@
 // (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the number of placements
 // with shard order.
 //
-// Tables leave out dims that no choice splits, where possible. A redistribution may split such a dim
-// on the way, but it gains nothing by that if another dim, which the table contains, is divisible by
-// the number of all ranks.
+// Tables leave out dims that no choice splits, where possible. A redistribution may split such a
+// dim on the way, but it gains nothing by that if another dim, which the table contains, is
+// divisible by the number of all ranks.
 //
 // multiset_moves also merges interchangeable axes (role_graph.hpp): on ten axes of extent two in
 // two tiers, a matrix product has 360 choices instead of 59,049.
@@ -144,8 +144,8 @@ class basic_role_moves {
 
   /// Returns the dims that a table for these extents contains: those that choices split, if one of
   /// them is divisible by the number of all ranks, else all dims. For an activation, these are the
-  /// dims that choices split in any activation of this rank, and each of these activations must have
-  /// such a divisible dim.
+  /// dims that choices split in any activation of this rank, and each of these activations must
+  /// have such a divisible dim.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

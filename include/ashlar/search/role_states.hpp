@@ -68,8 +68,8 @@ class role_states {
     return roles;
   }
 
-  /// Returns whether a move of the axes in `moving` has to be examined. `all` are the axes that have
-  /// the same role; `moving` is a subset of it. Among interchangeable axes in `all`, those in
+  /// Returns whether a move of the axes in `moving` has to be examined. `all` are the axes that
+  /// have the same role; `moving` is a subset of it. Among interchangeable axes in `all`, those in
   /// `moving` must come first, because moving any others leads to the same state. Always true
   /// without `exchange_alike`.
   constexpr bool are_first(axis_set moving, axis_set all) const {

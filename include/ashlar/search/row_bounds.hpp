@@ -4,8 +4,8 @@
 #pragma once
 
 // Finds the choices of each layer, without shard order, that can be part of a plan of at most a
-// given weight. by_roles.hpp needs them to prove an optimum. Choice c is such a choice if F(c) + B(c)
-// is at most the weight, where
+// given weight. by_roles.hpp needs them to prove an optimum. Choice c is such a choice if F(c) +
+// B(c) is at most the weight, where
 //
 //   F(c)   is the least weight of the elements up to and including choice c, and
 //   B(c)   is the least weight of the elements after it.
@@ -46,8 +46,8 @@ class row_bounds {
  private:
   using values = scratch<scratch<double>>;
 
-  /// A residual, or several equal residuals with equal neighbours. The costs are F and B, shifted by
-  /// `level`.
+  /// A residual, or several equal residuals with equal neighbours. The costs are F and B, shifted
+  /// by `level`.
   struct place {
     int begin;
     scratch<double> before, after;  ///< F at the begin and B at the end, per choice of the residual

@@ -5,9 +5,9 @@
 
 // Finds the fastest plan on one mesh of many axes, in two steps: a lower bound, then a plan. A
 // search over many meshes can therefore compare their bounds before it makes any plan. Bounds are
-// computed without redundant rows (needed_rows.hpp). On up to `most_exact_axes` axes the plan is the
-// optimum. On more axes it is the optimum if its gap is 0. Otherwise the gap says how much faster
-// another plan can be at most.
+// computed without redundant rows (needed_rows.hpp). On up to `most_exact_axes` axes the plan is
+// the optimum. On more axes it is the optimum if its gap is 0. Otherwise the gap says how much
+// faster another plan can be at most.
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
@@ -75,8 +75,8 @@ class search_by_multisets {
   /// most one part in 1e9.
   double bound() const { return bound_; }
 
-  /// Returns a plan, whatever its memory: decides which axes have which row. If the plan's gap is 0,
-  /// it is the optimum.
+  /// Returns a plan, whatever its memory: decides which axes have which row. If the plan's gap is
+  /// 0, it is the optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -101,8 +101,8 @@ inline double multisets(int n, int rows) {
   return ways;
 }
 
-/// Throws ashlar::error if a layer has more than `most_choices` choices. Choices that differ only by
-/// an exchange of interchangeable axes count as one.
+/// Throws ashlar::error if a layer has more than `most_choices` choices. Choices that differ only
+/// by an exchange of interchangeable axes count as one.
 template <int N>
 void demand_few_choices(basic_problem<N> const& net, topology const& t) {
   for (int l = 0; l < length(net.layers); ++l) {

@@ -11,8 +11,8 @@
 //   embedding  block  block  |  block  block  norm  linear  loss
 //
 // Blocks are found by comparing the elements of the chain. A block is the sequence of layers and
-// complete residuals whose immediate repetition covers most of the chain. If several sequences cover
-// equally many elements, the shortest one is the block.
+// complete residuals whose immediate repetition covers most of the chain. If several sequences
+// cover equally many elements, the shortest one is the block.
 //
 // Each stage can recompute its first segments; their number may differ between stages. A segment
 // that a stage boundary cuts counts as two segments.

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Computes bounds of the memory that the later elements of a chain need, whatever choices they take,
-// in addition to the memory_so_far (step/memory_fold.hpp) of the earlier elements. label_search.hpp
-// uses these bounds to discard partial plans that cannot fit or that are dominated.
+// Computes bounds of the memory that the later elements of a chain need, whatever choices they
+// take, in addition to the memory_so_far (step/memory_fold.hpp) of the earlier elements.
+// label_search.hpp uses these bounds to discard partial plans that cannot fit or that are
+// dominated.
 
 #include <algorithm>
 
@@ -30,8 +31,8 @@ class still_to_come {
   /// gradients. These include gradients of other elements after i that are synchronized already.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
-  /// Returns a lower bound of the peak memory of every step that continues a partial plan, given its
-  /// memory after element i. Excludes the bytes that later elements hold for the whole step.
+  /// Returns a lower bound of the peak memory of every step that continues a partial plan, given
+  /// its memory after element i. Excludes the bytes that later elements hold for the whole step.
   constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
     auto const& later = behind_.data()[i];
     return std::max(

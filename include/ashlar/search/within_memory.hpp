@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Finds the fastest plan that fits a memory limit. The memory of a plan is the high-water mark of its
-// program in serial order (step/memory_fold.hpp). For a fixed number r of recomputed segments, the
-// search has two steps (memory_search.hpp):
+// Finds the fastest plan that fits a memory limit. The memory of a plan is the high-water mark of
+// its program in serial order (step/memory_fold.hpp). For a fixed number r of recomputed segments,
+// the search has two steps (memory_search.hpp):
 //
 //   1. The Lagrangian dual with one price of memory (lagrangian.hpp) gives a lower bound of the
 //      seconds. Its iterations also find plans that fit; if none does, least_memory.hpp looks for
@@ -15,14 +15,14 @@
 //
 // The best r is found by best-first branch and bound. Each range of values of r has a lower bound:
 //
-//   least .. most   The dual with optimistic costs: each element has the seconds that it has for r =
-//                   least and the memory that it has for r = most.
+//   least .. most   The dual with optimistic costs: each element has the seconds for r = least and
+//                   the memory for r = most.
 //   a single r      The dual with the costs for this r. When this bound is the least of all open
 //                   ranges, label setting follows.
 //
 // In each iteration, the range with the least bound is halved, until no range can contain a better
-// plan than the best known one. If there are too many labels (deep nets of nearly equal blocks, tight
-// limits), the search stops early, and basic_plan::gap bounds the distance to the optimum.
+// plan than the best known one. If there are too many labels (deep nets of nearly equal blocks,
+// tight limits), the search stops early, and basic_plan::gap bounds the distance to the optimum.
 
 #include <vector>
 
@@ -84,8 +84,8 @@ class recomputation_search {
     return best_;
   }
 
-  /// Returns the least memory per rank of any plan. Sets `again` to the number of segments that this
-  /// plan recomputes.
+  /// Returns the least memory per rank of any plan. Sets `again` to the number of segments that
+  /// this plan recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -107,7 +107,7 @@ class recomputation_search {
   }
 
  private:
-  /// When label setting has made this many labels, for all r together, it is not used for further r.
+  /// When label setting has made this many labels, for all r together, it is not used again.
   static constexpr std::int64_t most_labels = label_effort;
   /// The maximum number of values of r that `least` searches.
   static constexpr std::size_t most_numbers = 8;
@@ -145,8 +145,9 @@ class recomputation_search {
     if (dual.bound < known_) open_.push_back({again, dual.bound});
   }
 
-  /// Searches the plans with one number of recomputed segments, also by label setting if `labels` is
-  /// true. Returns a lower bound of the weight of those that are better than the best known plan.
+  /// Searches the plans with one number of recomputed segments, also by label setting if `labels`
+  /// is true. Returns a lower bound of the weight of those that are better than the best known
+  /// plan.
   constexpr double search(recomputation again, bool labels) {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
