@@ -8,9 +8,11 @@
 //
 //   constexpr auto plan = search::optimal_in_compiler(problem, topology, machine);
 //
-//   one or two axes          chain_solver over all choices
-//   more axes                by_roles.hpp
-//   m.memory is exceeded     within_memory.hpp
+// The method depends on the problem:
+//
+//   mesh of one or two axes, a filter, or recomputed segments   chain_solver over all choices
+//   other meshes                                                by_roles.hpp
+//   the fastest plan needs more than machine.memory             then within_memory.hpp
 //
 // The plans are the same as those of `optimal`.
 
@@ -20,8 +22,8 @@
 namespace ashlar::search {
 namespace detail {
 
-/// Returns the fastest plan among the choices that a filter permits, by dynamic programming over
-/// all of them.
+/// Returns the fastest plan that a filter permits, whatever its memory, by dynamic programming over
+/// all permitted choices.
 template <int N, class Filter>
 constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology const& t,
                                            machine const& m, Filter const& filter) {
@@ -29,7 +31,8 @@ constexpr basic_plan<N> fastest_of_choices(basic_problem<N> const& net, topology
   return make_plan(model, chain_solver<N>(model).path());
 }
 
-/// Returns the fastest plan, by the method for constant expressions.
+/// Returns the fastest plan, whatever its memory. Uses only methods that constant expressions
+/// permit.
 template <int N>
 constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topology const& t,
                                             machine const& m) {
@@ -39,8 +42,9 @@ constexpr basic_plan<N> fastest_in_compiler(basic_problem<N> const& net, topolog
 
 }  // namespace detail
 
-/// Returns the plan of least predicted seconds that `filter` permits and that needs at most m.memory
-/// bytes per rank (0: no limit), as a constant. optimal.hpp calls it.
+/// Returns the plan of least predicted seconds that `filter` permits and that needs at most
+/// m.memory bytes per rank (0: no limit). `optimal` calls this function in constant expressions.
+/// optimal.hpp explains its name and its last parameter.
 template <int N, class Filter>
 constexpr basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net,
                                                        topology const& t, machine const& m,

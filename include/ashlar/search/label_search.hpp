@@ -3,25 +3,28 @@
 
 #pragma once
 
-// The cheapest choices of a chain that fit a memory limit, exactly, by label setting (as for
-// resource-constrained shortest paths). A label is a partial plan with its time and its memory so
-// far (step/memory_fold.hpp). Each choice of each element keeps the Pareto-optimal labels that end
-// with it. A label is discarded as soon as one of two bounds shows that it cannot win:
+// Finds the fastest plan of a chain within a memory limit. The method is label setting, as for
+// resource-constrained shortest paths. It is exact unless one of the two limits of effort described
+// below takes effect. A label is a partial plan: the choices of the first elements of the chain,
+// with their time and their memory so far (step/memory_fold.hpp). For each choice of each element,
+// the search keeps the Pareto-optimal labels that end with this choice. A label is discarded as
+// soon as one of two bounds shows that it cannot become the best plan:
 //
-//   memory   A completed plan needs at least the peak of the label so far, and at least the bytes
-//            that the label holds now plus a lower bound for later elements (still_to_come.hpp).
-//            The label is discarded if either of the two exceeds the limit.
-//   time     The label is discarded if time + price · (counted memory - limit) + rest is no less
-//            than the time of the best known plan. Here rest is the optimum of the remaining
-//            elements under time + price · counted memory (counted_memory.hpp), computed by
-//            chain_solver.
+//   memory   A completed plan needs at least the peak of the label so far. It also needs at least
+//            the bytes that the label holds now plus a lower bound for later elements
+//            (still_to_come.hpp). The label is discarded if either of the two exceeds the limit.
+//   time     The label is discarded if time + price · (counted memory - limit) + remainder is at
+//            least the time of the best known plan. Time and counted memory (counted_memory.hpp)
+//            are those of the label. The remainder is the least possible time + price · counted
+//            memory of the later elements, computed by chain_solver.
 //
-// With the price that solves the Lagrangian dual few labels are left. The optimum is the same for
-// any price.
+// Every price leads to the same optimum. The price that solves the Lagrangian dual (lagrangian.hpp)
+// leaves few labels.
 //
-// Many equal blocks produce many labels of almost equal cost. Each choice keeps at most `width` of
-// them, the most promising ones, as in beam search. The search gives up after `effort` labels.
-// `complete` tells whether neither limit discarded a label.
+// Many equal blocks produce many labels of almost equal cost, so the effort is limited. For each
+// choice, the search keeps at most `width` labels, the most promising ones, as in beam search.
+// After `effort` labels it makes no more. If either limit discards a label, complete() returns
+// false, and the plan found need not be the optimum.
 
 #include <algorithm>
 
@@ -35,25 +38,27 @@ namespace detail {
 
 inline constexpr int label_width = 400;
 inline constexpr int label_beam = 4;
-inline constexpr std::int64_t label_effort = 20'000'000;  ///< takes some seconds
+/// The usual maximum number of labels of a search. Making so many takes some seconds.
+inline constexpr std::int64_t label_effort = 20'000'000;
 
 }  // namespace detail
 
 template <int N>
 class label_search {
  public:
-  /// Prepares a search. `price` and `counted` are the arguments with which `priced` was made. If
-  /// `priced` is null, time is ignored and the plan of least memory is found. `known` is the weight
-  /// to beat. For `width` and `effort` see above.
+  /// Prepares a search for plans of at most `limit` bytes per rank. `priced` solves the chain with
+  /// memory at `price` seconds per byte, counted as `counted` does. If `priced` is null, the search
+  /// ignores time and finds the plan of least memory. `known` is the weight of the best known plan.
+  /// The comment at the top of this file explains `width` and `effort`.
   constexpr label_search(chain_model<N>& model, chain_solver<N>* priced, double price,
                          counted_memory<N> const& counted, std::int64_t limit, double known,
                          int width, std::int64_t effort)
       : model_(model), memory_(model), counted_(counted), priced_(priced), price_(price),
         limit_(limit), known_(known), width_(width), effort_(effort), after_(model) {}
 
-  /// Looks for choices of less weight than `known`. If there are any, writes the best ones into
-  /// `choice` and returns their weight; else returns `known`. If `priced` is null, looks for the
-  /// choices of least memory.
+  /// Looks for a path (one choice per element) of less weight than `known`. If there is one, writes
+  /// the best path into `choice` and returns its weight. Otherwise leaves `choice` unchanged and
+  /// returns `known`. If `priced` is null, looks for the path of least memory within the limit.
   constexpr double improve(scratch<int>& choice) {
     int const n = model_.choices(0).size(), last = model_.size() - 1;
     auto const start = model_.from_source();
@@ -95,12 +100,14 @@ class label_search {
     memory_so_far memory;
     int parent, element, choice;
   };
-  using label_lists = scratch<std::vector<int>>;  ///< indices of the labels of each choice of an
-                                                  ///< element
+  /// For each choice of one element, the indices in labels_ of the labels that end with it.
+  using label_lists = scratch<std::vector<int>>;
 
-  /// Adds a candidate, unless a bound excludes it: label `before`, extended over a boundary by
-  /// choice `k` of element `i`. `outer` is the choice of the enclosing residual. For a residual's
-  /// end, `outside` is what was held before its begin.
+  /// Extends the label `before`, whose index is `parent`, by choice `k` of element `i`. Adds the
+  /// result to the candidates, unless a bound excludes it. `boundary` is the weight of the moves in
+  /// front of element i, and `rest` is the least cost of all elements after i. `outer` is the
+  /// choice of the enclosing residual, or -1. If element i is the end of a residual, `outside` is
+  /// the result of chain_memory::outside_of for its begin.
   constexpr void extend(label const& before, int parent, double boundary, int i, int k, double rest,
                         int outer, held_by_residuals const& outside) {
     if (--effort_ < 0) {
@@ -121,11 +128,12 @@ class label_search {
     candidates_.push_back({time, counted, least, memory, parent, i, k});
   }
 
-  /// Replaces `list` by the Pareto-optimal candidates, at most `width_` of them, the most promising
-  /// first.
+  /// Replaces `list` by the Pareto-optimal labels among the candidates, which all end with the same
+  /// choice of element i. If there are more than `width_`, keeps those of least time + price ·
+  /// counted memory.
   constexpr void reduce(std::vector<int>& list, int i) {
     list.clear();
-    // Sorted so that a label usually comes after those that dominate it.
+    // In this order most labels come after the labels that dominate them.
     std::sort(candidates_.begin(), candidates_.end(), [price = price_](auto& a, auto& b) {
       double const pa = a.time + price * double(a.counted), pb = b.time + price * double(b.counted);
       return pa != pb             ? pa < pb
@@ -152,8 +160,9 @@ class label_search {
     candidates_.clear();
   }
 
-  /// Returns per element of a nesting level the cost of what follows each of its choices. `after`
-  /// is the cost of what follows the choices of `last`.
+  /// Returns a matrix [i][k] for the elements first .. last of one nesting level: the least cost of
+  /// all elements after element i if element i takes choice k. `after` is the known row of `last`.
+  /// If time is ignored, all costs are 0.
   constexpr scratch<scratch<double>> what_follows(int first, int last,
                                                   scratch<double> const& after) {
     scratch<scratch<double>> rest(static_cast<std::size_t>(model_.size()));
@@ -166,9 +175,10 @@ class label_search {
     return rest;
   }
 
-  /// Returns the labels of element `last`, given those of `first`, on one nesting level inside a
-  /// residual of choice `outer`, where the enclosing residuals hold `held` bytes. `rest` contains
-  /// per element of the level the cost of what follows each of its choices.
+  /// Extends labels from element `first` to element `last` of one nesting level. `lists` are the
+  /// labels of `first`; returns the labels of `last`. `rest` is the result of what_follows for this
+  /// level. `outer` is the choice of the enclosing residual (-1: none), and `held` are the bytes
+  /// that all enclosing residuals hold.
   constexpr label_lists level(int first, int last, label_lists lists,
                               scratch<scratch<double>> const& rest, int outer,
                               held_by_residuals const& held) {
@@ -196,8 +206,9 @@ class label_search {
     }
   }
 
-  /// Returns the labels at the end of a residual in choice `r`, given those at its begin.
-  /// `in_front` is what was held before the residual.
+  /// Extends labels from the begin of a residual to its end; both take choice `r`. `list` are the
+  /// labels of the begin; returns the labels of the end. `rest` is the least cost of all elements
+  /// after the end, and `in_front` are the bytes that the enclosing residuals hold.
   constexpr std::vector<int> through(int begin, int end, int r, std::vector<int> const& list,
                                      double rest, held_by_residuals const& in_front) {
     std::vector<int> result;

@@ -3,17 +3,18 @@
 
 #pragma once
 
-// A lower bound of the weight of all plans within a memory limit: the Lagrangian dual with one
-// price λ of memory.
+// Computes a lower bound of the weight of all plans within a memory limit: the Lagrangian dual, in
+// which memory has a price λ in seconds per byte.
 //
 //   bound = max over prices λ >= 0 of   min over plans ( weight + λ · (counted memory - limit) )
 //
 // Counted memory is the memory at one moment of the step, a sum over the elements
 // (counted_memory.hpp). Each inner minimum is therefore one run of chain_solver. The best λ is
-// found as in the method of Handler and Zang for constrained shortest paths (LARAC): from two
-// plans, one above the limit and one below it, the next λ is the price at which both cost the same.
-// The plan that is optimal at this price replaces one of them. The iteration ends when it is no
-// cheaper than they are. Plans found on the way that fit are good candidates for the optimum.
+// found by the method of Handler and Zang for constrained shortest paths (LARAC). The method holds
+// two plans, one with more memory than the limit and one with less. The next λ is the price at
+// which both cost the same. The plan that is optimal at this price replaces one of the two. The
+// iteration ends when the new plan is no cheaper than the other two. Every plan found on the way
+// that fits is a good candidate for the optimum.
 
 #include <algorithm>
 
@@ -22,8 +23,10 @@
 
 namespace ashlar::search::detail {
 
-/// Throws the error for a limit that is too low. `element` and `name` are of the layer that needs
-/// most, `most` bytes, in the plan of least memory.
+/// Throws the error for a limit that is too low. `least` is the least memory that was found.
+/// `element` and `name` are the index and the name of the layer that needs most memory in the plan
+/// of least memory, and `most` is the number of bytes that it needs. The message begins with
+/// `operation`.
 [[noreturn]] inline void refuse_memory(std::int64_t limit, least_memory_result const& least,
                                        int element, char const* name, std::int64_t most,
                                        char const* operation) {
@@ -38,7 +41,7 @@ namespace ashlar::search::detail {
                   bytes_text(double(most)) + ". Raise the memory limit, or use more ranks.");
 }
 
-/// The weight and the counted memory of a path.
+/// The weight and the counted memory of a path (one choice per element).
 struct path_cost {
   double weight = unreachable;
   std::int64_t counted = 0;
@@ -83,8 +86,9 @@ struct memory_dual {
   scratch<int> light, heavy;  ///< paths below and above the limit that cost the same at this price
 };
 
-/// Solves the dual. Calls `offer(path)` for every plan on the way, which returns its path_cost, and
-/// stops early when `more()` returns false.
+/// Solves the Lagrangian dual for a limit in bytes per rank. Calls `offer(path)` for every path
+/// that it finds; offer must return the path_cost of that path. Stops early when `more()` returns
+/// false. The bound is then valid too, but may not be the highest possible one.
 template <int N, class Offer, class More>
 constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const& counted,
                                  std::int64_t limit, Offer const& offer, More const& more) {
@@ -112,8 +116,8 @@ constexpr memory_dual solve_dual(chain_model<N>& model, counted_memory<N> const&
   return dual;
 }
 
-/// Drops choices with which no plan fits, whatever the other elements choose. Returns whether every
-/// element has a choice left.
+/// Drops choices with which every plan needs more than `limit` bytes per rank. Returns false,
+/// without dropping any, if this leaves an element without a choice.
 template <int N>
 constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   counted_memory<N> const counted(model);
@@ -136,8 +140,8 @@ constexpr bool drop_too_large(chain_model<N>& model, std::int64_t limit) {
   return true;
 }
 
-/// Throws the error that no plan fits. `lean` contains the choices of least memory, which need
-/// `least` bytes.
+/// Throws the error that no plan fits. `lean` is the path of least memory, and `least` states that
+/// memory. The message begins with `operation`.
 template <int N>
 [[noreturn]] constexpr void refuse_path(chain_model<N> const& model, std::int64_t limit,
                                         least_memory_result const& least, scratch<int> const& lean,
@@ -153,8 +157,9 @@ template <int N>
   refuse_memory(limit, least, element, model.net().spec(element).name.text, most, operation);
 }
 
-/// Throws if no plan fits. Else drops choices that cannot be part of a plan that fits, and returns
-/// the choices of one that fits. `limit` 0 means no limit.
+/// Throws ashlar::error if no plan fits in `limit` bytes per rank. Otherwise drops choices that no
+/// such plan can contain, and returns a path that fits. If `limit` is 0, there is no limit: nothing
+/// is dropped, and every element takes its first choice in the returned path.
 template <int N>
 constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
                                    char const* operation) {
@@ -167,8 +172,8 @@ constexpr scratch<int> demand_room(chain_model<N>& model, std::int64_t limit,
   refuse_path(all, limit, least, lean, operation);
 }
 
-/// Returns a lower bound of the seconds of every plan within the limit. Tie weights may make it
-/// slightly too large. Expects that a plan fits.
+/// Returns a lower bound of the seconds of every plan of at most `limit` bytes per rank (0: no
+/// limit). Tie weights may make it slightly too large. Expects that at least one plan fits.
 template <int N>
 constexpr double lower_bound(chain_model<N>& model, std::int64_t limit) {
   auto const fastest = make_plan(model, chain_solver<N>(model).path());

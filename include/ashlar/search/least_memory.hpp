@@ -3,9 +3,13 @@
 
 #pragma once
 
-// The choices of least memory, and choices that fit a limit at any cost, by label_search.hpp
-// without weights. A first search uses few choices, those that need least for any neighbours, and
-// soon finds a good path. A second one uses all choices that may be part of a better path.
+// Finds the path (one choice per element) of least memory, or any path that fits a memory limit,
+// whatever its time. Both use label_search.hpp, which can ignore time.
+//
+// A first search soon finds a good path, because it considers few choices: it drops each choice
+// that needs no less memory than another choice of its element. Such a choice may nevertheless save
+// memory in its neighbours by its placements at the boundaries. Later searches therefore drop it
+// only if the other choice has the same placements there.
 
 #include <limits>
 
@@ -13,7 +17,8 @@
 
 namespace ashlar::search::detail {
 
-/// The least memory found (-1: none), and whether it is proven to be the least.
+/// The least memory per rank that a search found (-1: no path fits). `complete` says that the
+/// search was exhaustive, so that this result is proven.
 struct least_memory_result {
   std::int64_t bytes = -1;
   bool complete = false;
@@ -21,8 +26,9 @@ struct least_memory_result {
 
 inline constexpr std::int64_t least_memory_effort = 500'000;  ///< maximum number of labels
 
-/// Returns the model without choices that are dominated in memory: another choice needs no more of
-/// any kind. With `same_boundaries`, that choice must also have equal placements at the boundaries.
+/// Returns the model without the choices that another choice dominates. A choice dominates another
+/// one if it needs no more memory of any kind. With `same_boundaries`, both must also have equal
+/// placements at the boundaries.
 template <int N>
 constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool same_boundaries) {
   chain_model<N> lean = model.in_use();
@@ -31,8 +37,8 @@ constexpr chain_model<N> least_memory_choices(chain_model<N> const& model, bool 
   return lean;
 }
 
-/// Looks for a path of at most `limit` bytes and writes it into `choice`. With `least`, looks for
-/// the path of least memory.
+/// Looks for any path of at most `limit` bytes per rank or, with `least`, for the path of least
+/// memory among these. Writes the path into `choice`, which stays unchanged if there is none.
 template <int N>
 constexpr least_memory_result least_memory_path(chain_model<N> const& model, std::int64_t limit,
                                                 bool least, scratch<int>& choice) {
@@ -57,7 +63,7 @@ constexpr least_memory_result least_memory_path(chain_model<N> const& model, std
   return found;
 }
 
-/// Writes the choices of least memory into `choice` and returns that memory.
+/// Writes the path of least memory into `choice` and returns its memory.
 template <int N>
 constexpr least_memory_result least_memory(chain_model<N> const& model, scratch<int>& choice) {
   return least_memory_path(model, std::numeric_limits<std::int64_t>::max() / 2, true, choice);

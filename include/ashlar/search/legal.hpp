@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Checks whether a choice is a legal placement of its layer, for plans that people write:
+// Checks whether a choice is a legal placement of its layer. It is meant for plans that people
+// write. There are three rules:
 //
-//   rows      on every axis the roles of all tensors are those of one row of the layer's table
-//   order     one order of the axes explains how the shards of all tensors nest
-//   storage   any placement without P
+//   rows      For every axis, one row of the layer's table contains the roles of all tensors.
+//   order     The shards of all tensors nest in the same order of the axes.
+//   storage   Parameters may be stored in any placement without P.
 //
-// These are the choices of choices.hpp, but with any storage. The check is direct: it does not
-// enumerate the choices of the layer.
+// choices.hpp lists the choices that obey the first two rules, but only with some storage
+// placements. The check does not enumerate that list.
 
 #include <ashlar/search/choices.hpp>
 
@@ -18,7 +19,7 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// Returns whether the roles of a choice on one axis are those of a row.
+/// Returns whether all tensors of choice `c` have the roles of row `r` on axis `a`.
 constexpr bool has_roles(layer_choice const& c, int a, training_row const& r) {
   bool same = same_role(c.x[a], r.x) && same_role(c.y[a], r.y) && same_role(c.dy[a], r.dy) &&
               same_role(c.dx[a], r.dx);

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// The search below a memory limit for one number of recomputed segments: the Lagrangian dual, then
-// label setting (within_memory.hpp). It looks only for plans better than the best one known so far.
-// Before a plan is accepted, its memory is computed exactly for the whole chain.
+// Searches for the fastest plan within a memory limit if the number of recomputed segments is
+// given. within_memory.hpp runs this search for several such numbers. It solves the Lagrangian dual
+// (lagrangian.hpp) and then closes the remaining gap by label setting (label_search.hpp). It
+// accepts only plans that are faster than the best plan known so far, and only after their memory
+// has been computed exactly for the whole chain.
 
 #include <ashlar/search/label_search.hpp>
 #include <ashlar/search/lagrangian.hpp>
@@ -15,8 +17,9 @@ namespace ashlar::search::detail {
 template <int N, class Watch>
 class memory_search {
  public:
-  /// Solves the dual. `known` is the weight to beat. If it is unreachable, any plan that fits is
-  /// looked for.
+  /// Solves the dual for plans of at most `limit` bytes per rank. `known` is the weight of the best
+  /// known plan, or `unreachable` if there is none. If no plan is known after solving the dual
+  /// either, looks for any plan that fits.
   constexpr memory_search(chain_model<N>& model, std::int64_t limit, Watch& watch,
                           double known = unreachable)
       : model_(model), memory_(model), counted_(model), limit_(limit), watch_(watch),
@@ -46,7 +49,7 @@ class memory_search {
   }
 
   /// Closes the gap between the dual and the best plan by label setting, as far as the effort
-  /// permits. Returns the number of labels made.
+  /// permits. Returns the number of labels that it has made.
   constexpr std::int64_t label() {
     std::int64_t made = 0;
     chain_solver<N> priced(model_, price_, counted_);
@@ -69,12 +72,14 @@ class memory_search {
         if (bound_ >= known_ || (found < target && !taken)) return made;
       } else {
         if (found < target || target == most || ++failures == 3) return made;
-        width = label_beam;  // from here on as a beam search, which finds good plans quickly
+        // The next iterations are beam searches, which find good plans quickly.
+        width = label_beam;
       }
     }
   }
 
-  /// Returns a lower bound of the weight of all plans that fit and are better than `known`.
+  /// Returns a lower bound of the weight of every plan that fits and is better than the best known
+  /// one.
   constexpr double bound() const { return bound_; }
   /// Returns the weight of the best plan, found here or passed to the constructor.
   constexpr double weight() const { return known_; }
@@ -88,17 +93,17 @@ class memory_search {
     watch_.improves(weight);
   }
 
-  /// Records a path if it fits and is better than the best known.
+  /// Records a path as the best plan if it fits and is better than the best plan so far.
   constexpr void offer(scratch<int> const& choice) {
     path_cost const cost = cost_of_path(model_, counted_, choice);
     if (cost.counted <= limit_ && cost.weight < known_ && memory_.of(choice) <= limit_)
       take(cost.weight, choice);
   }
 
-  /// Tries all paths that take the first elements from one path and the others from the other one.
-  /// At the optimal price, equal blocks all change their choice at once, so the two paths of the
-  /// dual differ in all of them. Good plans lie between: some blocks have one choice, some the
-  /// other.
+  /// Offers all paths that agree with `first` up to some element and with `others` after it. When
+  /// the price of memory passes its optimum, all equal blocks change their choice at once. So the
+  /// two paths of the dual differ in all of these blocks. Good plans are mixtures: some blocks have
+  /// the choice of one path, some that of the other.
   constexpr void offer_mixtures(scratch<int> const& first, scratch<int> const& others) {
     scratch<int> mixed = others;
     for (int i = 0; i < model_.size(); ++i) {

@@ -6,9 +6,11 @@
 // The Metropolis-Hastings algorithm, as in AutoDDL, section 4.4, and FlexFlow: a Markov chain that
 // samples plans S with probability P(S) ∝ exp(-β · Cost(S)).
 //
-//   proposal   one random layer gets another random choice, both with equal probabilities
-//   accepted   with probability min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old))))
-//   memory     plans over the limit have probability 0, so such proposals are rejected
+//   proposal   A random layer gets another random choice. All layers are equally likely, and so are
+//              all other choices of the layer.
+//   accepted   A proposal is accepted with probability
+//              min(1, P(new) / P(old)) = min(1, exp(-β · (Cost(new) - Cost(old)))).
+//   memory     Plans over the memory limit have probability 0, so such proposals are rejected.
 //
 // The chain runs until the budget is used up. The paper leaves β to the user. By default it is
 // coldness · layers / Cost(first plan), which makes it independent of the unit of cost and of the
@@ -21,7 +23,7 @@
 namespace ashlar::search {
 
 struct metropolis_options {
-  double beta = 0;  ///< per predicted second; 0: chosen as described above
+  double beta = 0;  ///< β per second of predicted cost; 0: the default described above
   double coldness = 300;
 };
 

@@ -3,33 +3,36 @@
 
 #pragma once
 
-// Removes rows from a problem that no optimum needs as long as shard order does not count. Row r of
-// a layer is redundant if another row differs from it only by splitting a dim d' where r splits a
-// dim d, with at most one such pair (d, d') per tensor, and if
+// Makes searches that ignore shard order smaller: removes rows of layers that no optimum needs. Row
+// r of a layer is redundant if another row of the layer can replace it in every plan without higher
+// cost. That is so if the two rows differ only in the dims that they split: where r splits dim d of
+// a tensor, the other row splits dim d' of it. Each tensor may have at most one such pair (d, d').
+// In addition, three conditions must hold:
 //
-//   neighbours   never split d of what they pass to the layer or receive from it
-//   d'           has an extent divisible by the number of all ranks, so that it is always split
-//                evenly. No shard is then larger, and no step moves more, than with d
-//   products     count d and d' in the same dim (m, n or k) of the layer's GEMMs (gemm_dims)
+//   neighbours   The elements before and after the layer never split dim d of the layer's x or y.
+//   extent       The extent of d' is divisible by the number of all ranks, so that d' is always
+//                split evenly. No shard is then larger, and no step moves more, than with d.
+//   GEMMs        Both d and d' belong to the same extents (m, n, k) of the layer's GEMMs, or
+//                neither belongs to any (gemm_dims).
 //
-// Every plan can then use the other row instead of r: a step from a split of d to a split of d'
-// vanishes, and all other steps remain. For example, the table of an activation function on images
-// has rows that split height or width, but the table of a convolution may not. Without those rows
-// there are 64 states on three axes instead of 216.
+// In a plan with the other row, a step from a split of d to a split of d' is unnecessary, and all
+// other steps remain. For example, an activation function on images has rows that split height or
+// width, but the convolution before it may have none. Without the rows for height and width, an
+// image tensor has 64 states on three axes instead of 216.
 //
-// The roles of statistics must be equal in both rows. The ends of residuals keep all their rows.
+// The roles of statistics must be equal in both rows. Ends of residuals retain all their rows.
 
 #include <ashlar/step/schedule.hpp>
 
 namespace ashlar::search {
 namespace detail {
 
-/// Splits of dim `from` of a tensor that become splits of dim `to`.
+/// A replacement of dims in one tensor: splits of dim `from` become splits of dim `to`.
 struct dim_exchange {
-  int from = -1, to = -1;  ///< -1 if no split changes
+  int from = -1, to = -1;  ///< -1 as long as no split changes
 
-  /// Returns whether role `with` equals role `row` except for this exchange of dims. If the
-  /// exchange is not yet known, it is set to the first difference.
+  /// Returns whether this replacement turns role `row` into role `with`. If no replacement is set
+  /// yet and the two roles split different dims, first sets it to these dims.
   constexpr bool leads(axis_placement const& row, axis_placement const& with) {
     if (row.kind != with.kind || row.op != with.op) return false;
     if (!row.is_split()) return true;
@@ -37,15 +40,18 @@ struct dim_exchange {
     return with.dim == (row.dim == from ? to : row.dim);
   }
 
-  /// Returns the same for the two roles that one tensor has in a row, such as those of x and dx.
+  /// Returns whether this replacement turns both roles that one row has for a tensor, such as those
+  /// of x and dx, into the roles of the other row. Checks the first role again at the end, because
+  /// the second role may have set the replacement.
   constexpr bool leads(axis_placement const& row, axis_placement const& with,
                        axis_placement const& other_row, axis_placement const& other_with) {
     return leads(row, with) && leads(other_row, other_with) && leads(row, with);
   }
 };
 
-/// The dims that the neighbours of a layer split at any place where the layer occurs: bit d for dim
-/// d.
+/// The dims of a layer's x and y that its neighbours split, wherever the layer occurs in the chain.
+/// Bit d stands for dim d. All bits of x (or y) are set where the layer is an end of a residual or
+/// the neighbour sees the tensor with other extents.
 struct neighbour_dims {
   unsigned x = 0, y = 0;
 };
@@ -98,6 +104,7 @@ constexpr bool replaces(training_row const& with, training_row const& row, layer
 
 }  // namespace detail
 
+/// Returns a copy of the problem without the redundant rows.
 template <int N>
 constexpr basic_problem<N> with_needed_rows(basic_problem<N> const& net, topology const& t) {
   basic_problem<N> less = net;

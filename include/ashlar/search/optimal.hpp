@@ -3,20 +3,21 @@
 
 #pragma once
 
-// The plan of least predicted seconds. It is the exact optimum, except below some memory limits and
-// on some meshes of five or more axes. There, plan.gap bounds how much faster another plan can be:
+// Finds the plan of least predicted seconds. The plan is the exact optimum, except below some
+// memory limits and on some meshes of five or more axes. In these cases plan.gap says how much
+// faster another plan can be at most:
 //
 //   auto const plan = search::optimal(problem, topology, machine);            // also constexpr
 //   auto const some = search::optimal(problem, topology, machine, filter);    // filter(i, choice)
 //
 // Without a memory limit, or if the fastest plan fits, the method is dynamic programming
 // (chain_solver.hpp) on one or two axes and search_on_mesh.hpp on more. If the fastest plan exceeds
-// the limit, within_memory.hpp takes over. Ties go to the plan with fewer collectives and, on one
-// or two axes, to the choice that layer_choices lists first. factored.hpp also searches for the
-// best factors of the mesh axes.
+// the limit, within_memory.hpp takes over. Among plans of equal seconds, the one with the fewest
+// collectives is returned and, on one or two axes, the one with the choices that layer_choices
+// lists first. factored.hpp also searches for the best factors of the mesh axes.
 //
-// In constant expressions, in_compiler.hpp does the search. A program that links ashlar::compiled and
-// needs a plan as a constant includes that file too.
+// In constant expressions, in_compiler.hpp does the search. A program that links ashlar::compiled
+// and needs a plan as a constant must include in_compiler.hpp too.
 //
 // Meshes of five and more axes are searched only without a filter and without recomputed segments,
 // and only if the fastest plan fits in the memory limit (search_on_mesh.hpp).
@@ -56,9 +57,10 @@ basic_plan<N> searched_at_run_time(basic_problem<N> const& net, topology const& 
 
 }  // namespace detail
 
-/// In constant expressions `optimal` calls this function. Without search/in_compiler.hpp it is not
-/// constexpr, and a program that searches at run time only need not compile the search. That file
-/// adds a better match: the one for an int and the filter's own type.
+/// `optimal` calls this function in constant expressions. This declaration is not constexpr, so its
+/// name appears in the compiler's message and tells the user which header to include. The constexpr
+/// overload in search/in_compiler.hpp matches the call better, because it takes an int and the
+/// filter's own type. A program that searches only at run time thus need not compile the search.
 template <int N>
 basic_plan<N> include_search_in_compiler_hpp(basic_problem<N> const& net, topology const& t,
                                              machine const& m, detail::some_filter filter, long);
@@ -73,7 +75,8 @@ template <int N, class Filter = any_choice>
 constexpr basic_plan<N> optimal(basic_problem<N> const& net, topology const& t, machine const& m,
                                 Filter const& filter = {}) {
 #if ASHLAR_COMPILED
-  // An `if` with both branches: else compilers keep the call that is not made at run time.
+  // Without the `else`, compilers would keep the first call in run-time code, where the function
+  // may be undefined.
   if (ASHLAR_IN_COMPILER)  // For a constant plan include <ashlar/search/in_compiler.hpp>.
     return include_search_in_compiler_hpp(net, t, m, filter, 0);
   else return detail::searched_at_run_time(net, t, m, filter);

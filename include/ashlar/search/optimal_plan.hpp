@@ -3,8 +3,9 @@
 
 #pragma once
 
-// The exact search behind optimal.hpp, for every length of a net, filter and observer. The search in
-// constant expressions is in_compiler.hpp; the rest of this file is for run time only.
+// Implements `optimal` (optimal.hpp) for any capacity N of the problem, any filter, and any
+// observer `watch` that follows the progress. In constant expressions it uses only in_compiler.hpp.
+// The other methods run only at run time.
 
 #include <ashlar/search/in_compiler.hpp>
 #include <ashlar/search/search_on_mesh.hpp>

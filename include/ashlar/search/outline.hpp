@@ -3,16 +3,19 @@
 
 #pragma once
 
-// A plan as lines, the basis of all reports: names indented by residuals, one line per collective,
-// and repeated stretches of elements (fold.hpp).
+// Describes a plan as a list of lines, from which all reports are made. Names of elements are
+// indented inside residuals, each collective has a line, and repeated sequences of elements are
+// known (fold.hpp). The collectives of an element form four groups:
 //
-//   enter    the move of x into an element
-//   back     the move of dy into it
-//   inside   the moves of its parameters, statistics and halo (halo.hpp) in the forward pass
-//   rest     the moves of its halo and parameters in the backward pass and at the end of the step
+//   enter    the move of x into the element
+//   back     the move of dy into the element
+//   inside   the moves of its parameters and statistics in the forward pass, and the exchange of
+//            the halo of x (halo.hpp)
+//   rest     all its other moves, such as those of its parameters in the backward pass and at the
+//            end of the step, and the exchange of the halo of dx
 //
-// Moves of several parameters of one element with equal steps share a line. Seconds and bytes are
-// for one training step, including all micro-batches.
+// Parameters of one element that move by equal steps share a line. Seconds and bytes are for one
+// training step, including all micro-batches.
 
 #include <ashlar/search/breakdown.hpp>
 #include <ashlar/search/fold.hpp>
@@ -36,7 +39,7 @@ struct move_line {
 };
 
 struct outlined_element {
-  std::string name;  ///< indented by residuals, with "+ " before the end of a residual
+  std::string name;  ///< indented inside residuals; "+ " precedes the end of a residual
   std::vector<move_line> enter, inside, back, rest;
 };
 
@@ -47,7 +50,7 @@ struct outline {
 
 namespace detail {
 
-/// Returns the name of the tensor that is moved: "weight", "x", "dy", "statistic 1".
+/// Returns the name of the tensor that is moved: "x", "dy", "weight", "d weight", "statistic 1".
 inline std::string moved_name(scheduled_move const& move, layer_spec const& spec) {
   switch (move.what) {
     case moved::activation: return "x";
@@ -59,7 +62,8 @@ inline std::string moved_name(scheduled_move const& move, layer_spec const& spec
   return move.phase == phase::synchronize ? "d " + name : name;
 }
 
-/// Returns the placements of an element's tensors as pieces of text for wrapped().
+/// Returns the placements of an element's tensors as pieces of text, which wrapped() (text.hpp)
+/// then joins into lines.
 inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_choice const& c) {
   std::vector<std::string> pieces{"x " + to_string(c.x) + " -> y " + to_string(c.y)};
   if (!(c.dy == c.y && c.dx == c.x))
@@ -77,7 +81,7 @@ inline std::vector<std::string> placement_pieces(layer_spec const& spec, layer_c
   return pieces;
 }
 
-/// Returns the collectives of some moves of one element.
+/// Returns one line per collective of these moves, which must all belong to one element.
 template <int N>
 std::vector<move_line> lines_of(basic_problem<N> const& net,
                                 std::vector<scheduled_move const*> const& moves, topology const& t,
@@ -101,7 +105,8 @@ std::vector<move_line> lines_of(basic_problem<N> const& net,
   return lines;
 }
 
-/// Adds the halo exchange of an element in one direction, if it has one.
+/// Inserts the halo exchange of element i as the first line, if it has one in the pass `when`
+/// (forward or backward).
 template <int N>
 void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
               basic_plan<N> const& chosen, machine const& m, phase when) {
@@ -115,7 +120,7 @@ void add_halo(std::vector<move_line>& lines, basic_problem<N> const& net, int i,
                 halo.times * halo.seconds});
 }
 
-/// Returns the number of an item in the list `seen`, and appends it if it is new.
+/// Returns the index of an item in the list `seen`. Appends the item first if it is not there.
 template <class Item>
 int number_of(std::vector<Item>& seen, Item const& item) {
   std::size_t i = 0;
@@ -126,7 +131,7 @@ int number_of(std::vector<Item>& seen, Item const& item) {
 
 }  // namespace detail
 
-/// Returns the outline of a plan. `parts` is its breakdown on machine `m`.
+/// Returns the outline of a plan. `parts` is the plan's breakdown on machine `m`.
 template <int N>
 outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
                    plan_breakdown const& parts, machine const& m) {
@@ -181,13 +186,14 @@ outline outline_of(basic_problem<N> const& net, basic_plan<N> const& chosen,
   return o;
 }
 
-/// An element of the first copy of a fold, with the moves that differ between copies: those that
-/// enter all copies but the first, and those that come back to all copies but the last.
+/// An element of the first copy of a fold. Reports print this copy for all copies, which are equal
+/// with two exceptions: the move of x into the first copy may differ from the move into the others,
+/// and so may the move of dy into the last copy.
 struct folded_element {
   outline const& in;
   std::size_t at, typical, final;
-  bool begins = false;  ///< the move that enters differs between the first copy and the others
-  bool ends = false;    ///< the move that comes back differs in the last copy
+  bool begins = false;  ///< the move of x into the first copy differs from the others
+  bool ends = false;    ///< the move of dy into the last copy differs from the others
 
   folded_element(outline const& o, fold const& f, int i)
       : in(o), at(static_cast<std::size_t>(i)), typical(at),

@@ -3,15 +3,17 @@
 
 #pragma once
 
-// The Pareto front of time and memory: plans from the fastest one down to the one of least memory.
+// Computes the Pareto front of time and memory: plans from the fastest one down to the one of least
+// memory.
 //
 //   auto const front = search::memory_front(problem, topology, machine);
 //   std::cout << front;                                   // a table and a plot
 //
-// The memory limits form a geometric sequence between both ends. For each limit the search is that
-// of `optimal`, so a plan is the fastest within its limit, or its gap says how much faster another
-// one can be. A limit that the previous plan already satisfies is skipped. machine.memory does not
-// limit the plans; the table marks the plans that exceed it.
+// The front is computed for several memory limits, which form a geometric sequence from the memory
+// of the fastest plan to the least memory. For each limit, the search works like `optimal`: the
+// plan is the fastest within its limit, or its gap says how much faster another plan can be. A
+// limit that the previous plan already satisfies is skipped. machine.memory does not limit the
+// plans. The table marks plans that exceed it.
 
 #include <algorithm>
 #include <cmath>
@@ -26,9 +28,10 @@
 namespace ashlar::search {
 
 struct front_options {
-  int limits = 12;  ///< number of memory limits, including both ends
+  int limits = 12;  ///< number of memory limits, including the highest and the lowest
   std::function<bool(int, layer_choice const&)> permits{};  ///< like the filter of optimal()
-  std::function<void(int done, int of)> on_progress{};      ///< called after every limit
+  /// Called after every limit with the number of finished limits and the number of all limits.
+  std::function<void(int done, int of)> on_progress{};
 };
 
 /// Plans in order of decreasing memory and increasing time. No plan is both slower and larger than
@@ -36,7 +39,7 @@ struct front_options {
 template <int N = dynamic_size>
 struct basic_memory_front {
   std::vector<basic_plan<N>> plans;
-  std::int64_t memory = 0;  ///< memory per rank of the machine in bytes; 0: unknown
+  std::int64_t memory = 0;  ///< bytes per rank that the machine has; 0: unknown
 };
 
 /// Returns the front of a problem. Errors are as for `optimal`.
@@ -50,7 +53,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
       {o.permits ? optimal(net, t, unlimited, o.permits) : optimal(net, t, unlimited)}, m.memory};
   detail::no_watch alone;
   using limited = detail::recomputation_search<N, detail::no_watch>;
-  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // one model serves all limits
+  auto search = o.permits ? limited(net, t, m, o.permits, alone)  // all limits share one model
                           : limited(net, t, m, any_choice{}, alone);
   int again = 0;
   double const least = double(search.least(again).bytes), most = double(front.plans[0].memory);
@@ -60,7 +63,7 @@ basic_memory_front<N> memory_front(basic_problem<N> const& net, topology const& 
     if (limit < front.plans.back().memory) front.plans.push_back(search.run(limit));
     if (o.on_progress) o.on_progress(k + 1, o.limits);
   }
-  // A plan with a gap may be slower than one found below a lower limit.
+  // Drop plans that are no faster than a later plan of less memory. Plans with a gap can be.
   double fastest = front.plans.back().seconds;
   std::vector<basic_plan<N>> kept{front.plans.back()};
   for (auto p = front.plans.rbegin() + 1; p != front.plans.rend(); ++p)

@@ -8,14 +8,15 @@
 //
 //   ELEMENT.TENSOR=PLACEMENT            3.x=S(0),B     linear.weight=B,S(1)     3..135/12.y=S(0),*
 //
-//   ELEMENT     7            an element, with the number that explain prints
+//   ELEMENT     7            the element with this number, as explain prints it
 //               3..9         elements 3 to 9
-//               3..9/2       every second element from 3 to 9. A step selects one layer in all
-//                            repeated blocks
-//               linear  l*   all elements with that name; * matches any letters, ? a single one
-//   TENSOR      x y dy dx, or a parameter's name (as it is used), or the name with .use, .grad or
-//               .store
-//   PLACEMENT   the text form of a placement; * leaves an axis free, and then the shard order, too
+//               3..9/2       every second element from 3 to 9. If the step is the size of a
+//                            repeated block, this selects one layer in all blocks
+//               linear  l*   all elements with this name; * matches any letters, ? a single one
+//   TENSOR      x, y, dy or dx, or a parameter's name with .use, .grad or .store. The name alone
+//               means .use
+//   PLACEMENT   the text form of a placement, with * for an axis that the pin leaves free. A pin
+//               with a free axis does not prescribe the shard order
 //
 // Axes of extent 1 are not compared, because all roles are equivalent there.
 
@@ -44,12 +45,14 @@ namespace detail {
   throw error("search::pin", "\"" + std::string(text) + "\": " + why);
 }
 
-/// Returns whether `name` matches a pattern of letters, '*' and '?'. After a mismatch only the last
-/// '*' matches one more letter, because everything before it matches already. The time is therefore
-/// at most the product of the two lengths.
+/// Returns whether `name` matches a pattern of letters, '*' and '?'. After a mismatch, the last '*'
+/// takes one letter more. Earlier '*' need not change, because the part of the pattern before the
+/// last '*' matches already. The number of steps is therefore at most the product of both lengths.
 inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   constexpr auto none = std::string_view::npos;
-  std::size_t p = 0, n = 0, star = none, taken = 0;  // the last '*', and the end of what it matches
+  // `star` is the position of the last '*' in the pattern. It matches letters of the name up to
+  // `taken`.
+  std::size_t p = 0, n = 0, star = none, taken = 0;
   while (n < name.size()) {
     if (p < pattern.size() && pattern[p] == '*') {
       star = p++;
@@ -65,7 +68,7 @@ inline bool fits_pattern(std::string_view pattern, std::string_view name) {
   return pattern.find_first_not_of('*', p) == none;
 }
 
-/// Reads a number from the front of a text and removes it; returns -1 if there are no digits.
+/// Removes a number from the front of a text and returns it, or -1 if the text begins otherwise.
 inline int take_number(std::string_view& text) {
   int value = -1;
   while (!text.empty() && text[0] >= '0' && text[0] <= '9' && value < 100'000'000) {
@@ -125,8 +128,8 @@ inline placement const* pinned_tensor(pin const& p, layer_spec const& spec, laye
   return nullptr;
 }
 
-/// Returns the number of axes on which a placement differs from the pin. If only the shard order
-/// differs, returns 1.
+/// Returns the number of axes on which the placement `found` differs from the pin, apart from free
+/// axes and axes of extent 1. If only the shard order differs, returns 1.
 inline int distance(pin const& p, placement const& found, topology const& t) {
   int axes = 0;
   bool order = false;
@@ -156,7 +159,7 @@ inline pin parse_pin(std::string_view text) {
   p.text = text;
   p.element = text.substr(0, dot);
   p.tensor = text.substr(dot + 1, equals - dot - 1);
-  std::string whole;  // the placement, with B on free axes
+  std::string whole;  // the text of the placement, with B in place of each *
   bool start = true;
   for (char const c : text.substr(equals + 1)) {
     bool const star = start && c == '*';

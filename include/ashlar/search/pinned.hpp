@@ -3,15 +3,16 @@
 
 #pragma once
 
-// The search with pinned placements (pin.hpp), and what the pins cost:
+// Searches for the fastest plan with pinned placements (pin.hpp), and says how much time the pins
+// cost:
 //
 //   auto const p = search::optimal_with_pins(problem, topology, machine,
 //                                            {search::parse_pin("3.x=S(0),B")});
-//   p.plan                  the cheapest plan that satisfies the pins
+//   p.plan                  the fastest plan that satisfies the pins
 //   p.sentence()            "your pin costs 4.10 ms a step (3.2 %)"
 //
-// If no choice of an element satisfies its pins, the error lists the nearest choices. All pins of
-// one element must hold together. A pin on either end of a residual applies to both ends.
+// If an element has several pins, its choice must satisfy all of them. If no choice does, the error
+// lists the nearest choices. A pin on either end of a residual applies to both ends.
 
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/search/pin.hpp>
@@ -23,11 +24,12 @@ namespace ashlar::search {
 template <int N>
 class pinned_choices {
  public:
-  /// Throws ashlar::error if a pin names no element or tensor, or if its element cannot satisfy it.
+  /// Throws ashlar::error if a pin names no element or tensor, or if an element cannot satisfy its
+  /// pins.
   pinned_choices(basic_problem<N> const& net, topology const& t, std::vector<pin> const& pins)
       : net_(net), topology_(t), pins_(pins), of_(static_cast<std::size_t>(net.size())) {
     for (std::size_t k = 0; k < pins_.size(); ++k) add(k);
-    std::vector<std::pair<int, std::vector<std::size_t>>> known;  // (layer, pins) checked so far
+    std::vector<std::pair<int, std::vector<std::size_t>>> known;  // checked pairs (layer, pins)
     for (int i = 0; i < net.size(); ++i) {
       auto const& own = of_[static_cast<std::size_t>(i)];
       std::pair const key{net[i].layer, own};
@@ -103,7 +105,7 @@ class pinned_choices {
   std::vector<std::vector<std::size_t>> of_;  ///< per element: indices of its pins
 };
 
-/// A plan with pins, and what they cost.
+/// The fastest plan that satisfies some pins, and the time that the pins cost.
 template <int N>
 struct pinned_plan {
   basic_plan<N> plan;
@@ -121,7 +123,8 @@ struct pinned_plan {
   }
 };
 
-/// Returns the optimum with pins. Arguments and errors are as for `optimal` and pinned_choices.
+/// Returns the fastest plan that satisfies the pins. Throws the errors of `optimal` and of
+/// pinned_choices.
 template <int N>
 pinned_plan<N> optimal_with_pins(basic_problem<N> const& net, topology const& t, machine const& m,
                                  std::vector<pin> const& pins) {

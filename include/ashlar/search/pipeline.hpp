@@ -7,19 +7,20 @@
 // the mesh axis that they divide, the number of micro-batches, and the placements of the layers of
 // each stage on its ranks (AutoDDL, section 5.4).
 //
-// s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, one between nodes if
-// there is any. With u_j, the seconds of stage j for one micro-batch, and g_j, the seconds of its
-// gradient synchronization, a step of m micro-batches takes (price_pipeline.hpp)
+// s equal stages of repeated blocks (stages.hpp) divide one axis of the mesh, an axis between nodes
+// if there is one. Let u_j be the seconds of stage j for one micro-batch, and g_j the seconds of
+// its gradient synchronization. A step of m micro-batches takes (price_pipeline.hpp)
 //
 //   T = Σ u_j + (m - 1) max u_j + max g_j
 //
-// Lower bound without a memory limit: let t_j be u_j without the sends. A maximum is at least the
-// average, so
+// Lower bound without a memory limit: let t_j be u_j without the sends to other stages. A maximum
+// is at least the average, so
 //
 //   T >= ((s + m - 1) Σ t_j + Σ g_j) / s
 //
-// The exact search minimizes the numerator, which is the cost of the chain with s + m - 1
-// micro-batches. The plan that it finds is then priced with the true T.
+// The numerator is the cost of the whole chain if it ran on one stage's mesh with s + m - 1
+// micro-batches. The exact search finds the plan that minimizes this cost. T is then computed for
+// that plan.
 //
 // If that plan exceeds the memory limit, each stage is searched alone, including the number of its
 // recomputed segments. Early stages have more micro-batches in flight and recompute more. Let l_j
@@ -28,8 +29,8 @@
 //
 //   T >= Σ t_j + (m - 1) max t_j + g >= (Σ l_j + (m - 1) max l_j) / (s + m - 1)
 //
-// As soon as the stages searched so far prove that this plan is not better than the best one, the
-// remaining stages are skipped.
+// As soon as the stages searched so far prove that this pipeline is no faster than the best one
+// found before, the remaining stages are skipped.
 
 #include <algorithm>
 #include <string>
@@ -43,9 +44,10 @@
 namespace ashlar::search {
 
 struct pipeline_options {
-  std::vector<int> stages;  ///< numbers of stages to try; empty: all that divide the number of
-                            ///< blocks and an axis
-  std::vector<int> micro_batches;  ///< numbers of micro-batches to try; empty: 1
+  /// Numbers of stages to try. If empty, tries all that divide the number of blocks and an axis.
+  std::vector<int> stages;
+  /// Numbers of micro-batches to try. If empty, tries one micro-batch.
+  std::vector<int> micro_batches;
 };
 
 /// The default way in which pipeline() places a chain: the exact search.
@@ -84,16 +86,18 @@ inline std::string possible_stages(int blocks, topology const& t) {
   return list;
 }
 
-/// Stages that were searched one by one.
+/// The result of searching the stages of a pipeline one by one.
 template <int N>
 struct separate_stages {
   basic_plan<N> chosen;         ///< the placements of all elements
-  std::vector<int> recomputed;  ///< recomputed segments per stage
+  std::vector<int> recomputed;  ///< number of recomputed segments of each stage
   double bound = 0;             ///< lower bound of the seconds of a step within the memory limit
 };
 
-/// Searches each stage of a chain with s + m - 1 micro-batches alone within m.memory. Stops as soon
-/// as the bound reaches `known`. Throws if a stage does not fit.
+/// Searches each stage of a chain alone, within m.memory bytes per rank. chain.micro_batches must
+/// be `micro_batches` plus the number of stages minus 1. `known` is the seconds of the best
+/// pipeline so far. The search stops as soon as its lower bound reaches `known`. Throws if a stage
+/// does not fit.
 template <int N, class Layout>
 separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> const& limits,
                                 int micro_batches, topology const& t, machine const& m,
@@ -123,18 +127,20 @@ separate_stages<N> stages_alone(basic_problem<N> const& chain, std::vector<int> 
 }  // namespace detail
 
 /// Returns the fastest pipeline found, over the numbers of stages and micro-batches in `options`,
-/// the axes that stages can divide, and the placements. net_of(m) describes the chain with
-/// micro-batches of 1/m of the batch and m micro-batches per step.
+/// the axes that stages can divide, and the placements. net_of(m) must return the chain for m
+/// micro-batches per step, each with 1/m of the batch.
 ///
-/// `lower_bound` of the result holds for all of these pipelines; another one is faster by at most
-/// the fraction 1 - lower_bound / seconds().
+/// `lower_bound` of the result is a lower bound of the seconds of all these pipelines. Another one
+/// is faster by at most the fraction 1 - lower_bound / seconds().
 ///
-/// `layout(chain, mesh, machine)` places a chain, on that mesh or on another one with equally many
-/// ranks. The default is the exact search. With a baseline, the bound holds only if the baseline's
-/// plan is the best of its kind.
+/// `layout(chain, mesh, machine)` must return a plan of the chain, on this mesh or on another one
+/// with equally many ranks. The default is the exact search. With another layout, such as a
+/// baseline, `lower_bound` applies only to pipelines with plans of the same kind. It then requires
+/// that `layout` returns the best plan of that kind.
 ///
 /// Throws ashlar::error if nothing fits machine.memory, if a requested number of stages does not
-/// divide the blocks or any axis, or if net_of returns another number of micro-batches.
+/// divide the blocks or any axis, or if net_of(m) returns a chain with a number of micro-batches
+/// other than m.
 template <class Describe, class Layout = optimal_layout>
 pipeline_plan pipeline(Describe const& net_of, topology const& t, machine const& m,
                        pipeline_options const& options = {}, Layout const& layout = {}) {

@@ -3,10 +3,10 @@
 
 #pragma once
 
-// Exact prices of redistributions, each planned once at its first use. This suits few moves on many
-// axes, where the tables of tabulated_moves.hpp are not worth their cost. Moves that differ only by
-// an exchange of interchangeable axes (interchangeable_axes.hpp) cost the same and are planned
-// once.
+// Provides exact prices of redistributions. Each redistribution is planned when its price is first
+// needed, and the price is cached. This suits few moves on many axes, where the tables of
+// tabulated_moves.hpp are not worth their cost. Moves that differ only by an exchange of
+// interchangeable axes (interchangeable_axes.hpp) cost the same and share one cache entry.
 
 #include <vector>
 

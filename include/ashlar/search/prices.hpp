@@ -27,8 +27,8 @@ struct move_price {
 };
 
 /// A source of prices for moves on one mesh and machine. `table` returns a handle for tensors with
-/// given extents and bytes per element whose partial values are sums. Looking up a move by handle
-/// is faster; both functions `move` return the same price.
+/// given extents and bytes per element, whose P axes are sums. Both functions `move` return the
+/// same price, but the one that takes a handle instead of extents is faster.
 template <class T>
 concept move_prices = requires(T& prices, int table, shape const& extents, placement const& p) {
   { prices.mesh() } -> std::same_as<topology const&>;
@@ -38,9 +38,9 @@ concept move_prices = requires(T& prices, int table, shape const& extents, place
   { prices.move(extents, 4, p, p) } -> std::same_as<move_price>;
 };
 
-/// A source of prices that tabulates all moves of a tensor. Placements are numbered as states,
-/// equally in all tables of one tensor rank. The weights of all moves from one state are
-/// contiguous. `T::orders` says which shard orders the states distinguish.
+/// A source of prices that tabulates all moves of a tensor. The state of a placement is its number
+/// in a table. `weight_from` returns the weights of all moves from one state, indexed by target
+/// state. `T::orders` says which shard orders the states distinguish.
 template <class T>
 concept tabulated_move_prices = move_prices<T> &&
                                 requires(T& prices, int table, int state, placement const& p) {

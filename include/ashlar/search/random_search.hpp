@@ -3,17 +3,17 @@
 
 #pragma once
 
-// Random search, the baseline of AutoDDL, section 4.4: each layer gets a random choice, all with
-// equal probability. As in that section, plans over the memory limit are discarded. An evaluation
-// is the pricing of one complete plan.
+// Random search, a baseline from AutoDDL, section 4.4. Each layer gets a random choice; all its
+// choices are equally likely. As in that section, plans over the memory limit are discarded.
+// Pricing one complete plan counts as one evaluation.
 
 #include <ashlar/search/explorer.hpp>
 
 namespace ashlar::search {
 
-/// Returns the best of as many random plans as the budget permits. Throws ashlar::error if no plan
-/// fits the machine's memory, if none of the random plans does, or if the options set no limit to
-/// the search.
+/// Draws as many random plans as the budget in `o` permits and returns the best one. Throws
+/// ashlar::error if no plan fits the machine's memory, if none of the random plans does, or if `o`
+/// sets no limit to the search.
 template <int N>
 basic_result<N> random_search(basic_problem<N> const& net, topology const& t, machine const& m,
                               options const& o) {

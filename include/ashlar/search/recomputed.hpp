@@ -3,8 +3,8 @@
 
 #pragma once
 
-// The effect of recomputation (activation checkpointing) on a plan, compared with the same
-// placements without it.
+// Computes how much memory recomputation (activation checkpointing) saves in a plan and how much
+// time it adds, compared with the same placements without recomputation.
 
 #include <string>
 
@@ -15,9 +15,9 @@
 namespace ashlar::search {
 
 struct recomputation_effect {
-  std::int64_t memory = 0;  ///< bytes per rank that it saves; negative if it needs more
-  double seconds = 0;       ///< seconds that it adds to a step
-  double share = 0;         ///< additional seconds as a fraction of those without recomputation
+  std::int64_t memory = 0;  ///< bytes per rank that recomputation saves; may be negative
+  double seconds = 0;       ///< seconds that recomputation adds to a step
+  double share = 0;         ///< `seconds` as a fraction of the step without recomputation
 };
 
 template <int N>

@@ -3,9 +3,9 @@
 
 #pragma once
 
-// Rearranges a choice: its shards nest in another order, and its roles move to other axes. Rows and
-// storage stay the same, so if only interchangeable axes exchange roles, the result is again one of
-// the choices of choices.hpp.
+// Rearranges a choice: its shards nest in another order of the axes, and its roles move to other
+// axes. The rows and the kind of storage stay the same. If only interchangeable axes exchange
+// roles, the result is therefore again one of the choices that choices.hpp lists.
 
 #include <ashlar/search/choices.hpp>
 

@@ -3,14 +3,17 @@
 
 #pragma once
 
-// A lower bound of the cost of a residual for each choice, by relaxation: the two ends need not
-// take the same choice. That takes one pass over the elements between them instead of one pass per
-// choice.
+// Computes lower bounds of the cost of a residual by relaxation. The exact cost, for which both
+// ends must take the same choice, needs one pass over the elements between the ends per choice. The
+// bounds need one pass per element.
 //
-//   bound[r]   = max over the elements e between the ends of
-//                min over choices of e ( cost from begin in choice r to e, end free )  +
-//                min over choices of e ( cost from e to end in choice r, begin free )
-//   through[c] = the least cost of any path through choice c of an element, both ends free
+//   bound[r]     is for choice r of the ends. A path from begin to end is cut at an element e
+//                between them. Its two halves may take different choices of e. The e with the
+//                highest bound counts:
+//                  max over e of ( min over choices of e of the cost from begin in choice r to e  +
+//                                  min over choices of e of the cost from e to end in choice r )
+//   through[c]   is for choice c of an element between the ends: the least cost of any path through
+//                c. The two ends may take different choices.
 
 #include <algorithm>
 
@@ -18,9 +21,10 @@
 
 namespace ashlar::search {
 
-/// Returns per choice of the residual that begins at `begin` a lower bound of solver.inside(begin).
-/// Sets through[i - begin] to lower bounds per choice of each element i on the level within. They
-/// include the least own cost of the residual.
+/// Returns the lower bounds bound[r] of solver.inside(begin)[r] for the residual that begins at
+/// `begin`. Sets through[i - begin] to the lower bounds for the choices of each element i directly
+/// inside the residual; these include the residual's own cost. If nothing is inside the residual,
+/// returns the exact costs and leaves `through` unchanged.
 template <int N, class Paths>
 constexpr scratch<double> residual_bound(chain_solver<N, Paths>& solver, int begin,
                                          scratch<scratch<double>>& through) {

@@ -3,19 +3,19 @@
 
 #pragma once
 
-// The graph of all placements of one tensor without shard order (axis_roles). Its shortest paths
-// are lower bounds of the cost of redistributions:
+// Computes lower bounds of the cost of redistributions. They are the lengths of shortest paths in a
+// graph of all placements of one tensor without shard order (axis_roles):
 //
-//   state    a role per axis (role_states.hpp). With `exchange_alike`, states that differ only by
-//            an exchange of interchangeable axes are merged, and a distance is the least of such a
-//            class
-//   steps    any set of axes goes from one role to another, not only the innermost axes of a dim;
-//            slices and zero-pads move one axis at a time; two axes of equal extent exchange their
-//            roles
-//   price    the price of the step, which does not depend on shard order (plan/step_prices.hpp)
+//   state    A role per axis (role_states.hpp). With `exchange_alike`, placements that differ only
+//            by an exchange of interchangeable axes are one state. The distance between two states
+//            is then the least distance between their placements.
+//   edge     Any set of axes changes from one role to another, not only the innermost axes of a
+//            dim. Slices and zero-pads change one axis at a time. Two axes exchange their roles if
+//            one permute can do that (exchange_roles in plan/redistribution_step.hpp).
+//   weight   The price of the step, which does not depend on shard order (plan/step_prices.hpp).
 //
-// Every redistribution plan is a path of such steps, so its weight is at least the distance in this
-// graph. role_distances.hpp finds the distances to one target; this class finds those of all pairs.
+// Every plan of a redistribution is a path in this graph, so its weight is at least the distance.
+// role_distances.hpp finds the distances to one target; this class finds those of all pairs.
 
 #include <type_traits>
 #include <vector>
@@ -28,9 +28,10 @@ namespace ashlar::search {
 
 class role_graph {
  public:
-  /// Builds the graph. `dims` is the set of dims that count, bit d for dim d. `tie` is the weight
-  /// of a collective in addition to its seconds. `exchange_alike` merges placements that differ
-  /// only in which of the interchangeable axes has which role.
+  /// Builds the graph for tensors with these extents and bytes per element. `dims` is the set of
+  /// dims that states may split; bit d stands for dim d. `tie` is added to the seconds of each
+  /// collective. `exchange_alike` merges placements that differ only by an exchange of
+  /// interchangeable axes.
   constexpr role_graph(shape const& extents, unsigned dims, int element_size, topology const& t,
                        machine const& m, double tie, bool exchange_alike = false)
       : extents_(extents), numbered_(extents.rank(), dims, t, exchange_alike),
@@ -44,8 +45,8 @@ class role_graph {
     auto const add = [&](int to, double seconds) {
       edges_.push_back({numbered_.state_of(to), seconds > 0 ? seconds + tie : 0});
     };
-    // If exchange_of finds a pair of axes for a state, exchanging them gives a larger number, whose
-    // edges are already known because the loop descends.
+    // If exchange_of finds a pair of axes for a state, the state with the two axes exchanged has a
+    // larger number. Its edges are known already, because the loop descends.
     for (int state = states() - 1; state >= 0; --state) {
       int const number = numbered_.number(state);
       first_.data()[state] = static_cast<int>(edges_.size());
@@ -93,17 +94,19 @@ class role_graph {
   constexpr int states() const { return numbered_.size(); }
   constexpr int state(placement const& p) const { return numbered_.state(p); }
 
-  /// Returns the distances between all pairs of states, [source][target]. The method is
-  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time: each state's
-  /// distances improve by those of its successors until nothing changes. An edge is relaxed again
-  /// only if its target has improved since. Exchanging interchangeable axes in source and target
-  /// leaves a distance unchanged, so only targets whose digits ascend along them are searched.
+  /// Returns the distances between all pairs of states, as [source][target]. The method is
+  /// Bellman-Ford with sweeps in alternating directions, for 16 targets at a time. In each sweep, a
+  /// state improves its distances by those of its successors, until no distance changes. An edge is
+  /// relaxed again only if the distances of its end have improved since the last time. A distance
+  /// stays the same if the same interchangeable axes are exchanged in source and target. So only
+  /// the targets without an exchange_of pair are searched, and the others are copied at the end.
   constexpr scratch<double> all_distances() const {
     constexpr int lanes = 16;
     int const n = states();
     auto const size = static_cast<std::size_t>(n);
     scratch<double> weight(size * size), some(size * lanes);
-    scratch<int> improved(size), looked(size);  // time stamps: last improvement, last visit
+    // Per state: the time stamps of its last improvement and of its last visit.
+    scratch<int> improved(size), looked(size);
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();
     double* const to = some.data();
@@ -145,7 +148,9 @@ class role_graph {
       for (int u = 0; u < n; ++u)
         for (int l = 0; l < found; ++l) weight.data()[u * n + target[l]] = to[u * lanes + l];
     }
-    // The exchanged target has a larger number and is filled in already, or it was searched.
+    // Fills in the distances to the targets that were not searched. For target t, `like` is t with
+    // the roles of axes a and b exchanged. The distances to `like` are known: `like` was searched,
+    // or it was filled in before t, because it has a larger number.
     for (int t = n - 1; t >= 0; --t) {
       auto const [a, b] = numbered_.exchange_of(t);
       if (a < 0) continue;
@@ -162,8 +167,9 @@ class role_graph {
     double weight;
   };
 
-  /// If a state is the image of another one under an exchange of interchangeable axes, appends its
-  /// edges to `list`, copied from those of the other state, and returns true.
+  /// If an exchange of two interchangeable axes maps `state` to a state with a larger number,
+  /// copies the edges of that state to `list`, with the same two axes exchanged in their ends, and
+  /// returns true. Otherwise returns false.
   constexpr bool copy_exchanged(int state, std::vector<edge>& list, scratch<int> const& first,
                                 scratch<int>& end) const {
     auto const [a, b] = numbered_.exchange_of(state);
@@ -177,10 +183,11 @@ class role_graph {
     return true;
   }
 
-  /// Removes the edges that a path of two other edges replaces at less weight.
+  /// Leaves out detours: removes every edge from u to v that weighs more than another edge or a
+  /// path of two edges from u to v. All distances stay the same.
   constexpr void leave_detours() {
-    scratch<double> direct(static_cast<std::size_t>(states()),
-                           unreachable);  // least weight by one or two edges
+    // Per state: the least weight of one edge or two edges from state u of the loop below.
+    scratch<double> direct(static_cast<std::size_t>(states()), unreachable);
     double* const d = direct.data();
     edge const* const edges = edges_.data();
     int const *const first = first_.data(), *const end = end_.data();

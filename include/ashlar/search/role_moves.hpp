@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Tabulated lower bounds of the cost of redistributions. They are like the prices of
-// tabulated_moves.hpp but ignore shard order: the distances of role_graph.hpp. There are
-// (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half of the placements.
+// Provides lower bounds of the cost of redistributions from tables. The bounds are the distances of
+// role_graph.hpp, which ignore shard order; tabulated_moves.hpp provides exact prices. There are
+// (rank + 2)^axes states. For tensors of rank 3 on four axes, that is half the number of placements
+// with shard order.
 //
-// Dims that no choice splits are left out where possible. A path may split any dim on the way, but
-// it gains nothing from a further dim if a dim that counts is divisible by the number of all ranks.
+// Tables leave out dims that no choice splits, where possible. A redistribution may split such a
+// dim on the way, but it gains nothing by that if another dim, which the table contains, is
+// divisible by the number of all ranks.
 //
 // multiset_moves also merges interchangeable axes (role_graph.hpp): on ten axes of extent two in
 // two tiers, a matrix product has 360 choices instead of 59,049.
 //
-// The seconds of a move are reported as its weight.
+// The tables contain only weights. `move` returns the weight of a move also as its seconds.
 
 #include <array>
 #include <vector>
@@ -36,9 +38,9 @@ class basic_role_moves {
   constexpr topology const& mesh() const { return topology_; }
   constexpr machine const& priced_on() const { return machine_; }
 
-  /// Registers that choices split these dims (bit d is dim d) of tensors with these extents. Must
-  /// be called for all tensors before the first call of table(). Tensors registered as activations
-  /// have equal state numbers in all tables of one rank.
+  /// Registers that choices split the dims `dims` (bit d is dim d) of tensors with these extents.
+  /// Must be called for all tensors before the first call of table(). All activations of one tensor
+  /// rank share the dims that their states distinguish.
   constexpr void use(shape const& extents, unsigned dims, bool activation) {
     for (auto& it : used_)
       if (it.extents == extents) {
@@ -85,8 +87,8 @@ class basic_role_moves {
     }
   }
 
-  /// Returns the index of the table for tensors with these extents and bytes per element, whatever
-  /// the reduction of their P axes.
+  /// Returns the index of the table for tensors with these extents and bytes per element. The table
+  /// applies to all reductions of P axes.
   constexpr int table(shape const& extents, int element_size) {
     int const n = static_cast<int>(tables_.size());
     for (int i = 0; i < n; ++i)
@@ -100,12 +102,13 @@ class basic_role_moves {
     return n;
   }
 
-  /// Returns the state of a placement. It is equal in all tables of one tensor rank.
+  /// Returns the number of a placement in a table. Activations of one tensor rank have the same
+  /// numbers in all tables.
   constexpr int state(int table, placement const& p) const {
     return tables_.data()[table].graph.state(p);
   }
 
-  /// Returns lower bounds of the weights of the moves from a source state, indexed by target state.
+  /// Returns lower bounds of the weights of all moves from one state, indexed by target state.
   constexpr double const* weight_from(int table, int source) {
     extents_table& it = tables_.data()[table];
     if (it.weight.size() == 0) it.weight = it.graph.all_distances();
@@ -139,8 +142,10 @@ class basic_role_moves {
   // them.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Returns the dims that count: those that choices split, provided that one of them is divisible
-  /// by the number of all ranks; else all dims.
+  /// Returns the dims that a table for these extents contains: those that choices split, if one of
+  /// them is divisible by the number of all ranks, else all dims. For an activation, these are the
+  /// dims that choices split in any activation of this rank, and each of these activations must
+  /// have such a divisible dim.
   constexpr unsigned dims_of(shape const& extents) const {
     unsigned const all = (1u << extents.rank()) - 1;
     unsigned dims = 0;

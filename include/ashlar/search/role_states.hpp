@@ -3,14 +3,15 @@
 
 #pragma once
 
-// Numbers for placements without shard order:
+// Numbers placements without shard order, so that they can be indices of tables:
 //
-//   digit    per axis its role: B, P, or one of the dims that count
-//   number   made of all digits in base `roles`, with the digit of axis 0 least significant;
-//            place(a) is the value of the digit position of axis a
-//   state    the rank of a number among the numbers in use. Without `exchange_alike` these are all
-//            numbers. With it, only numbers whose digits ascend along interchangeable axes are in
-//            use; every other number shares the state of the number with its digits sorted
+//   digit    The role of one axis: B, P, or one of the dims that may be split.
+//   number   The digits of all axes in base `roles`. The digit of axis 0 is the least significant
+//            one. place(a) is the place value of axis a.
+//   state    The index of a number in the ascending list of the numbers in use. Without
+//            `exchange_alike`, all numbers are in use. With it, only those are whose digits ascend
+//            along interchangeable axes. Every other number has the state of the number with these
+//            digits sorted.
 //
 // Without `exchange_alike`, an exchange of interchangeable axes maps a state to another state
 // (exchange_of, exchanged).
@@ -24,8 +25,8 @@ namespace ashlar::search {
 
 class role_states {
  public:
-  /// Numbers placements of tensors of this rank. `dims` is the set of dims that count, bit d for
-  /// dim d.
+  /// Numbers the placements of tensors of this rank. `dims` is the set of dims that placements may
+  /// split; bit d stands for dim d.
   constexpr role_states(int rank, unsigned dims, topology const& t, bool exchange_alike)
       : axes_(t.axes()) {
     for (int role = 0; role < 2 + rank; ++role)
@@ -46,7 +47,7 @@ class role_states {
   constexpr int roles() const { return roles_; }
   constexpr int place(int axis) const { return place_[axis]; }
 
-  /// Returns the role (axis_roles) that a digit stands for.
+  /// Returns the role (an index of axis_roles::having) that a digit stands for.
   constexpr int role_of(int digit) const { return role_of_[digit]; }
 
   constexpr int number(int state) const { return numbers_.data()[state]; }
@@ -60,16 +61,17 @@ class role_states {
     return state_.data()[number];
   }
 
-  /// Returns for each role the axes that have it in a number.
+  /// Returns the set of axes that have each role in a number.
   constexpr axis_roles having(int number) const {
     axis_roles roles;
     for (int a = 0; a < axes_; ++a) roles.having[role_of_[digit(number, a)]] |= 1u << a;
     return roles;
   }
 
-  /// Returns whether among interchangeable axes in `all`, the axes in one role, those in `moving`
-  /// come first. Always true without `exchange_alike`. Other sets are redundant: moving the first
-  /// axes leads to the same state.
+  /// Returns whether a move of the axes in `moving` has to be examined. `all` are the axes that
+  /// have the same role; `moving` is a subset of it. Among interchangeable axes in `all`, those in
+  /// `moving` must come first, because moving any others leads to the same state. Always true
+  /// without `exchange_alike`.
   constexpr bool are_first(axis_set moving, axis_set all) const {
     for (int a = 0; a < axes_; ++a)
       if ((moving >> a & 1u) != 0 && sorted_before_[a] >= 0 &&
@@ -82,8 +84,8 @@ class role_states {
     int first = -1, second = -1;
   };
 
-  /// Returns two interchangeable axes along which the digits of a state descend, or -1 if there are
-  /// none. With `exchange_alike` there are never any.
+  /// Returns two interchangeable axes of which the first has the larger digit in the state, or {-1,
+  /// -1} if there are none. With `exchange_alike` there are never any.
   constexpr axis_pair exchange_of(int state) const {
     for (int b = 0; b < axes_; ++b)
       if (int const a = alike_[b]; a >= 0 && digit(state, a) > digit(state, b)) return {a, b};
@@ -117,14 +119,15 @@ class role_states {
   }
 
   int axes_;
-  int roles_ = 0;                  ///< number of roles: B, P and the dims that count
-  int role_of_[2 + max_rank]{};    ///< the role of each digit
-  int digit_[2 + max_rank]{};      ///< the digit of each role
-  int place_[max_axes]{};          ///< value of an axis' digit position
-  int sorted_before_[max_axes]{};  ///< the previous interchangeable axis, with exchange_alike; else
-                                   ///< -1
-  int alike_[max_axes]{};  ///< the previous interchangeable axis, without exchange_alike; else -1
-  scratch<int> state_;     ///< the state of each number
+  int roles_ = 0;                ///< number of roles: B, P and the dims that may be split
+  int role_of_[2 + max_rank]{};  ///< the role of each digit
+  int digit_[2 + max_rank]{};    ///< the digit of each role
+  int place_[max_axes]{};        ///< the place value of each axis
+  /// With exchange_alike, the interchangeable axis before each axis, or -1. Without it, all are -1.
+  int sorted_before_[max_axes]{};
+  /// Without exchange_alike, the interchangeable axis before each axis, or -1. With it, all are -1.
+  int alike_[max_axes]{};
+  scratch<int> state_;        ///< the state of each number
   std::vector<int> numbers_;  ///< the number of each state
 };
 

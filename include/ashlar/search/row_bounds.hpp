@@ -3,18 +3,20 @@
 
 #pragma once
 
-// Finds the choices of a layer, without shard order, that can be part of a plan of at most a given
-// weight: choices c with F(c) + B(c) <= weight, where
+// Finds the choices of each layer, without shard order, that can be part of a plan of at most a
+// given weight. by_roles.hpp needs them to prove an optimum. Choice c is such a choice if F(c) +
+// B(c) is at most the weight, where
 //
 //   F(c)   is the least weight of the elements up to and including choice c, and
 //   B(c)   is the least weight of the elements after it.
 //
-// For an element inside a residual, the two ends of the residual may take different choices. The
-// paths to c and from c use only undominated choices (choice_class.hpp). c itself may be any
-// choice, because a choice that is dominated without shard order may be needed with it.
+// If c is inside a residual, the ends of the residual may take different choices in F(c) and B(c).
+// The other elements take only undominated choices (choice_class.hpp). c itself may be any choice,
+// because a choice that is dominated without shard order may be needed with shard order.
 //
-// Equal residuals at different places share one result, the minimum over these places. F is taken
-// relative to the least F of each place.
+// Equal residuals with equal neighbours share one result, for which the least F and B over their
+// places in the chain are used. To make the places comparable, the least F of each place is
+// subtracted from its F and added to its B.
 
 #include <ashlar/search/bounded_choices.hpp>
 #include <ashlar/search/role_moves.hpp>
@@ -26,7 +28,7 @@ class row_bounds {
  public:
   using model_type = chain_model<N, role_moves>;
 
-  /// Finds the choices. `all` is a model that keeps all choices; `upper` is the given weight.
+  /// Finds the choices. `all` is a model without dropped choices; `upper` is the given weight.
   constexpr row_bounds(model_type& all, basic_problem<N> const& chain, topology const& t,
                        machine const& m, double upper)
       : all_(all), model_(chain, t, m, any_choice{}, pruning::by_time), bounds_(model_),
@@ -37,18 +39,20 @@ class row_bounds {
     find();
   }
 
-  /// Returns for each choice of a class of `all` whether it can be part of such a plan.
+  /// Returns a flag for each choice of class k of `all`: whether a plan of at most the given weight
+  /// can contain it.
   constexpr scratch<char> const& keep(int k) const { return keep_.data()[k]; }
 
  private:
   using values = scratch<scratch<double>>;
 
-  /// A residual, or several equal residuals with equal neighbours.
+  /// A residual, or several equal residuals with equal neighbours. The costs are F and B, shifted
+  /// by `level`.
   struct place {
     int begin;
-    scratch<double> before, after;  ///< costs before and after, per choice of its ends
-    values around{2};  ///< costs per choice of the element before it, and of the one after it
-    double level = unreachable;  ///< the least `before`, subtracted from it and added to `after`
+    scratch<double> before, after;  ///< F at the begin and B at the end, per choice of the residual
+    values around{2};  ///< F per choice of the element before it, B per choice of the one after it
+    double level = unreachable;  ///< the least F at the begin: subtracted from F and added to B
   };
 
   constexpr void find() {
@@ -153,8 +157,8 @@ class row_bounds {
       keep[k] |= to.data()[k] + at.data()[k] + from.data()[k] <= upper_;
   }
 
-  /// Returns per choice of element i in `all` the least weight of everything before it, including
-  /// the boundary in front of it.
+  /// Returns for each choice of element i in all_ the least weight of all elements before i and of
+  /// the boundary in front of i. `before` is F per choice of element i - 1.
   constexpr scratch<double> reach(int i, scratch<double> const& before) {
     choice_class const &left = model_.choices(i - 1), &c = all_.choices(i);
     auto const ways = boundary(i - 1, left, c);
@@ -165,8 +169,8 @@ class row_bounds {
     return value;
   }
 
-  /// Returns per choice of element i in `all` the least weight of everything after it, including
-  /// the boundary behind it.
+  /// Returns for each choice of element i in all_ the least weight of the boundary behind i and of
+  /// all elements after i. `after` is B per choice of element i + 1.
   constexpr scratch<double> leave(int i, scratch<double> const& after) {
     choice_class const &c = all_.choices(i), &right = model_.choices(i + 1);
     auto const ways = boundary(i, c, right);
@@ -179,8 +183,8 @@ class row_bounds {
     return value;
   }
 
-  /// Returns the costs of the boundary behind element i. One of the two choice lists belongs to
-  /// `all`.
+  /// Returns the weights of the boundary between element i (choices `left`) and i + 1 (choices
+  /// `right`). One of the two classes belongs to all_, the other one to model_.
   constexpr scratch<double> boundary(int i, choice_class const& left, choice_class const& right) {
     auto const& net = model_.net();
     return boundary_weights(left, right, boundary_extents(net, i), net,

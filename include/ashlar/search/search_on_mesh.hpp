@@ -3,18 +3,18 @@
 
 #pragma once
 
-// The fastest plan on one mesh of many axes, in two steps: a lower bound, then a plan. Many meshes
-// can thus be bounded before any plan is made. Bounds are computed without rows that they do not
-// need (needed_rows.hpp). On up to `most_exact_axes` axes the plan is the optimum. On more axes it
-// is the optimum if its gap is 0; otherwise the gap says how much faster another plan can be at
-// most.
+// Finds the fastest plan on one mesh of many axes, in two steps: a lower bound, then a plan. A
+// search over many meshes can therefore compare their bounds before it makes any plan. Bounds are
+// computed without redundant rows (needed_rows.hpp). On up to `most_exact_axes` axes the plan is
+// the optimum. On more axes it is the optimum if its gap is 0. Otherwise the gap says how much
+// faster another plan can be at most.
 //
 //   mesh                                          search
 //   no interchangeable axes                       by_roles.hpp
 //   interchangeable axes                          by multisets; if that leaves a gap on up to
 //   (interchangeable_axes.hpp)                    most_exact_axes axes, by_roles.hpp
 //
-// The search by multisets is meant for axes that are factors of two:
+// The search by multisets is meant for meshes of many axes of extent two:
 //
 //   1. a lower bound   The optimum if interchangeable axes are not distinguished: per tier, a
 //                      choice says how many axes have each row, but not which ones. On 1,024 ranks
@@ -23,10 +23,11 @@
 //   2. a plan          assign_axes.hpp decides which axes have which row, among the choices that
 //                      can be part of a plan that costs no more than the bound.
 //
-// A plain chain attains the bound, because all elements behind a boundary can exchange
-// interchangeable axes together. Three things can prevent that: an activation and its gradient use
-// the same axes, a residual ties the axes at both of its ends, and a move may need another shard
-// order than the mesh's own. plan.gap states the resulting difference.
+// In a chain without residuals a plan usually attains the bound: if two neighbours use
+// interchangeable axes differently, all elements behind their boundary can exchange these axes
+// together. Three things can prevent that: an activation and its gradient use the same axes, a
+// residual uses the same axes at both of its ends, and a move may need another shard order than the
+// mesh's own. plan.gap states how far the plan may then be from the optimum.
 
 #include <memory>
 #include <optional>
@@ -41,9 +42,9 @@
 namespace ashlar::search {
 
 /// The largest number of axes on which every search finds the optimum, also with pins, a filter,
-/// recomputed segments or a memory limit. These enumerate the choices of a layer, whose number
-/// grows exponentially with the number of axes. On more axes none of them is supported, and a plan
-/// may have a gap.
+/// recomputed segments or a memory limit. Searches with one of these enumerate all choices of a
+/// layer, whose number grows exponentially with the number of axes. On more axes such searches are
+/// not supported, and a plan may have a gap.
 inline constexpr int most_exact_axes = 4;
 
 constexpr bool is_exact_on(topology const& t) { return t.axes() <= most_exact_axes; }
@@ -74,8 +75,8 @@ class search_by_multisets {
   /// most one part in 1e9.
   double bound() const { return bound_; }
 
-  /// Returns a plan made from the multisets, whatever its memory. If its gap is 0, it is the
-  /// optimum.
+  /// Returns a plan, whatever its memory: decides which axes have which row. If the plan's gap is
+  /// 0, it is the optimum.
   basic_plan<N> plan() {
     auto found = detail::assign_axes<N>(model_).plan(bound_);
     found.gap = found.seconds <= bound_ * (1 + 1e-9) ? 0 : 1 - bound_ / found.seconds;
@@ -89,8 +90,8 @@ class search_by_multisets {
 
 namespace detail {
 
-inline constexpr double most_choices =
-    50'000;  ///< maximum number of choices per layer, so that the cost matrices fit in memory
+/// The maximum number of choices per layer. With more, the cost matrices may not fit in memory.
+inline constexpr double most_choices = 50'000;
 
 /// Returns the number of ways in which n interchangeable axes can have `rows` rows, if it does not
 /// matter which axis has which row.
@@ -100,7 +101,8 @@ inline double multisets(int n, int rows) {
   return ways;
 }
 
-/// Throws if a layer has more choices than can be searched.
+/// Throws ashlar::error if a layer has more than `most_choices` choices. Choices that differ only
+/// by an exchange of interchangeable axes count as one.
 template <int N>
 void demand_few_choices(basic_problem<N> const& net, topology const& t) {
   for (int l = 0; l < length(net.layers); ++l) {
@@ -152,7 +154,7 @@ class search_on_mesh {
 
  private:
   basic_problem<N> const& chain_;
-  std::unique_ptr<basic_problem<N> const> less_;  ///< the chain without rows that no bound needs
+  std::unique_ptr<basic_problem<N> const> less_;  ///< the chain without redundant rows
   topology mesh_;
   machine machine_;
   std::optional<search_by_multisets<N>> alike_;

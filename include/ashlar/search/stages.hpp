@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Cuts a chain into pipeline stages. Cuts lie between repeated blocks, and every stage has equally
-// many of them. The first stage also gets everything before the first block, and the last stage
-// everything after the last one.
+// Cuts a chain into pipeline stages. It is cut only between repeated blocks, and every stage gets
+// equally many blocks. The first stage also gets all elements before the first block, and the last
+// stage all elements after the last block. In this example, the blocks begin at element 1, and four
+// blocks form two stages:
 //
-//   embedding | block block | block block | norm linear loss        first 1, 4 blocks, 2 stages
+//   embedding  block  block  |  block  block  norm  linear  loss
 //
-// Blocks are found in the elements of the problem, where repeats are written out: the shortest
-// sequence of layers and complete residuals whose immediate repetition covers most of the chain.
+// Blocks are found by comparing the elements of the chain. A block is the sequence of layers and
+// complete residuals whose immediate repetition covers most of the chain. If several sequences
+// cover equally many elements, the shortest one is the block.
 //
-// Each stage recomputes its first segments, as many as it needs. A segment that is cut by a stage
-// boundary counts as two.
+// Each stage can recompute its first segments; their number may differ between stages. A segment
+// that a stage boundary cuts counts as two segments.
 
 #include <vector>
 
@@ -21,7 +23,7 @@
 
 namespace ashlar::search {
 
-/// Elements first .. first + count · size are `count` equal blocks of `size` elements.
+/// Describes `count` equal blocks of `size` elements each. The first one begins at element `first`.
 struct repeated_blocks {
   int first = 0;
   int size = 0;
@@ -31,8 +33,8 @@ struct repeated_blocks {
 
 namespace detail {
 
-/// Returns the elements before which a chain can be cut (all that are not inside a residual), and
-/// the end of the chain.
+/// Returns the elements before which a chain can be cut, which are all that are not inside a
+/// residual, followed by the number of all elements.
 template <int N>
 constexpr std::vector<int> cutting_points(basic_problem<N> const& net) {
   std::vector<int> points;
@@ -92,8 +94,8 @@ constexpr repeated_blocks find_blocks(basic_problem<N> const& net) {
   return best;
 }
 
-/// Returns the first element of each of `stages` equal stages, and the end of the chain. Expects
-/// that `stages` divides the number of blocks.
+/// Returns the first element of each of `stages` stages, followed by the number of all elements.
+/// Expects that `stages` divides the number of blocks.
 template <int N>
 constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_blocks const& blocks,
                                         int stages) {
@@ -104,9 +106,9 @@ constexpr std::vector<int> stage_limits(basic_problem<N> const& net, repeated_bl
   return limits;
 }
 
-/// Returns the elements first .. last - 1 as a chain of their own, with `in_flight` micro-batches
-/// alive at a time. It recomputes those of the recomputed segments that it contains. Expects
-/// complete residuals.
+/// Returns the elements first .. last - 1 as a chain of their own, which holds the saved values of
+/// `in_flight` micro-batches at a time. The chain recomputes a segment if `net` recomputes it.
+/// Expects that no residual is cut.
 template <int N>
 constexpr basic_problem<N> stage_of(basic_problem<N> const& net, int first, int last,
                                     int in_flight) {

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// Bounds of the memory that the elements after each element of a chain need, whatever they choose,
-// in addition to a memory_so_far (step/memory_fold.hpp). label_search.hpp uses them to discard
-// labels that cannot fit or are dominated.
+// Computes bounds of the memory that the later elements of a chain need, whatever choices they
+// take, in addition to the memory_so_far (step/memory_fold.hpp) of the earlier elements.
+// label_search.hpp uses these bounds to discard partial plans that cannot fit or that are
+// dominated.
 
 #include <algorithm>
 
@@ -16,7 +17,7 @@ namespace ashlar::search {
 template <int N>
 class still_to_come {
  public:
-  /// The model must outlive this object and keep its choices.
+  /// Computes the bounds. The model must outlive this object, and its choices must not change.
   constexpr explicit still_to_come(chain_model<N> const& model)
       : model_(model), behind_(static_cast<std::size_t>(model.size())) {
     for (int i = model.size() - 1; i > 0; --i)
@@ -26,12 +27,12 @@ class still_to_come {
   /// Returns a lower bound of the bytes that the elements after element i hold for the whole step.
   constexpr std::int64_t lasting(int i) const { return behind_.data()[i].lasting; }
 
-  /// Returns an upper bound of the bytes that one of the later elements needs while it synchronizes
-  /// its gradients, including the synchronized gradients of others among them.
+  /// Returns an upper bound of the bytes that any element after i needs while it synchronizes its
+  /// gradients. These include gradients of other elements after i that are synchronized already.
   constexpr std::int64_t synchronize(int i) const { return behind_.data()[i].synchronize; }
 
-  /// Returns a lower bound of the memory of the step after element i, without what later elements
-  /// hold for the whole step.
+  /// Returns a lower bound of the peak memory of every step that continues a partial plan, given
+  /// its memory after element i. Excludes the bytes that later elements hold for the whole step.
   constexpr std::int64_t least_of(memory_so_far const& memory, int i) const {
     auto const& later = behind_.data()[i];
     return std::max(
@@ -40,18 +41,22 @@ class still_to_come {
 
  private:
   struct needed {
-    std::int64_t lasting = 0;   ///< lower bound of the bytes for the whole step
-    std::int64_t forward = 0;   ///< lower bound of the bytes above memory_so_far::forward at some
-                                ///< moment
-    std::int64_t backward = 0;  ///< lower bound of the bytes above memory_so_far::backward, until
-                                ///< an open segment ends
-    std::int64_t synchronize = 0;  ///< upper bound of the bytes above memory_so_far::synchronize
+    /// A lower bound of the bytes that are held for the whole step.
+    std::int64_t lasting = 0;
+    /// A lower bound of the bytes that are needed at some moment in addition to
+    /// memory_so_far::forward.
+    std::int64_t forward = 0;
+    /// The same for memory_so_far::backward, but only for the elements up to the end of the current
+    /// recomputed segment.
+    std::int64_t backward = 0;
+    /// An upper bound of the bytes in addition to memory_so_far::synchronize.
+    std::int64_t synchronize = 0;
   };
 
-  /// Returns the needs after element i - 1, given those after element i.
+  /// Returns the needs of the elements from i on. `here` are the needs of the elements after i.
   constexpr needed in_front(int i, needed const& here) const {
     element_bytes low = model_.memory(i, 0);
-    std::int64_t running = -1;  // least peak while it runs, over its choices; -1: none seen yet
+    std::int64_t running = -1;  // the least bytes that element i needs while it runs; -1: not set
     needed all{here.lasting, 0, 0, 0};
     forward_runs const runs = model_.net().runs(i, model_.recomputed());
     bool const back = model_.kind(i) != element_kind::residual_end || i + 1 == model_.size();

@@ -3,13 +3,13 @@
 
 #pragma once
 
-// Exact prices of redistributions from tables: one graph of placements per tensor rank, one list of
-// edge prices per extents and element size, and one shortest-path tree per source placement. Each
-// is built at its first use and shared by all layers. Steps, seconds and tie-breaking are those of
-// plan_redistribution.
+// Provides exact prices of redistributions from tables. There is one graph of placements per tensor
+// rank, one list of edge prices per extents and element size, and one shortest-path tree per source
+// placement. Each of these is built when it is first needed, and all layers share it. The results
+// are those of plan_redistribution, also for paths of equal cost.
 //
-// On meshes of more than three axes, the price of a single move comes from plan_redistribution
-// instead, which does not need a whole tree.
+// On meshes of more than three axes, a single move is not looked up in a tree but planned by
+// plan_redistribution, which is faster than building the tree.
 
 #include <type_traits>
 #include <vector>
@@ -36,7 +36,7 @@ class state_index {
     for (int i = 0; i < graph.states(); ++i) state_.data()[place(graph.state(i))] = i;
   }
 
-  /// Returns false if the table would be too large. Then use placement_graph::find.
+  /// Returns false if the table would be too large. Callers must then use placement_graph::find.
   constexpr bool usable() const { return state_.size() != 0; }
 
   /// Returns the number of the state, or -1 if the graph does not contain it. Expects a placement
@@ -89,8 +89,8 @@ class tabulated_moves {
     return n;
   }
 
-  /// Returns the state number of a placement in a table. It is equal in all tables of one tensor
-  /// rank.
+  /// Returns the state number of a placement in a table. Tables for tensors of the same rank and
+  /// reduction have the same state numbers.
   constexpr int state(int table, placement const& p) const {
     int const g = tables_.data()[table].graph;
     state_index const& index = index_.data()[g];
@@ -138,14 +138,14 @@ class tabulated_moves {
     reduction op;
     int graph;
     scratch<double> price;  ///< the price of each edge
-    scratch<row> rows;      ///< a row per source; empty until first used
+    scratch<row> rows;      ///< a row per source state, which is empty until it is first used
   };
 
   // Callers hold pointers to rows, so growing the list of tables must move tables, not copy them.
   static_assert(std::is_nothrow_move_constructible_v<extents_table>);
 
-  /// Returns whether the two placements have different reductions, so that no single graph contains
-  /// both.
+  /// Returns whether the P axes of the two placements have different reductions, so that no graph
+  /// contains both.
   static constexpr bool untabulated(placement const& from, placement const& to) {
     return from.has_partial() && to.has_partial() && from.op() != to.op();
   }

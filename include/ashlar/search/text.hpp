@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Text layout of the reports: columns padded with spaces, lines of at most 100 columns, "-" for
-// zero.
+// Helps to lay out the text of reports: pads columns with spaces, breaks lines after at most 100
+// columns, and formats numbers.
 
 #include <string>
 #include <vector>

@@ -3,26 +3,26 @@
 
 #pragma once
 
-// The cheapest plan that fits a memory limit. The memory of a plan is the high-water mark of its
-// program in serial order (step/memory_fold.hpp). For a fixed number r of recomputed segments
-// (memory_search.hpp):
+// Finds the fastest plan that fits a memory limit. The memory of a plan is the high-water mark of
+// its program in serial order (step/memory_fold.hpp). For a fixed number r of recomputed segments,
+// the search has two steps (memory_search.hpp):
 //
 //   1. The Lagrangian dual with one price of memory (lagrangian.hpp) gives a lower bound of the
 //      seconds. Its iterations also find plans that fit; if none does, least_memory.hpp looks for
 //      any plan that fits.
 //   2. Label setting (label_search.hpp) examines the plans whose cost exceeds the bound by at most
-//      a margin. The margin grows until a plan is found; the cheapest one is the optimum.
+//      a margin. The margin grows until a plan is found. The fastest such plan is the optimum.
 //
-// The number of recomputed segments is found by best-first branch and bound over ranges of r:
+// The best r is found by best-first branch and bound. Each range of values of r has a lower bound:
 //
-//   least .. most   The bound is the dual of optimistic costs: each element has the seconds of r =
-//                   least and the memory of r = most.
-//   a single r      The bound is its own dual. Label setting follows once that bound is the
-//                   least of all open ranges.
+//   least .. most   The dual with optimistic costs: each element has the seconds for r = least and
+//                   the memory for r = most.
+//   a single r      The dual with the costs for this r. When this bound is the least of all open
+//                   ranges, label setting follows.
 //
-// The range of least bound is taken first and halved, until no range can contain a plan better than
-// the best known. If labels become too many (deep nets of nearly equal blocks, tight limits), the
-// search stops early, and basic_plan::gap bounds the distance to the optimum.
+// In each iteration, the range with the least bound is halved, until no range can contain a better
+// plan than the best known one. If there are too many labels (deep nets of nearly equal blocks,
+// tight limits), the search stops early, and basic_plan::gap bounds the distance to the optimum.
 
 #include <vector>
 
@@ -32,7 +32,7 @@ namespace ashlar::search {
 
 namespace detail {
 
-/// The counterpart of detail::watch (algorithm.hpp) for a search without budget and reports.
+/// Replaces detail::watch (algorithm.hpp) in a search that has no budget and reports no progress.
 struct no_watch {
   constexpr bool go_on() { return true; }
   constexpr bool improves(double) { return true; }
@@ -47,7 +47,7 @@ class recomputation_search {
                                  Filter const& filter, Watch& watch)
       : net_(what), watch_(watch), model_(what, t, m, filter, pruning::by_time_and_memory) {}
 
-  /// Returns the cheapest plan of at most `limit` bytes per rank. Throws ashlar::error if there is
+  /// Returns the fastest plan of at most `limit` bytes per rank. Throws ashlar::error if there is
   /// none.
   constexpr basic_plan<N> run(std::int64_t limit) {
     limit_ = limit;
@@ -55,7 +55,8 @@ class recomputation_search {
     known_ = unreachable;
     made_ = 0;
     recomputation const all{net_.recomputed, net_.segments};
-    double labelled = unreachable;  // the least bound among the values of r whose labels are done
+    // The least bound of all r for which label setting is finished.
+    double labelled = unreachable;
     if (all.is_range()) consider(all);
     else labelled = search({all.least, all.least}, true);
     while (!open_.empty()) {
@@ -83,8 +84,8 @@ class recomputation_search {
     return best_;
   }
 
-  /// Returns the least bytes per rank of any plan. Sets `again` to the number of segments that it
-  /// recomputes.
+  /// Returns the least memory per rank of any plan. Sets `again` to the number of segments that
+  /// this plan recomputes.
   constexpr least_memory_result least(int& again) {
     least_memory_result least;
     scratch<int> lean(static_cast<std::size_t>(net_.size()));
@@ -106,17 +107,17 @@ class recomputation_search {
   }
 
  private:
-  static constexpr std::int64_t most_labels = label_effort;  ///< for all r together; beyond it,
-                                                             ///< label setting stops
-  static constexpr std::size_t most_numbers =
-      8;  ///< maximum number of values of r that are searched for the least memory
+  /// When label setting has made this many labels, for all r together, it is not used again.
+  static constexpr std::int64_t most_labels = label_effort;
+  /// The maximum number of values of r that `least` searches.
+  static constexpr std::size_t most_numbers = 8;
 
   struct range {
     recomputation again;
     double bound;
   };
 
-  /// Forwards to the watch of the whole search, except for lower bounds, which hold for one r only.
+  /// Forwards to the watch of the whole search. Ignores lower bounds, which hold only for one r.
   struct within {
     Watch& watch;
     constexpr bool go_on() { return watch.go_on(); }
@@ -144,8 +145,9 @@ class recomputation_search {
     if (dual.bound < known_) open_.push_back({again, dual.bound});
   }
 
-  /// Searches a single number of recomputed segments, with label setting if `labels`. Returns the
-  /// lower bound of its plans.
+  /// Searches the plans with one number of recomputed segments, also by label setting if `labels`
+  /// is true. Returns a lower bound of the weight of those that are better than the best known
+  /// plan.
   constexpr double search(recomputation again, bool labels) {
     model_.recompute(again);
     chain_model<N> model = model_.in_use();
