@@ -69,7 +69,7 @@ class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// The number of elements in the plan, or -1 if it is known only at run time.
+  /// The number of elements that the chain has in a plan, or -1 if it is known only at run time.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);

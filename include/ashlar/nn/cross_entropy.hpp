@@ -155,7 +155,8 @@ class softmax_cross_entropy {
   static std::int64_t first_class(X const& x) {
     return x.local_box()[X::rank - 1].begin;
   }
-  /// Copies one value per row. Consecutive values are `from` and `to` elements apart.
+  /// Copies `rows` values. Consecutive values are `from` elements apart in `source` and `to`
+  /// elements apart in `target`.
   template <class Processor, class A>
   static void copy_rows(Processor const& on, std::int64_t rows, A const* source, std::int64_t from,
                         A* target, std::int64_t to) {

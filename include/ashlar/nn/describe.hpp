@@ -29,7 +29,7 @@ struct token_batch {
   constexpr shape extents() const { return {sequences, length}; }
 };
 
-/// Rows of numbers. The targets are one class per row, unless the loss takes others. Every rank
+/// Rows of numbers. The targets are one class per row, unless the loss takes other ones. Every rank
 /// passes in the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
@@ -40,7 +40,7 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
-/// Ids of categories. The targets are one class per sample, unless the loss takes others. Every
+/// Ids of categories. The targets are one class per sample, unless the loss takes other ones. Every
 /// rank passes in the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
@@ -51,7 +51,7 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images. The targets are one class per image, unless the loss takes others. Every rank passes in
+/// Images. The targets are one class per image, unless the loss takes other ones. Every rank passes in
 /// the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;

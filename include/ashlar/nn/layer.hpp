@@ -74,7 +74,8 @@ constexpr int element_count() {
   }
 }
 
-/// Returns how many elements of a plan a part occupies, also if only its value determines that.
+/// Returns how many elements of a plan a part of a net occupies. Unlike element_count, it also
+/// works if that number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;

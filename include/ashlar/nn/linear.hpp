@@ -13,7 +13,7 @@
 // A dim of its own for the heads of an attention allows plans to split heads over ranks without
 // cutting any head.
 //
-// Rows of the plan: contraction signatures, forward and backward joined
+// Rows of the plan: contraction signatures. Each row covers the forward and the backward pass
 // (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in, scaled as in
 // GPT-2; the bias is zero.
 

@@ -3,9 +3,11 @@
 
 #pragma once
 
-// A residual, y = x + f(x). Both addends must have the same placement, and so must both gradients.
-// Therefore the plan has one common choice for the two elements around f (step/problem.hpp). The
-// skipped branch itself is never moved.
+// A residual, y = x + f(x). In a plan it consists of a begin element, the elements of f and an end
+// element. The end adds x and f(x), so they must have the same placement. In the backward pass the
+// begin adds the gradients of the two branches, which must have the same placement, too. Therefore
+// the begin and the end have one common choice in the plan (step/problem.hpp). The skipped value
+// and its gradient are never moved.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/place_part.hpp>

@@ -3,8 +3,10 @@
 
 #pragma once
 
-// Products in panels, for use when memory is short. The plan's steps run once per panel, on tensors
-// whose streamed dim is shorter. SUMMA is the case in which the letter is k and both operands move.
+// Plans of a product that run in panels, for use when memory is short. A panel holds a part of one
+// dim of the product, which is named by its letter and called the streamed dim. The redistributions
+// and the GEMM run once per panel, so that only the panels in use are in memory. SUMMA is the case
+// in which the letter is k and both operands move.
 //
 //   letter   moves by panels   moves whole    result
 //   k        a, b              -              c' is summed over the panels, then moves whole
@@ -14,17 +16,22 @@
 //
 // The streamed dim is cut into chunks such that each shard consists of whole chunks. Panel i is
 // slice i of `count` balanced slices of every chunk. So a rank's part of a panel lies in its own
-// shard, and a panel is a tensor with the same placement as the whole. (Nested balanced splits of n
-// and n + 1 items differ by at most one item per member, with the larger parts first. So do the
-// members' parts of a panel.) Indices have another order in a panel than in the tensor, but the
-// same order in every tensor with the letter.
+// shard, and a panel is a tensor with the same placement as the tensor from which it is cut.
+// (The chunks differ by at most one item, with the larger ones first. Therefore nested balanced
+// splits give each rank the same part of the panel as its part of the chunks.) Indices have another
+// order in a panel than in the tensor, but the same order in every tensor with the letter.
 //
-// Whether a letter has panels depends on the tensors that it streams, at the given placements (a,
-// b) and the wanted one (c). For each of them, list the extents of the axes that split the dim,
-// outermost first and without 1s. Each two lists must satisfy one of:
+// Whether a letter can be streamed depends on the tensors that have this letter, at the given
+// placements (a, b) and at the wanted one (c). For each of them, list the extents of the axes that
+// split the streamed dim, outermost first and without 1s. Each two lists must satisfy one of two
+// conditions:
 //
-//   one is a prefix of the other   [2] and [2,3]; [] and [4]      chunks: the longer list, any dim
-//   both divide the dim            [2] and [4]; [2,3] and [3,2]   chunks: least common multiple
+//   one is a prefix of the other     [2] and [2,3]; [] and [4]
+//       The chunks are those of the longer list. The dim may have any extent.
+//   the extent of the dim is a       [2] and [4]; [2,3] and [3,2]
+//   multiple of both products
+//       The number of chunks is the least common multiple of the products, which must divide the
+//       extent of the dim.
 //
 // The transfers of one panel overlap with the GEMM of another, with two sets of operand panels. The
 // seconds are

@@ -7,8 +7,9 @@
 // does not depend on extents, so one graph serves every tensor of that rank. `price` gives each
 // edge its seconds for one shape, and `shortest_from` runs Dijkstra's algorithm from one placement.
 //
-// Ties go to fewer steps: each step weighs tie_break seconds more than it costs, far below any α.
-// Everything works in constant expressions (with transient allocations).
+// If two paths cost the same, the one with fewer steps wins, because each step weighs tie_break
+// seconds more than it costs. This is far below any α. Everything works in constant expressions
+// (with transient allocations).
 
 #include <vector>
 
@@ -73,8 +74,7 @@ class placement_graph {
 
   struct paths {
     scratch<double> weight;  ///< per state: seconds plus tie breaks
-    scratch<int> last_edge;  ///< per state: the edge by which it is reached; -1 at the source
-    // In a backward search: the edge by which the state is left; -1 at the target.
+    scratch<int> last_edge;  ///< per state: the edge next to it on its path; -1 if there is none
   };
   /// Returns paths that reach no state.
   constexpr paths no_paths() const {

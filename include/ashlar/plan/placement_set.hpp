@@ -4,8 +4,9 @@
 #pragma once
 
 // A set of placements of one mesh, numbered in the order of insertion and found by hashing. Valid
-// placements of one mesh that differ have different codes (placement/code.hpp). `find` accepts any
-// placement and so also compares it in full.
+// placements of one mesh that differ have different codes (placement/code.hpp). `find` also accepts
+// placements that are not valid on this mesh, so it compares the whole placement in addition to its
+// code.
 
 #include <vector>
 
