@@ -107,8 +107,8 @@ class executor {
   }
 
  private:
-  /// Empties the slots if an exception ends a run. This happens while the exception propagates, so
-  /// that pending transfers are abandoned; the destructor does not wait for them.
+  /// Empties the slots if an exception ends a run. This happens while the exception propagates, and
+  /// therefore the destructors of pending transfers abandon them instead of waiting.
   struct cleaner {
     executor& of;
     exception_watch watch{};

@@ -36,8 +36,8 @@ class residual {
     sum.rows = independent_training_rows(x.rank());
     double const added = 3 * static_cast<double>(x.elements());
     sum.saved_values = static_cast<double>(x.elements());  // the skipped branch stays in memory
-    sum.backward_values = added;  // the gradients of both branches are added where the branches
-                                  // begin
+    // The begin adds the gradients of both branches.
+    sum.backward_values = added;
     int const begin = problem.size();
     problem.add(sum, search::element_kind::residual_begin);
     auto const y = nn::describe_into(inner_, problem, x);

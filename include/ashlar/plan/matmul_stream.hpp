@@ -17,9 +17,10 @@
 // The streamed dim is cut into chunks such that each shard consists of whole chunks. Panel i is
 // slice i of `count` balanced slices of every chunk. So a rank's part of a panel lies in its own
 // shard, and a panel is a tensor with the same placement as the tensor from which it is cut.
-// (The chunks differ by at most one item, with the larger ones first. Therefore nested balanced
-// splits give each rank the same part of the panel as its part of the chunks.) Indices have another
-// order in a panel than in the tensor, but the same order in every tensor with the letter.
+// (At each level, the parts that nested balanced splits make differ by at most one item, with the
+// larger parts first. The same holds for the ranks' parts of a panel, so they are the parts that
+// nested balanced splits of the panel make.) Indices have another order in a panel than in the
+// tensor, but the same order in every tensor with the letter.
 //
 // Whether a letter can be streamed depends on the tensors that have this letter, at the given
 // placements (a, b) and at the wanted one (c). For each of them, list the extents of the axes that

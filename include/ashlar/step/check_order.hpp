@@ -6,8 +6,9 @@
 // Checks whether the programs of several ranks of one mesh can run together, each being correct by
 // itself (check.hpp).
 //
-//   one order     The transfers of a group of axes have the same order in all programs. A move
-//                 takes the tickets of all its steps where it begins (comm/operation_queue.hpp).
+//   one order     The transfers of a group of axes have the same order in all programs. When a
+//                 move begins, it takes a ticket for each of its steps, which determines the
+//                 step's place in this order (comm/operation_queue.hpp).
 //   no deadlock   All programs reach their ends, if every rank runs up to an end_move whose move
 //                 has not ended, and a transfer ends as soon as all ranks have begun it and the
 //                 previous step of its move and the previous transfer of its group have ended.

@@ -38,8 +38,8 @@ struct halo_traffic {
 
 namespace step_detail {
 
-/// Returns the part of a dim of n that position `at` has. Positions are row-major along the axes
-/// that split the dim.
+/// Returns the part of a dim of extent n that the rank at position `at` has. `axes` are the axes
+/// that split the dim, and positions count the ranks along them in row-major order.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
   interval part{0, n};
   int below = 1;

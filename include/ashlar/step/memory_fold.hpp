@@ -12,7 +12,8 @@
 //
 //   memory = lasting bytes of all elements
 //          + the larger of  max over i of ( saved before i + what i needs forward or backward )
-//            and            max over i of ( gradients synchronized before i + what i needs then )
+//            and            max over i of ( gradients synchronized before i
+//                                           + what i needs to synchronize its gradients )
 //
 // Three things need additional rules:
 //
@@ -23,8 +24,8 @@
 //                          the segment is held too.
 //   values not moved       If the reader uses a value as it was made, the value counts once.
 //
-// If a recomputed segment begins inside a residual and both hold the same input, it counts for the
-// segment.
+// If a recomputed segment begins inside a residual and both hold the same input, this input counts
+// once, as part of the segment.
 
 #include <vector>
 

@@ -3,7 +3,7 @@
 
 #pragma once
 
-// A pass that gathers stored parameters before their use, and less often.
+// A pass that lets the gathers of stored parameters begin earlier and can make them less frequent.
 //
 //   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements
 //                earlier in the order of the program, in the forward and the backward pass
@@ -12,9 +12,9 @@
 //                once_a_micro_batch: one per micro-batch; the gathered parameter stays in memory
 //                once_a_step: one for all micro-batches; the gathered parameter stays in memory
 //
-// Gathered parameters that stay take memory. Below a memory limit only as many stay as fit,
-// beginning with the first elements. These stay in memory longest, but their gathers are the ones
-// that nothing else hides.
+// Gathered parameters that stay take memory. If there is a memory limit, only as many stay as fit,
+// beginning with those of the first elements. These stay in memory longest, but their gathers are
+// the ones that nothing else hides.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -113,7 +113,8 @@ constexpr program early_gathers(program const& p, int ahead) {
 }  // namespace step_detail
 
 /// Returns the program with gathers that begin early, and with as many parameters as fit gathered
-/// less often. `limit` is in bytes per rank, 0 for none.
+/// less often. `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If no
+/// such program fits, the result is the given program.
 constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
                                std::int64_t limit = 0) {
   auto const keeping = [&](int parameters) {

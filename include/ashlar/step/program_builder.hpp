@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The builder behind build.hpp. Programs are built in serial order: every move ends where it begins, and every value is released right after its last reader.
+// The builder behind build.hpp. Programs are built in serial order: every end_move follows its
+// begin_move directly, and every value is released right after its last reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -302,7 +303,7 @@ class program_builder {
   program made_;
   std::vector<element_values> values_;
   std::vector<work_factors> factors_;
-  std::vector<int> kept_inputs_;  // inputs of segments that wait to be recomputed
+  std::vector<int> kept_inputs_;  // inputs of the segments to recompute
   int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};
