@@ -51,8 +51,8 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images. The targets are one class per image, unless the loss takes other ones. Every rank passes in
-/// the whole batch.
+/// Images. The targets are one class per image, unless the loss takes other ones. Every rank passes
+/// in the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
