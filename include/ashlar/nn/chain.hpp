@@ -44,7 +44,8 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// What the first and the last layer determine about a chain: its input and its loss.
+/// The properties of a chain that its first layer determines (the kind of input) and those that its
+/// last layer determines (the loss).
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;

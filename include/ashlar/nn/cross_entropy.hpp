@@ -7,7 +7,7 @@
 // -log softmax(logits)[target].
 //
 //   The logits are [.., classes], split by rows, split by classes, or replicated.
-//   A row with a target < 0 adds nothing to the sum but still counts in the mean.
+//   A row with a target < 0 has loss 0, but counts as a row of the mean.
 //
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
 // maxima of the rows, and a second one sums up both the exponentials and the logits of the targets.

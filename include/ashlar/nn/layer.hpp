@@ -54,8 +54,8 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// Chains and composites treat all parts of a net through the following functions. They handle a
-// blueprint themselves and call the member functions of a composite.
+// Chains and composites treat all parts of a net through the following functions. For a blueprint,
+// these functions do the work themselves; for a composite, they call its member functions.
 
 /// Returns how many elements of a plan a layer occupies, or a negative number if this is known only
 /// at run time.

@@ -27,8 +27,8 @@ namespace ashlar {
 
 /// The constraints on the plan of a product.
 struct matmul_options {
-  std::int64_t memory =
-      0;            ///< the most bytes that a rank may use, with operands and result; 0: no limit
+  /// The most bytes that a rank may use, including its shards of operands and result; 0: no limit.
+  std::int64_t memory = 0;
   char stream = 0;  ///< the letter that the plan must stream; 0: it streams only if necessary
   int panels = 2;   ///< the number of panels of `stream`
 };

@@ -18,10 +18,11 @@
 //
 //   mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3)
 //
-// Multiplied by the seconds per element and added to the seconds of the GEMM, this is a lower bound
-// of the cost of a grid. Grids are tried in ascending order of this bound, until it exceeds the
-// cost of the best plan found. Axes of equal extent and tier are interchangeable, so only their
-// assignment in the order m, n, k is tried.
+// The seconds of receiving so many elements plus the seconds of the GEMM are a lower bound of the
+// cost of a grid. Grids are tried in ascending order of this bound, until it exceeds the cost of
+// the best plan found. Axes of equal extent and tier are interchangeable. Of the grids that differ
+// only in an exchange of such axes, only the one in which these axes have their letters in the
+// order m, n, k is tried.
 
 #include <ashlar/plan/matmul.hpp>
 
@@ -77,7 +78,8 @@ constexpr bool is_stored_once(placement const& p) {
 }
 
 /// Returns the index of the state that stores each element of the matrix on one rank only and has
-/// the cheapest path to or from the end of `ways`.
+/// the cheapest path between itself and the end of `ways`, an operand or result of the local
+/// product.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;

@@ -27,7 +27,7 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
 
 /// Returns the most bytes that a rank holds during any step of `plan`: the shards before and after
 /// the step, and its buffer. The shard before the first step counts only if `owned` is true. This
-/// is so for c', a temporary, but not for the operands, which belong to the caller.
+/// is so for temporaries such as c', but not for the operands, which belong to the caller.
 constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;

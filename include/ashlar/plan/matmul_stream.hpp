@@ -24,15 +24,14 @@
 //
 // Whether a letter can be streamed depends on the tensors that have this letter, at the given
 // placements (a, b) and at the wanted one (c). For each of them, list the extents of the axes that
-// split the streamed dim, outermost first and without 1s. Each two lists must satisfy one of two
+// split the streamed dim, outermost first and without 1s. Every two lists must satisfy one of two
 // conditions:
 //
-//   one is a prefix of the other     [2] and [2,3]; [] and [4]
-//       The chunks are those of the longer list. The dim may have any extent.
-//   the extent of the dim is a       [2] and [4]; [2,3] and [3,2]
-//   multiple of both products
-//       The number of chunks is the least common multiple of the products, which must divide the
-//       extent of the dim.
+//   1. One list is a prefix of the other, as with [2] and [2,3], or [] and [4]. The chunks are
+//      those of the longer list. The dim may have any extent.
+//   2. The extent of the dim is a multiple of the products of both lists, as with [2] and [4], or
+//      [2,3] and [3,2] if 4 or 6 divides it. The number of chunks is the least common multiple of
+//      the products.
 //
 // The transfers of one panel overlap with the GEMM of another, with two sets of operand panels. The
 // seconds are

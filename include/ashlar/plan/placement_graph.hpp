@@ -74,7 +74,9 @@ class placement_graph {
 
   struct paths {
     scratch<double> weight;  ///< per state: seconds plus tie breaks
-    scratch<int> last_edge;  ///< per state: the edge next to it on its path; -1 if there is none
+    /// Per state: the last edge of the path to it or, in a backward search, the first edge of the
+    /// path from it. -1 if there is no such edge.
+    scratch<int> last_edge;
   };
   /// Returns paths that reach no state.
   constexpr paths no_paths() const {

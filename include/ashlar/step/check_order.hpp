@@ -9,9 +9,10 @@
 //   one order     The transfers of a group of axes have the same order in all programs. When a
 //                 move begins, it takes a ticket for each of its steps, which determines the
 //                 step's place in this order (comm/operation_queue.hpp).
-//   no deadlock   All programs reach their ends, if every rank runs up to an end_move whose move
-//                 has not ended, and a transfer ends as soon as all ranks have begun it and the
-//                 previous step of its move and the previous transfer of its group have ended.
+//   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it
+//                 reaches an end_move whose move has not ended. A transfer ends as soon as all
+//                 ranks have begun it, the previous step of its move has ended and the previous
+//                 transfer of its group has ended.
 //
 // The order in which transfers end does not matter: a transfer that ends never prevents another
 // from ending. So simulating one run to the end is enough.

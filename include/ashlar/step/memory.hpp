@@ -54,7 +54,7 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
 }
 
 /// Returns the part that element i keeps, for a range of numbers of recomputed segments. If the
-/// part depends on this number, returns the one with the fewest bytes.
+/// part depends on this number, returns a part that has no more bytes than any of them.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);

@@ -19,6 +19,7 @@ struct placement_move {
   friend constexpr bool operator==(placement_move const&, placement_move const&) = default;
 };
 
+/// The placements of one parameter.
 struct parameter_choice {
   placement use;    ///< where the layer's passes read the parameter
   placement grad;   ///< of its gradient, as the backward pass makes it

@@ -112,9 +112,9 @@ constexpr program early_gathers(program const& p, int ahead) {
 
 }  // namespace step_detail
 
-/// Returns the program with gathers that begin early, and with as many parameters as fit gathered
-/// less often. `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If no
-/// such program fits, the result is the given program.
+/// Returns a program in which gathers begin early and as many parameters as fit are gathered less
+/// often. `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If no such
+/// program fits, the result is the given program.
 constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
                                std::int64_t limit = 0) {
   auto const keeping = [&](int parameters) {

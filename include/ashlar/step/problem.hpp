@@ -65,8 +65,10 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once
   int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  bool stages_before = false, stages_after = false;  ///< whether pipeline stages send x and dy
-  int optimizer_states = 2;                          ///< state values per element of a parameter
+  /// Whether a pipeline stage precedes this chain and sends it x, and whether one follows it and
+  /// sends it dy.
+  bool stages_before = false, stages_after = false;
+  int optimizer_states = 2;  ///< state values per element of a parameter
   int segments = 0;
   int recomputed = 0;  ///< number of recomputed segments; a memory limit may make a search add more
 

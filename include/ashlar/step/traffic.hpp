@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The bytes that a rank receives in a program, by collective: either exactly, for the rank at given
-// coordinates (which a transport then has to transfer), or as priced, where no rank receives more
-// (redistribution_step.hpp). Halo exchanges are not collectives; their bytes are in the actions.
+// The bytes that a rank receives in a program, by collective: either the exact bytes that the rank
+// at given coordinates receives, or the bytes by which the cost model prices the moves, which are
+// an upper bound for every rank (redistribution_step.hpp). Halo exchanges are not collectives;
+// their bytes are in the actions.
 
 #include <ashlar/step/transfer.hpp>
 
