@@ -101,8 +101,8 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   describe_into(whole, problem, input);
   return problem;
 }
-/// Does the same with the extents and the number of micro-batches of a batch. Requires a batch of
-/// the kind that the net accepts.
+/// Calls the function above with the extents and the number of micro-batches of `batch`. Requires a
+/// batch of the kind that the net accepts.
 template <class T = float, class Layer, class Batch>
   requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {

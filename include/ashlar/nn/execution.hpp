@@ -34,7 +34,7 @@ struct slot {
 
 template <class Processor>
 struct execution {
-  std::vector<slot<Processor>> slots;  ///< indexed by the number of the value
+  std::vector<slot<Processor>> slots;  ///< one per entry of program::values
   nn::pass pass;
   bool saves = true;  ///< whether a backward pass follows
   loss_batch<Processor> batch;

@@ -139,7 +139,8 @@ class model {
     auto& one = one_micro_batch();
     one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
-  /// Does the same and returns this rank's share of the loss. Waits for a device.
+  /// Does the same as the function above, but returns this rank's share of the loss. If the net is
+  /// on a device, waits for it.
   loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                         std::int64_t number) {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });

@@ -229,8 +229,9 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
   for (int i = 0; i < v.trials(); ++i) v.trial(i);
 }
 
-/// Does the same, and divides the trials among the ranks of `m`. Throws on every rank.
-/// Communicates: two small collectives over the mesh, and the error message if there is one.
+/// Makes the same trials as the function above, but divides them among the ranks of `m`. Throws on
+/// every rank. Communicates: two small collectives over the mesh, and the error message if there is
+/// one.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {

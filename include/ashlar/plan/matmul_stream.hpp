@@ -8,7 +8,7 @@
 // and the GEMM run once per panel, so that only the panels in use are in memory. SUMMA is the case
 // in which the letter is k and both operands move.
 //
-//   letter   moves by panels   moves whole    result
+//   letter   streamed          not streamed   result
 //   k        a, b              -              c' is summed over the panels, then moves whole
 //   m        a, c              b, at first    by panels
 //   n        b, c              a, at first    by panels
@@ -38,10 +38,16 @@
 //
 //   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
 //
-// whole: the operand that moves whole; in, out, gemm: the operand moves, result moves and GEMM of
-// the largest panel; result: the result if it moves whole. Copies of slices are not priced, as
-// packing is not. The bytes received are those of the whole plan if panels split evenly; otherwise
-// some ranks receive a few elements more.
+// where these are the seconds of
+//
+//   whole    the moves of an operand that is not streamed
+//   in       the moves of the operands, for the largest panel
+//   gemm     the GEMM, for the largest panel
+//   out      the moves of the result, for the largest panel
+//   result   the moves of a result that is not streamed
+//
+// Neither copies of slices nor packing are priced. A rank receives as many bytes as without panels
+// if the panels split evenly. Otherwise some ranks receive a few elements more.
 
 #include <ashlar/plan/matmul_memory.hpp>
 

@@ -42,7 +42,7 @@ class placement_set {
  private:
   struct entry {
     std::uint64_t key;
-    int number;  ///< -1: a free slot
+    int number;  ///< index of the placement; -1: a free slot
   };
 
   /// Returns the slot of the placement with that key, or the free slot where it belongs.

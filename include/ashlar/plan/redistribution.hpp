@@ -67,7 +67,7 @@ constexpr placement reduced(placement p) {
 struct remaining_path {
   role_distances const& to_target;
   role_distances const* to_whole;  ///< by way of a placement without P; null: not needed
-  reduction op;                    ///< the target's
+  reduction op;                    ///< the target's reduction
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
     bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);

@@ -9,8 +9,8 @@
 //                earlier in the order of the program, in the forward and the backward pass
 //   end_move     goes before the first reader
 //   gathers      each_pass: one per forward, recomputed and backward pass, as in the given program
-//                once_a_micro_batch: one per micro-batch; the gathered parameter stays in memory
-//                once_a_step: one for all micro-batches; the gathered parameter stays in memory
+//                once_a_micro_batch: one per micro-batch; the result stays in memory in between
+//                once_a_step: one for all micro-batches; the result stays in memory in between
 //
 // Gathered parameters that stay take memory. If there is a memory limit, only as many stay as fit,
 // beginning with those of the first elements. These stay in memory longest, but their gathers are
@@ -42,7 +42,8 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// Returns the program in which the first `parameters` gathered parameters are gathered less often.
+/// Returns the program in which parameters are gathered as often as `often` says. This applies to
+/// the first `parameters` of those that the program gathers; the others are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;
