@@ -47,7 +47,7 @@ class profile_ranges {
   void leave_pass() { pass_.reset(); }
 
  private:
-  /// Constructed in place, since a range can be neither copied nor moved.
+  /// An open range. It is constructed in place, since a range can be neither copied nor moved.
   struct open_range {
     decltype(range(std::declval<basic_mesh<Processor> const&>().processor(), "")) scope;
     open_range(basic_mesh<Processor> const& m, char const* name)

@@ -5,14 +5,14 @@
 
 // Plans of a product that run in panels, for use when memory is short. A panel holds a part of one
 // dim of the product, which is named by its letter and called the streamed dim. The redistributions
-// and the GEMM run once per panel, so that only the panels in use are in memory. SUMMA is the case
-// in which the letter is k and both operands move.
+// of the tensors that have this dim, and the GEMM, run once per panel, so that only the panels in
+// use are in memory. SUMMA is the case in which the letter is k and both operands move.
 //
 //   letter   streamed          not streamed   result
-//   k        a, b              -              c' is summed over the panels, then moves whole
-//   m        a, c              b, at first    by panels
-//   n        b, c              a, at first    by panels
-//   b        a, b, c           -              by panels
+//   k        a, b              -              c' is summed over the panels and then moves once
+//   m        a, c              b (first)      moves by panels
+//   n        b, c              a (first)      moves by panels
+//   b        a, b, c           -              moves by panels
 //
 // The streamed dim is cut into chunks such that each shard consists of whole chunks. Panel i is
 // slice i of `count` balanced slices of every chunk. So a rank's part of a panel lies in its own
@@ -121,8 +121,9 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
   return true;
 }
 
-/// The plan of one tensor, the placement of the end at which panels are cut (given operand or
-/// wanted result), and the streamed dim.
+/// One tensor of a product that streams: its redistribution plan, its placement where panels are
+/// cut (the given placement of an operand or the wanted placement of the result), and its streamed
+/// dim.
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;

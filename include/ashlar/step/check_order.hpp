@@ -100,8 +100,8 @@ class order_run {
   }
 
  private:
-  /// Returns the index of the first communicating step of a move from `step` on, or the number of
-  /// steps.
+  /// Returns the index of the first step of a move that communicates and is not before `step`, or
+  /// the number of its steps if there is none.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;

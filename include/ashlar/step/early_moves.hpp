@@ -91,8 +91,8 @@ class early_moves_pass {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
       if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
-        // The sum of this element's gradients is complete here, so no weight gradient may be put
-        // after it.
+        // The synchronization of this element's gradients begins here, so none of its weight
+        // gradients may be put after this action.
         for (int b = 0; b < p_.micro_batches; ++b) {
           action any = a;
           any.micro_batch = b;

@@ -77,8 +77,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
       traffic& back = added[static_cast<std::size_t>(other)];
       back = {back.messages + 1, back.elements + rows};
     };
-    // Parts are in ascending order, so go from here to either side until past the range that is
-    // read.
+    // Parts are in ascending order. So the loops go from this rank's part to either side until a
+    // part is beyond the range that is read.
     for (int k = at - 1; k >= 0 && step_detail::part_of(x, t, axes, k).end() > read.begin; --k)
       from(k);
     for (int k = at + 1; k < ranks && step_detail::part_of(x, t, axes, k).begin < read.end(); ++k)

@@ -29,13 +29,13 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What an element keeps of its forward pass until its backward pass. `moved_input` is its input,
-/// unless it reads the batch in the caller's memory. `least` stands for the smaller of `all` and
-/// `input`.
+/// What an element keeps of its forward pass until its backward pass: `all` saved values, its
+/// `input` x, or `nothing`. `moved_input` is like `input`, but an input that is read from the batch
+/// in the caller's memory does not count. `least` stands for the smaller of `all` and `input`.
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// Returns whether element i may read the batch in the caller's memory. It may if only beginnings
-/// of residuals precede it, and no pipeline stage.
+/// Returns whether element i may read the batch in the caller's memory. It may if no pipeline stage
+/// precedes the chain and all elements before it are of kind residual_begin.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;

@@ -50,7 +50,7 @@ class program_builder {
     return with_releases(made_);
   }
 
-  // The functions of a visitor of one element or boundary (visit.hpp).
+  // The two functions that visit.hpp requires of a visitor: they add an action to the program.
 
   constexpr void compute(phase when, computation what, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);

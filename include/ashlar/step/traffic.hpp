@@ -13,7 +13,8 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// The transfers of a training step by kind.
+/// The steps of all moves of a program by kind of collective: how many there are and how many bytes
+/// they transfer.
 struct collective_totals {
   struct entry {
     std::int64_t steps = 0;  ///< number of steps of moves

@@ -73,7 +73,7 @@ struct departure {
     return {first, end};
   }
 
-  /// Calls f(number of the move) for each move.
+  /// Calls f(k) for each move, where k is its index in program::moves.
   template <class F>
   constexpr void for_each_move(program const& p, F f) const {
     for (int k = first; k < end; ++k) {
