@@ -89,8 +89,8 @@ constexpr int output_rank() {
   else return XRank;
 }
 
-/// Returns whether a net's input consists of token ids rather than numbers. Its first layer says
-/// so.
+/// Returns whether a net's input consists of token ids rather than numbers. The net's first layer
+/// declares this.
 template <class Layer>
 constexpr bool takes_tokens() {
   if constexpr (requires { Layer::takes_tokens; }) return Layer::takes_tokens;

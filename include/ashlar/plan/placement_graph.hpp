@@ -111,8 +111,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // With few states, the open ones are in a plain list. Scanning it is faster than a heap, and
-    // costs fewer steps of constant evaluation.
+    // If the graph has few states, the open states are stored in a plain list. Scanning it is
+    // faster than a heap, and costs fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();

@@ -20,14 +20,14 @@ class placement_set {
   constexpr int size() const { return static_cast<int>(placements_.size()); }
   constexpr placement const& operator[](int i) const { return placements_.data()[i]; }
 
-  /// Returns the number of `p`, or -1 if it is not in the set.
+  /// Returns the index of `p`, or -1 if it is not in the set.
   constexpr int find(placement const& p) const {
     if (table_.size() == 0) return -1;
     int const i = table_.data()[slot_of(code_of(p))].number;
     return i >= 0 && placements_.data()[i] == p ? i : -1;
   }
 
-  /// Returns the number of `p`, which it inserts if it is not in the set.
+  /// Returns the index of `p`. Inserts `p` if it is not in the set.
   constexpr int add(placement const& p) {
     if (2 * placements_.size() >= table_.size()) grow();
     std::uint64_t const key = code_of(p);

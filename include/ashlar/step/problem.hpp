@@ -121,8 +121,8 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// Returns the extents of the tensor that element i passes to element i + 1. If one of them views a
-/// dim as two (heads), the view with fewer dims counts.
+/// Returns the extents of the tensor that element i passes to element i + 1. If one of the two
+/// elements views a dim of it as two dims (such as heads), returns the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;

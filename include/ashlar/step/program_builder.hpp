@@ -100,7 +100,7 @@ class program_builder {
   }
 
  private:
-  /// The numbers of the values that currently represent an element's tensors.
+  /// The indices in program::values of the values that currently represent an element's tensors.
   struct element_values {
     int y = -1, dx = -1, saved = -1;
     inplace_vector<int, max_parameters> stored, sum, gradient;

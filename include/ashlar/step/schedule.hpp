@@ -41,7 +41,7 @@ struct scheduled_move {
 
 namespace step_detail {
 
-/// A visitor that passes on the moves of one element.
+/// A visitor (visit.hpp) that calls `emit` for each move of one element.
 template <class Emit>
 struct moves_of {
   int element;

@@ -28,8 +28,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Multiplies `fraction` by the largest parts that `p` makes along axes not yet in `counted`, and
-/// adds these axes to `counted`.
+/// Multiplies `fraction` by (largest part) / (extent) for each axis that splits a dim in `p` and is
+/// not yet in `counted`, and adds these axes to `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;
