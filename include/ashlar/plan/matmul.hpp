@@ -148,8 +148,9 @@ struct matmul_choice {
 }  // namespace detail
 
 /// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or (rank 3)
-/// batches of them. Ties go to the first row of the tables. Throws ashlar::error if no plan fits
-/// the memory, or if the letter of `wanted` cannot be streamed.
+/// batches of them. Of plans with equal cost, the one that uses earlier rows of the signature table
+/// wins. Throws ashlar::error if no plan fits the memory, or if the letter of `wanted` cannot be
+/// streamed.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,

@@ -30,7 +30,8 @@ class placement_graph {
   /// Builds the graph. `op` is the reduction that P stands for in it.
   constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
       : topology_(t), rank_(rank) {
-    // Slices, pads and permutes lead from "all broadcast" to every placement.
+    // Slices, pads and permutes lead from "all broadcast" to every placement, so the loop finds all
+    // of them.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));

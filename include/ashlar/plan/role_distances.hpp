@@ -22,7 +22,7 @@ namespace ashlar {
 
 class role_distances {
  public:
-  /// Makes an object without distances. `price` must outlive it.
+  /// Makes an object without distances. `t` and `price` must outlive it.
   constexpr role_distances(topology const& t, int rank, step_prices const& price)
       : topology_(t), price_(price), roles_(rank + 2), moved_(std::size_t{1} << t.axes()) {
     int states = 1;
@@ -123,7 +123,7 @@ class role_distances {
       }
   }
 
-  /// Opens the states from which a step to `state` takes axes from role x to role y.
+  /// Opens each state from which a step that changes the role of axes from x to y leads to `state`.
   constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
     collective const kind = kind_between(x, y);
     axis_set const all = to.having[y];

@@ -86,7 +86,7 @@ class order_run {
     over_.resize(tickets_[0].groups.size(), 0);
   }
 
-  /// Returns the first program that never reaches its end.
+  /// Returns the first program that never reaches its end, or no fault if all programs do.
   constexpr order_fault run() {
     for (bool moved = true; moved;) {
       moved = false;
