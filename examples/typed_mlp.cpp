@@ -34,8 +34,8 @@ int main(int argc, char** argv) {
 
   if (mesh.rank() == 0) std::cout << ashlar::search::explain(problem, plan, machine) << '\n';
 
-  // The data are points around ten centres in 64 dimensions; the model learns which centre is
-  // theirs.
+  // The data are points around ten centres in 64 dimensions. The model learns to which centre a
+  // point belongs.
   std::mt19937 random(7);
   std::normal_distribution<float> noise(0, 1);
   std::vector<float> centres(10 * 64);

@@ -58,7 +58,8 @@ struct task {
     return search::algorithm_named(o.algorithm).run(problem, mesh, machine, how);
   }
 
-  /// Prints the plan beside data parallelism and tensor parallelism.
+  /// Prints the time and memory of the plan and, for comparison, of data parallelism and tensor
+  /// parallelism.
   void compare(search::plan const& found) const {
     if (!search::is_exact_on(mesh)) {
       std::cout << "  no baselines for comparison: these are planned on at most "

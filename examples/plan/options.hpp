@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The command line options of plan.
+// The command line options of the program `plan`.
 
 #pragma once
 

@@ -22,7 +22,8 @@ namespace search = ashlar::search;
 namespace example {
 namespace {
 
-/// Returns the options of the same step in `m` micro-batches, unless the options fix their number.
+/// Returns options of the same step, cut into `m` micro-batches. If the options fix the number of
+/// micro-batches, returns them unchanged.
 options in_micro_batches(options o, int m) {
   if (o.micro_batches != 0) return o;
   o.micro_batches = m;
@@ -39,8 +40,8 @@ std::vector<int> micro_batch_counts(options const& o) {
   return list;
 }
 
-/// The plan that a found pipeline is compared with, and its net with its number of micro-batches.
-/// It comes from a file of either format, or it is a baseline without stages.
+/// The plan with which the found pipeline is compared (--diff), and the problem that belongs to it.
+/// The plan comes from a file, with or without stages, or it is a baseline without stages.
 struct compared {
   search::problem net;
   search::pipeline_plan plan;

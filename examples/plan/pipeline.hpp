@@ -11,8 +11,8 @@
 
 namespace example {
 
-/// Returns whether the options call for search::pipeline: the number of stages is not fixed to 1, or
-/// the number of micro-batches is open.
+/// Returns whether the options call for search::pipeline: the number of stages is not fixed to 1,
+/// or the number of micro-batches is to be searched.
 bool wants_pipeline(options const& o);
 
 /// Searches, prints and writes the pipeline that the options describe. If one stage is best, it

@@ -10,7 +10,7 @@
 namespace example {
 namespace {
 
-/// Applies --model gpt2: sets the options that the command line does not give to those of the
+/// Applies --model gpt2: gives the options that are not on the command line the values of the
 /// smallest GPT-2. There are two differences: the last matrix is not shared with the embedding, and
 /// the vocabulary, whose first 256 entries are the bytes, is a multiple of 128.
 void take_gpt2(CLI::App const& app, options& o) {

@@ -21,9 +21,9 @@ namespace ashlar::nn {
 
 /// The extents of the net. The defaults are those of the paper.
 struct alexnet_options {
-  std::int64_t image = 224;    ///< rows and columns of an image; at least 63
-  std::int64_t width = 64;     ///< the number of channels of the first convolution; the others are
-                               ///< multiples of it
+  std::int64_t image = 224;  ///< rows and columns of an image; at least 63
+  /// The number of channels of the first convolution. The other convolutions have multiples of it.
+  std::int64_t width = 64;
   std::int64_t hidden = 4096;  ///< the number of features between the linear layers
   std::int64_t classes = 1000;
   std::int64_t channels = 3;  ///< the number of channels of an image

@@ -11,7 +11,7 @@
 // Compared with the published BERT-large, it lacks the parts that need a second input or a second
 // loss: the two segment vectors, the pooler and the next-sentence classifier. Its last matrix is a
 // separate parameter, whereas BERT shares it with the embedding. It has 366,426,938 parameters at
-// 512 positions; the published net with both heads has 336,226,108.
+// 512 positions; the published net with the heads of both losses has 336,226,108.
 
 #include <ashlar/nn/gpt.hpp>
 

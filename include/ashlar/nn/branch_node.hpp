@@ -3,18 +3,20 @@
 
 #pragma once
 
-// One end of a residual as an element of a placed net. In the forward pass the branches meet at its
-// end, which adds their values. In the backward pass they meet at its begin, which adds their
-// gradients. The other pass of each end just hands its value on and is no action of the program
-// (step/build.hpp).
+// The two elements that a residual y = x + f(x) adds to a placed net: its begin, where x is handed
+// to f and to the skipped branch, and its end. In the forward pass, the end adds the values of both
+// branches. In the backward pass, the begin adds the gradients of both branches. The forward pass
+// of the begin and the backward pass of the end compute nothing, so the program has no actions for
+// them (step/build.hpp).
 
 #include <ashlar/nn/execution.hpp>
 #include <ashlar/tensor/elementwise.hpp>
 
 namespace ashlar::nn {
 
-/// One end of a residual. Computes y = skipped + x in the forward pass of the residual's end, and
-/// dx = skipped + dy in the backward pass of its begin.
+/// The begin or the end of a residual. In the forward pass, the end adds the output of f to the
+/// skipped value. In the backward pass, the begin adds the gradient that f returns to the gradient
+/// of the skipped branch.
 template <class T, int Rank, class At>
 class branch_node final : public element_node<typename At::processor_type> {
   using processor = typename At::processor_type;

@@ -9,7 +9,7 @@
 //   forward pass                x()  parameter<K>()  make_y()  pass()  stream()
 //     of layers with statistics also statistic<K>()  make_statistic<K>()
 //     of losses                 also targets()  scale()  total()
-//   backward pass, its halves   dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()
+//   backward passes             dy()  kept<I>()  make_dx()  parameter<K>()  gradient<K>()
 //   every pass                  mesh()  processor()  memory()  spec()  has_parameter(k)
 //
 // A forward pass returns its output and the values that the backward pass needs:
@@ -18,7 +18,8 @@
 //   return nn::made(y, x, mean);         kept<0>() is x, kept<1>() is mean
 //
 // If the plan is a constant expression, all tensors are statically typed. In the types of a call,
-// value_type is T, and At gives the placement of each tensor (choice.hpp).
+// value_type is T, the element type of the net, and At gives the placement of each tensor
+// (choice.hpp).
 
 #include <tuple>
 #include <type_traits>
@@ -151,8 +152,8 @@ class forward_call : public layer_call<Types> {
 
   tensor_type const& x() const { return x_; }
   nn::pass const& pass() const { return pass_; }
-  /// Returns the first of the layer's own streams of random numbers. A layer declares how many it
-  /// needs by `streams`.
+  /// Returns the number of the layer's first stream of random numbers. A layer declares in
+  /// `streams` how many streams it has.
   std::uint64_t stream() const { return stream_; }
   /// Makes a tensor for the output. Its elements are not initialized.
   typename Types::output make_y() const {
@@ -163,8 +164,8 @@ class forward_call : public layer_call<Types> {
     return {this->mesh(), this->spec().statistics[K],
             as_value(this->at().template statistic_from<K>())};
   }
-  /// Returns statistic K after its move. Available in the parts of the forward pass that follow the
-  /// move.
+  /// Returns statistic K at the placement to which the plan has moved it. Only the parts of the
+  /// forward pass after part K may call this.
   template <int K>
   typename Types::template statistic<K> statistic() const {
     return statistics_[K]->template as<typename Types::template statistic<K>>();

@@ -44,7 +44,8 @@ constexpr int rank_through() {
   return rank_through<output_rank<Layer, XRank>(), Rest...>();
 }
 
-/// What the first and the last layer determine about a chain: its input and its loss.
+/// The properties of a chain that its first layer determines (the kind of input) and those that its
+/// last layer determines (the loss).
 template <class... Layers>
 struct ends_of {
   using first = std::tuple_element_t<0, std::tuple<Layers...>>;
@@ -69,7 +70,7 @@ class chain {
   using ends = detail::ends_of<Layers...>;
 
  public:
-  /// The number of elements in the plan, or -1 if it is known only at run time.
+  /// The number of elements that the chain has in a plan, or -1 if it is known only at run time.
   static constexpr int elements = ((element_count<Layers>() < 0) || ...)
                                       ? -1
                                       : (element_count<Layers>() + ... + 0);

@@ -41,7 +41,8 @@ class convolution {
   static constexpr int x_rank = 4;
   using parameters = ranks<4, 1>;
 
-  /// Throws ashlar::error unless channels, kernel and stride are positive and padding is not negative.
+  /// Throws ashlar::error unless channels, kernel and stride are positive and the padding is at
+  /// least 0 and less than the kernel.
   constexpr convolution(std::int64_t in, std::int64_t out, std::int64_t kernel,
                         convolution_options const& options = {})
       : in_(in), out_(out), window_{kernel, options.stride, options.padding}, bias_(options.bias),

@@ -7,7 +7,7 @@
 // -log softmax(logits)[target].
 //
 //   The logits are [.., classes], split by rows, split by classes, or replicated.
-//   A row with a target < 0 adds nothing to the sum but still counts in the mean.
+//   A row with a target < 0 has loss 0, but counts as a row of the mean.
 //
 // If the classes are split, each rank has a part of every row. Then one all-reduce computes the
 // maxima of the rows, and a second one sums up both the exponentials and the logits of the targets.
@@ -155,7 +155,8 @@ class softmax_cross_entropy {
   static std::int64_t first_class(X const& x) {
     return x.local_box()[X::rank - 1].begin;
   }
-  /// Copies one value per row. Consecutive values are `from` and `to` elements apart.
+  /// Copies `rows` values. Consecutive values are `from` elements apart in `source` and `to`
+  /// elements apart in `target`.
   template <class Processor, class A>
   static void copy_rows(Processor const& on, std::int64_t rows, A const* source, std::int64_t from,
                         A* target, std::int64_t to) {

@@ -29,7 +29,7 @@ struct token_batch {
   constexpr shape extents() const { return {sequences, length}; }
 };
 
-/// Rows of numbers. The targets are one class per row, unless the loss takes others. Every rank
+/// Rows of numbers. The targets are one class per row, unless the loss takes other ones. Every rank
 /// passes in the whole batch.
 struct feature_batch {
   static constexpr bool holds_tokens = false;
@@ -40,7 +40,7 @@ struct feature_batch {
   constexpr shape extents() const { return {samples, features}; }
 };
 
-/// Ids of categories. The targets are one class per sample, unless the loss takes others. Every
+/// Ids of categories. The targets are one class per sample, unless the loss takes other ones. Every
 /// rank passes in the whole batch.
 struct category_batch {
   static constexpr bool holds_tokens = true;
@@ -51,8 +51,8 @@ struct category_batch {
   constexpr shape extents() const { return {samples, categories}; }
 };
 
-/// Images. The targets are one class per image, unless the loss takes others. Every rank passes in
-/// the whole batch.
+/// Images. The targets are one class per image, unless the loss takes other ones. Every rank passes
+/// in the whole batch.
 struct image_batch {
   static constexpr bool holds_tokens = false;
   static constexpr int rank = 4;
@@ -101,8 +101,8 @@ constexpr auto describe(Layer const& net, shape const& input, int micro_batches,
   describe_into(whole, problem, input);
   return problem;
 }
-/// Does the same with the extents and the number of micro-batches of a batch. Requires a batch of
-/// the kind that the net accepts.
+/// Calls the function above with the extents and the number of micro-batches of `batch`. Requires a
+/// batch of the kind that the net accepts.
 template <class T = float, class Layer, class Batch>
   requires requires(Batch const& b) { b.extents(); }
 constexpr auto describe(Layer const& net, Batch const& batch, int optimizer_states = 2) {

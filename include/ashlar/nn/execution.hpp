@@ -34,7 +34,7 @@ struct slot {
 
 template <class Processor>
 struct execution {
-  std::vector<slot<Processor>> slots;  ///< indexed by the number of the value
+  std::vector<slot<Processor>> slots;  ///< one per entry of program::values
   nn::pass pass;
   bool saves = true;  ///< whether a backward pass follows
   loss_batch<Processor> batch;
@@ -70,8 +70,9 @@ class element_node {
 
   /// Returns the name of the element in a profile.
   virtual char const* name() const = 0;
-  /// These concern parameter k: the tensor that the program gathers, the sum of its gradient, and
-  /// its gradient at the placement where it is stored.
+  /// The following functions concern parameter k. `source` returns the tensor that the program
+  /// moves to where the layer reads the parameter. `sum` returns the sum of its gradient.
+  /// `set_gradient` stores its gradient, at the placement where the parameter is stored.
   virtual any_tensor<Processor> source(int) const { return {}; }
   virtual any_tensor<Processor> sum(int) const { return {}; }
   virtual void set_gradient(int, any_tensor<Processor> const&) {}

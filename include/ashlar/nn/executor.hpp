@@ -3,17 +3,19 @@
 
 #pragma once
 
-// Runs the program of a training step on the elements of a placed net. It performs exactly the
-// actions of the program, in their order. All steps run this way: with run-time and typed plans, on
-// the host and on devices, eagerly and while a graph is captured.
+// Runs the program of a training step on the elements of a placed net. It performs the actions of
+// the program in their order, except for the updates of parameters, which the trainer's optimizer
+// performs. All steps run this way: with run-time and typed plans, on the host and on devices,
+// eagerly and while a graph is captured.
 //
 //   forward, recompute,
-//   backward, its halves    the element's node computes
+//   backward, input_gradient,
+//   weight_gradient         the element's node computes
 //   begin_move, end_move    a redistribution. If end_move follows begin_move directly, it is done
 //                           at once. Otherwise it proceeds in the background, and the moves of a
 //                           bucket form one transfer.
 //   release                 the slots of dead values are emptied
-//   update                  skipped; the trainer's optimizer performs it
+//   update                  skipped
 //
 // On the host, pending transfers make progress between the blocks of a computation and between
 // actions. On a device they proceed by themselves. The data of a micro-batch are requested when the
@@ -93,7 +95,7 @@ class executor {
     return last;
   }
 
-  /// Gives the parameters their gradients. Expects that these are synchronized.
+  /// Stores in every parameter its gradient. Expects that the gradients are synchronized.
   void hand_out_gradients() {
     for (auto const& a : program_->actions) {
       if (a.kind != step::action_kind::update) continue;
@@ -105,8 +107,8 @@ class executor {
   }
 
  private:
-  /// Empties the slots if an exception ends a run. This happens while the exception propagates, so
-  /// that pending transfers are abandoned; the destructor does not wait for them.
+  /// Empties the slots if an exception ends a run. This happens while the exception propagates, and
+  /// therefore the destructors of pending transfers abandon them instead of waiting.
   struct cleaner {
     executor& of;
     exception_watch watch{};
@@ -249,7 +251,7 @@ class executor {
     std::size_t place = 0;
   };
   std::vector<move_run> moving_;                                        // indexed by move
-  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // indexed by first move
+  std::vector<std::shared_ptr<ashlar::detail::bucket const>> buckets_;  // by first move of bucket
   std::vector<step::time_span> times_;
   stopwatch begun_;
 };

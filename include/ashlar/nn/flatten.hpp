@@ -7,11 +7,11 @@
 // row-major, so their order stays the same.
 //
 // Plans may split the batch only. A balanced split of the channels does not match a balanced split
-// of all features of a sample. To keep channels split, let the linear layer take the separate dims;
-// its parameters are the same:
+// of all features of a sample. To keep channels split, let the linear layer take the separate dims.
+// Its parameters have the same number of elements in both cases:
 //
-//   chain(.., flatten(), linear(512 * 7 * 7, 4096))      whole, or split by images
-//   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         also split by channels, rows or columns
+//   chain(.., flatten(), linear(512 * 7 * 7, 4096))      input replicated, or split by images
+//   chain(.., linear<3, 1>({512, 7, 7}, {4096}))         also split by channels, rows, columns
 
 #include <ashlar/nn/layer.hpp>
 #include <ashlar/signature/image.hpp>

@@ -8,8 +8,8 @@
 //   x + dropout(project(attention(qkv(layer_norm(x)))))
 //   x + dropout(contract(gelu(expand(layer_norm(x)))))
 //
-// The output of qkv has a separate dim for heads, so that a plan can split heads without cutting
-// any. A block without dropout has no dropout layers. `gpt` makes a whole net.
+// The output of qkv has a separate dim for heads, so that a plan can distribute whole heads. A
+// block without dropout has no dropout layers. `gpt` makes a whole net.
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -46,7 +46,7 @@ constexpr auto gpt_block(std::int64_t features, std::int64_t heads) {
                residual(chain(layer_norm(features), perceptron(features, 4 * features))));
 }
 
-/// Returns one block with dropout of probability p at the end of both branches.
+/// Returns one block with dropout of probability p at the end of the inner net of each residual.
 constexpr auto gpt_block(std::int64_t features, std::int64_t heads, double p) {
   return chain(
       residual(chain(layer_norm(features), self_attention(features, heads), dropout(p))),

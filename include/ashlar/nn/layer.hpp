@@ -54,8 +54,8 @@ concept blueprint = requires(Layer const& layer, shape const& x) {
   { layer.spec(x) } -> std::same_as<search::layer_spec>;
 };
 
-// Chains and composites treat all parts of a net through the following functions. They handle a
-// blueprint themselves and call the member functions of a composite.
+// Chains and composites treat all parts of a net through the following functions. For a blueprint,
+// these functions do the work themselves; for a composite, they call its member functions.
 
 /// Returns how many elements of a plan a layer occupies, or a negative number if this is known only
 /// at run time.
@@ -74,7 +74,8 @@ constexpr int element_count() {
   }
 }
 
-/// Returns how many elements of a plan a part occupies, also if only its value determines that.
+/// Returns how many elements of a plan a part of a net occupies. Unlike element_count, it also
+/// works if that number is known only at run time.
 template <class Layer>
 constexpr int run_time_elements(Layer const& layer) {
   if constexpr (blueprint<Layer>) return 1;
@@ -88,8 +89,8 @@ constexpr int output_rank() {
   else return XRank;
 }
 
-/// Returns whether a net's input consists of token ids rather than numbers. Its first layer says
-/// so.
+/// Returns whether a net's input consists of token ids rather than numbers. The net's first layer
+/// declares this.
 template <class Layer>
 constexpr bool takes_tokens() {
   if constexpr (requires { Layer::takes_tokens; }) return Layer::takes_tokens;

@@ -13,7 +13,7 @@
 // A dim of its own for the heads of an attention allows plans to split heads over ranks without
 // cutting any head.
 //
-// Rows of the plan: contraction signatures, forward and backward joined
+// Rows of the plan: contraction signatures. Each row covers the forward and the backward pass
 // (signature/training_row.hpp). Initialization: normal deviates of variance 1 / in, scaled as in
 // GPT-2; the bias is zero.
 
@@ -56,8 +56,8 @@ class linear {
     for (int d = 0; d < Out; ++d) s.y.extent.push_back(out_[d]);
     s.parameters.push_back({"weight", weight_extents(), true});
     if (bias_) s.parameters.push_back({"bias", out_, false});
-    // One letter per dim: a, b, c for the leading dims; from d on, the contracted dims and then the
-    // output dims.
+    // Each dim gets a letter: a, b, c for the leading dims, and the letters from d on for the
+    // contracted dims and then the output dims.
     char x_letters[max_rank]{}, y_letters[max_rank]{}, w_letters[max_rank]{};
     for (int d = 0; d < lead; ++d) x_letters[d] = y_letters[d] = static_cast<char>('a' + d);
     for (int d = 0; d < In; ++d) x_letters[lead + d] = w_letters[d] = static_cast<char>('d' + d);

@@ -17,8 +17,9 @@
 //                                                            uses what the forward pass kept,
 //                                                            including call.scale()
 //
-// Along the dims that targets have, they are split as the input is; otherwise they are replicated.
-// A net that does not end in a loss gets softmax_cross_entropy (describe.hpp).
+// Targets are split like the input along the dims that they have. They are replicated over the mesh
+// axes that split no dim of the input, or a dim that the targets lack. A net that does not end in a
+// loss gets softmax_cross_entropy (describe.hpp).
 
 #include <type_traits>
 

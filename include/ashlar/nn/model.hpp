@@ -31,8 +31,8 @@ namespace ashlar::nn {
 
 /// This rank's share of the loss of a batch. The sum over all ranks is the loss of the whole batch.
 struct loss_share {
-  double sum = 0;  ///< the sum of the losses of the rows that this rank counts; each row is counted
-                   ///< by one rank
+  /// The sum of the losses of the rows that this rank counts. Each row is counted by one rank.
+  double sum = 0;
 };
 
 template <class T, class Processor, class Input, int InputRank, int OutputRank, class Loss,
@@ -103,9 +103,10 @@ class model {
 
   /// Makes the input of an executor from data in the memory of the host. `inputs` and `targets`
   /// hold all micro-batches one after the other and are the same on every rank. `first` is the
-  /// number of the first pass, which selects the random numbers of dropout. This rank's share of
-  /// the summed loss is added to *total, which is in the memory of the mesh, so that the host need
-  /// not wait for a device. The gradients are those of the mean loss over all targets of a step.
+  /// number of the pass on micro-batch 0 (nn/pass.hpp), which selects the random numbers of
+  /// dropout. This rank's share of the summed loss is added to *total, which is in the memory of
+  /// the mesh, so that the host need not wait for a device. The gradients are those of the mean
+  /// loss over all targets of a step.
   step_input<Processor> input_of(std::span<Input const> inputs,
                                  std::span<target_type const> targets, std::int64_t first,
                                  double* total, bool training = true) const {
@@ -129,16 +130,17 @@ class model {
   }
 
   /// Runs the forward and the backward pass on one micro-batch. Adds its gradients to the sums of
-  /// the parameters. `number` is the number of the pass.
-  /// Communicates: the program's moves of activations, of their gradients and of parameters. Throws
-  /// ashlar::error on every rank, before any communication, if an id or a target is out of range.
+  /// the parameters. `number` is the number of the pass (nn/pass.hpp). Communicates: the program's
+  /// moves of activations, of their gradients and of parameters. Throws ashlar::error on every
+  /// rank, before any communication, if an id or a target is out of range.
   void accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                   std::int64_t number, double* total) {
     check(inputs, targets);
     auto& one = one_micro_batch();
     one.run(0, one.first_synchronization(), input_of(inputs, targets, number, total));
   }
-  /// Does the same and returns this rank's share of the loss. Waits for a device.
+  /// Does the same as the function above, but returns this rank's share of the loss. If the net is
+  /// on a device, waits for it.
   loss_share accumulate(std::span<Input const> inputs, std::span<target_type const> targets,
                         std::int64_t number) {
     return read([&](double* total) { accumulate(inputs, targets, number, total); });
@@ -188,7 +190,8 @@ class model {
   }
 
  private:
-  /// The members are here because their addresses must not change when a model is moved.
+  /// The members of a model. They have an object of their own because their addresses must not
+  /// change when the model is moved.
   struct state {
     state(mesh_type const& m, search::problem described, search::plan chosen, std::uint64_t s,
           std::vector<std::unique_ptr<element_node<Processor>>> elements, Placed parts)

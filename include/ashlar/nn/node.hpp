@@ -5,8 +5,8 @@
 
 // A layer as one element of a placed net. It passes the values in the program's slots to the passes
 // of the layer and stores their results in slots. It owns the layer's parameters. Two elements with
-// the same layer type, ranks and choice have the same type, so the layer of a repeat is compiled
-// only once.
+// the same layer type, number of input dims and type of choice have the same type, so the layers of
+// a repeat are compiled only once.
 
 #include <string>
 
@@ -226,8 +226,8 @@ class layer_node final : public element_node<typename At::processor_type> {
     }(std::make_index_sequence<std::size_t(parts - 1)>{});
   }
 
-  /// Returns the targets at the placement of the rows of the input. Until then they are replicated,
-  /// so a local slice is enough.
+  /// Returns the targets, split like the rows of the input. `whole` is replicated, so this needs
+  /// only a local slice.
   any_tensor<processor> targets_there(any_tensor<processor> const& whole) const {
     placement p = as_value(at_.x());
     for (int a = 0; a < p.axes(); ++a)

@@ -40,7 +40,8 @@ class pool {
  public:
   static constexpr int x_rank = 4;
 
-  /// Throws ashlar::error unless extent and stride are positive and the padding is below the extent.
+  /// Throws ashlar::error unless extent and stride are positive and the padding is at least 0 and
+  /// less than the extent.
   constexpr explicit pool(std::int64_t extent, pool_options const& options = {})
       : window_{extent, options.stride == 0 ? extent : options.stride, options.padding},
         halo_(options.halo) {

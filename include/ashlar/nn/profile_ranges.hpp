@@ -33,9 +33,9 @@ class profile_ranges {
                                  to_string(a.kind));
   }
 
-  /// Opens the range of a computation of the program. It closes when the result is destroyed. If
-  /// the computation belongs to another pass than the previous one, opens the range of that pass
-  /// first.
+  /// Opens the range of a computation of the program. The range closes when the returned object is
+  /// destroyed. If the computation belongs to another pass than the previous one, opens the range
+  /// of that pass first.
   auto of(step::action const& a) {
     if constexpr (Processor::is_host) {
       return 0;
@@ -47,7 +47,7 @@ class profile_ranges {
   void leave_pass() { pass_.reset(); }
 
  private:
-  /// Constructed in place, since a range can be neither copied nor moved.
+  /// An open range. It is constructed in place, since a range can be neither copied nor moved.
   struct open_range {
     decltype(range(std::declval<basic_mesh<Processor> const&>().processor(), "")) scope;
     open_range(basic_mesh<Processor> const& m, char const* name)

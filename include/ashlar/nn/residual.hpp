@@ -3,9 +3,11 @@
 
 #pragma once
 
-// A residual, y = x + f(x). Both addends must have the same placement, and so must both gradients.
-// Therefore the plan has one common choice for the two elements around f (step/problem.hpp). The
-// skipped branch itself is never moved.
+// A residual, y = x + f(x). In a plan it consists of a begin element, the elements of f and an end
+// element. The end adds x and f(x), so they must have the same placement. In the backward pass the
+// begin adds the gradients of the two branches, which must have the same placement, too. Therefore
+// the begin and the end have one common choice in the plan (step/problem.hpp). The skipped value
+// and its gradient are never moved.
 
 #include <ashlar/nn/branch_node.hpp>
 #include <ashlar/nn/place_part.hpp>
@@ -34,8 +36,8 @@ class residual {
     sum.rows = independent_training_rows(x.rank());
     double const added = 3 * static_cast<double>(x.elements());
     sum.saved_values = static_cast<double>(x.elements());  // the skipped branch stays in memory
-    sum.backward_values = added;  // the gradients of both branches are added where the branches
-                                  // begin
+    // The begin adds the gradients of both branches.
+    sum.backward_values = added;
     int const begin = problem.size();
     problem.add(sum, search::element_kind::residual_begin);
     auto const y = nn::describe_into(inner_, problem, x);

@@ -14,9 +14,9 @@
 //
 //   1  the spec alone            The checks of nn::describe (step/check_rows.hpp), and whether the
 //                                layer has the passes that its spec promises.
-//   2  one process               The passes without any split. Compares the gradients with
-//                                five-point differences of the forward pass, and the halves of a
-//                                backward pass with the whole backward pass.
+//   2  one process               Runs the passes without any split. Compares the gradients with
+//                                five-point differences of the forward pass. If two passes make
+//                                the same gradient, compares their results.
 //   3  every row, one axis       On 2 and 3 ranks, on numbers of ranks that make splits uneven, and
 //                                on more ranks than a split dim has elements. Runs the passes on
 //                                each rank's shards, assembles their results as the row says
@@ -65,8 +65,8 @@ class verification {
   /// axes.
   int trials() const { return 2 * rows(); }
 
-  /// Tries the passes in one process. Computes share `part` of `parts` shares of the finite
-  /// differences.
+  /// Tries the passes in one process. Checks only every `parts`-th element by finite differences,
+  /// beginning with number `part`.
   void one_process(int part, int parts) {
     step::layer_choice lies;
     auto const whole = placement::all_broadcast(1);
@@ -130,9 +130,9 @@ class verification {
     demand(step::action_kind::input_gradient, "input_gradient", b == form::halves);
   }
 
-  /// Returns the numbers of ranks for row i: 2 and 3; for each dim that the row splits, the
-  /// smallest number (at most 8) that does not divide it; and one more than the smallest of these
-  /// dims if that is below 8, which leaves a shard empty.
+  /// Returns the numbers of ranks on which to try row i. These are 2 and 3 and, for each dim that
+  /// the row splits, the smallest number (at most 8) that does not divide the dim's extent. If the
+  /// least extent n of these dims is below 8, n + 1 is added, so that one shard is empty.
   std::vector<int> rank_counts(int i) const {
     std::vector<int> counts{2, 3};
     std::int64_t least = 0;
@@ -195,8 +195,9 @@ class verification {
   std::map<std::string, std::vector<mesh>> meshes_;
 };
 
-/// Throws the same error on every rank: the one of the lowest-numbered piece of work that failed on
-/// any rank. `mine` is this rank's error, empty if it has none. Collective over the mesh.
+/// Throws the same error on every rank: the error of the lowest-numbered piece of work that failed
+/// on any rank. `mine` is the text of this rank's error, empty if it has none, and `piece` is the
+/// number of the piece of work in which it occurred. Collective over the mesh.
 inline void throw_first(mesh const& m, int piece, std::string const& mine) {
   constexpr std::int64_t none = std::int64_t(1) << 60;
   std::int64_t first = mine.empty() ? none : std::int64_t(piece) * m.ranks() + m.rank();
@@ -228,8 +229,9 @@ void verify(Layer const& layer, std::int64_t const (&x)[XRank],
   for (int i = 0; i < v.trials(); ++i) v.trial(i);
 }
 
-/// Does the same, and divides the trials among the ranks of `m`. Throws on every rank.
-/// Communicates: two small collectives over the mesh, and the error message if there is one.
+/// Makes the same trials as the function above, but divides them among the ranks of `m`. Throws on
+/// every rank. Communicates: two small collectives over the mesh, and the error message if there is
+/// one.
 template <class T = double, class Layer, int XRank>
 void verify(Layer const& layer, std::int64_t const (&x)[XRank], mesh const& m,
             verify_options const& options = {}) {

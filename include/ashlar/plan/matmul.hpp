@@ -5,14 +5,16 @@
 
 // The plan of a matrix product between given placements. It chooses a signature row for each mesh
 // axis, and hence how the operands are redistributed before the local GEMM and the result after it.
+// Below, a' and b' are the operands as the local GEMM needs them, and c' is the result as it makes
+// it.
 //
 //   total = redistribute(a -> a') + redistribute(b -> b') + GEMM(local) + redistribute(c' -> c)
 //
 // Every assignment of signature rows to axes is priced, with every shard order, each with its
 // cheapest redistributions. So 1-D, 2-D, 2.5-D and 3-D algorithms all come out of the same
 // mechanism (AutoDDL section 4.2: the axes with S(0), S(1) and P of c' are p0, p1 and p2). The
-// cheapest plan that fits the memory wins. If none fits, the cheapest plan in panels that fits wins
-// (matmul_stream.hpp): any letter is streamed, in 2, 4, 8, ... panels.
+// cheapest plan that fits the memory wins. If none fits, the cheapest plan that runs in panels and
+// fits wins (matmul_stream.hpp). It may stream any letter, in 2, 4, 8, ... panels.
 
 #include <string>
 
@@ -25,9 +27,10 @@ namespace ashlar {
 
 /// The constraints on the plan of a product.
 struct matmul_options {
-  std::int64_t memory = 0;  ///< bytes per rank, operands and result included; 0: no limit
-  char stream = 0;          ///< the letter to stream in any case; 0: stream only if necessary
-  int panels = 2;           ///< the number of panels of `stream`
+  /// The most bytes that a rank may use, including its shards of operands and result; 0: no limit.
+  std::int64_t memory = 0;
+  char stream = 0;  ///< the letter that the plan must stream; 0: it streams only if necessary
+  int panels = 2;   ///< the number of panels of `stream`
 };
 
 namespace detail {
@@ -43,9 +46,9 @@ constexpr placement with_role(placement p, int axis, axis_placement role, int de
   return p;
 }
 
-/// Calls visit(a, b, c) for all placements with which c = a · b is local: for each row of the table
-/// on each axis from `axis` on, and for each order of the axes that split one letter. Visits the
-/// canonical order first.
+/// Calls visit(a, b, c) for all placements with which each rank can compute c = a · b from its own
+/// shards. Each axis from `axis` on gets each row of `table` in turn. Axes that split the same
+/// letter are tried in every shard order, beginning with the canonical one.
 template <class Visit>
 constexpr void for_each_local_product(signature_table const& table, placement const& a,
                                       placement const& b, placement const& c, int axis,
@@ -104,11 +107,12 @@ struct matmul_choice {
   matmul_options const& wanted;
   matmul_plan plan{};
   double best = unreachable;
-  std::int64_t least = 0;  ///< the least peak among the plans that do not fit
+  std::int64_t least = 0;  ///< the least peak in bytes of the plans that do not fit; 0: none
 
   constexpr bool found() const { return best < unreachable; }
 
-  /// Keeps `p`, whose seconds and peak memory are filled in, if it fits and is the cheapest so far.
+  /// Keeps `p` if it fits the memory and is the cheapest so far. Expects that its seconds and peak
+  /// memory are filled in. `weight` is its seconds, possibly with tie breaks.
   constexpr void take(matmul_plan const& p, double weight) {
     if (wanted.memory > 0 && p.peak_bytes > wanted.memory) {
       if (least == 0 || p.peak_bytes < least) least = p.peak_bytes;
@@ -118,7 +122,7 @@ struct matmul_choice {
     }
   }
 
-  /// Considers `p` in `count` panels of `letter`. Returns false if it has no such panels.
+  /// Considers `p` in `count` panels of `letter`. Returns false if `p` cannot run in these panels.
   constexpr bool take_streamed(matmul_plan p, char letter, int count) {
     p.panels = {letter, count, {}};
     if (!choose_chunks(p, mesh)) return false;
@@ -127,8 +131,8 @@ struct matmul_choice {
     return true;
   }
 
-  /// Considers `p` in panels: of the letter and number that `wanted` gives, or else of every letter
-  /// in every number that is a power of two.
+  /// Considers `p` in panels. If `wanted` names a letter, uses this letter and number of panels,
+  /// otherwise every letter and every number of panels that is a power of two.
   constexpr void take_all_streamed(matmul_plan const& p) {
     if (wanted.stream != 0) {
       take_streamed(p, wanted.stream, wanted.panels);
@@ -144,8 +148,9 @@ struct matmul_choice {
 }  // namespace detail
 
 /// Returns the cheapest plan of c = op(a) · op(b) that `wanted` allows, for matrices or (rank 3)
-/// batches of them. Ties go to the first row of the tables. Throws ashlar::error if no plan fits
-/// the memory, or if the letter of `wanted` cannot be streamed.
+/// batches of them. Of plans with equal cost, the one that uses earlier rows of the signature table
+/// wins. Throws ashlar::error if no plan fits the memory, or if the letter of `wanted` cannot be
+/// streamed.
 constexpr matmul_plan plan_matmul(shape const& a_extents, placement const& a,
                                   shape const& b_extents, placement const& b, bool transpose_a,
                                   bool transpose_b, placement const& c, int element_size,

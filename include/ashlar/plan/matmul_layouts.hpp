@@ -8,8 +8,8 @@
 // partial.
 //
 //   1. Each axis cuts one letter, m, n or k: a grid of p1 x p2 x p3 ranks.
-//   2. The product then needs a' with n's axes B and b' with m's axes B, and makes c' with k's
-//      axes P.
+//   2. On the axes of n, the local product needs a' replicated (B). On the axes of m, it needs b'
+//      replicated. On the axes of k, its result c' is partial (P).
 //   3. Each matrix is kept at the placement with the cheapest redistribution to a' or b', or from
 //      c'. Ties go to the least packing (usually splits of dim 0), then to canonical order.
 //
@@ -18,9 +18,11 @@
 //
 //   mk/(p1 p3) (1 - 1/p2) + kn/(p2 p3) (1 - 1/p1) + mn/(p1 p2) (1 - 1/p3)
 //
-// Grids are tried in the order of this bound in seconds, until it exceeds the best plan found. Axes
-// of equal extent and tier are interchangeable, so only their assignment in the order m, n, k is
-// tried.
+// The seconds of receiving so many elements plus the seconds of the GEMM are a lower bound of the
+// cost of a grid. Grids are tried in ascending order of this bound, until it exceeds the cost of
+// the best plan found. Axes of equal extent and tier are interchangeable. Of the grids that differ
+// only in an exchange of such axes, only the one in which these axes have their letters in the
+// order m, n, k is tried.
 
 #include <ashlar/plan/matmul.hpp>
 
@@ -33,8 +35,8 @@ struct matmul_layouts {
 
 namespace detail {
 
-/// The letter that each axis cuts, as digits of `code` in base 3, with the first axis as the most
-/// significant digit.
+/// An assignment of the letters m, n and k (0, 1 and 2) to the axes that cut them. The letters of
+/// the axes are the digits of `code` in base 3, with the first axis as the most significant digit.
 struct product_grid {
   placement a, b, c;  ///< placements a', b', c' of the local product
   double sizes[3] = {1, 1, 1};
@@ -61,7 +63,7 @@ struct product_grid {
     }
   }
 
-  /// Returns the elements that a rank receives, on average.
+  /// Returns the number of elements that a rank receives on average, by the formula above.
   constexpr double volume(double m, double n, double k) const {
     double const p1 = sizes[0], p2 = sizes[1], p3 = sizes[2];
     return m * k / (p1 * p3) * (1 - 1 / p2) + k * n / (p2 * p3) * (1 - 1 / p1) +
@@ -75,8 +77,9 @@ constexpr bool is_stored_once(placement const& p) {
   return true;
 }
 
-/// Returns the state that keeps a matrix once and has the cheapest path to or from the end of
-/// `ways`.
+/// Returns the index of the state that stores each element of the matrix on one rank only and has
+/// the cheapest path between itself and the end of `ways`, an operand or result of the local
+/// product.
 constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& ways,
                               topology const& t) {
   int best = -1;
@@ -100,8 +103,9 @@ constexpr int nearest_storage(placement_graph const& graph, matmul_paths const& 
 }  // namespace detail
 
 /// Returns the best placements of an m x k and a k x n matrix and of their product, and the plan
-/// between them. `memory` is the limit in bytes per rank, 0 for none. If no grid fits, the plan of
-/// the best grid runs in panels. Throws ashlar::error if that does not fit either.
+/// between them. `memory` is the most memory that a rank may use, in bytes; 0 means no limit. If
+/// the plan of no grid fits, the plan of the best grid runs in panels. Throws ashlar::error if no
+/// plan in panels fits either.
 constexpr matmul_layouts plan_matmul_layouts(std::int64_t m, std::int64_t n, std::int64_t k,
                                              topology const& t, int element_size, machine const& on,
                                              std::int64_t memory) {

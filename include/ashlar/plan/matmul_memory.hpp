@@ -25,8 +25,9 @@ constexpr std::int64_t bytes_of(redistribution_plan const& plan, topology const&
   return max_local_elements(plan.extents, t, p) * plan.element_size;
 }
 
-/// Returns the most bytes of the shards and buffers of any step. The first shard counts only if
-/// `owned`, that is, if it does not belong to the caller.
+/// Returns the most bytes that a rank holds during any step of `plan`: the shards before and after
+/// the step, and its buffer. The shard before the first step counts only if `owned` is true. This
+/// is so for temporaries such as c', but not for the operands, which belong to the caller.
 constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology const& t,
                                     bool owned) {
   std::int64_t most = owned ? bytes_of(plan, t, plan.from) : 0;
@@ -40,7 +41,7 @@ constexpr std::int64_t moving_bytes(redistribution_plan const& plan, topology co
   return most;
 }
 
-/// Returns the bytes of the tensor that the steps make, 0 if there are no steps.
+/// Returns the bytes of the shard that the steps of `plan` make, or 0 if there are no steps.
 constexpr std::int64_t made_bytes(redistribution_plan const& plan, topology const& t) {
   return plan.steps.empty() ? 0 : bytes_of(plan, t, plan.to);
 }

@@ -9,9 +9,10 @@
 //   from_end   one Dijkstra search from the end
 //   to_end     one Dijkstra search from the end against the direction of the edges
 //
-// Local products know no reduction but the sum. If the end is partial with another reduction, it
-// has a graph of its own, which shares with the first graph the placements without P. The search
-// covers both graphs and finds the best of these placements to pass through.
+// In the graph of the local product's placements, P always stands for a sum. If the end is partial
+// with another reduction, such as a maximum, a second graph contains it, in which P stands for that
+// reduction. The placements without P are in both graphs. The search covers both graphs and finds
+// the best of these shared placements at which to go from one graph to the other.
 
 #include <ashlar/plan/placement_graph.hpp>
 #include <ashlar/plan/redistribution.hpp>
@@ -22,7 +23,8 @@ enum class path_direction { from_end, to_end };
 
 class matmul_paths {
  public:
-  /// `sums` is the graph of the tensor's rank. Expects an end that `check` accepts.
+  /// `sums` is the graph for the tensor's number of dims in which P stands for a sum. Expects an
+  /// end that `check` accepts.
   constexpr matmul_paths(placement_graph const& sums, shape const& extents, int element_size,
                          placement const& end, path_direction direction, machine const& m)
       : sums_(sums), machine_(m), extents_(extents), element_size_(element_size), end_(end),
@@ -88,7 +90,7 @@ class matmul_paths {
   int element_size_;
   placement end_;
   bool backward_;
-  std::vector<placement_graph> own_;  // the graph of an end with another reduction; else none
+  std::vector<placement_graph> own_;  // the graph of an end whose reduction is not the sum
   placement_graph::paths own_ways_;
   placement_graph::paths ways_;
 };

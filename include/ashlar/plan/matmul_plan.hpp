@@ -8,8 +8,10 @@
 //   m   rows of a and c          n   columns of b and c
 //   k   the contracted dim       b   the batch (rank 3 only)
 //
-// Unless it streams (plan/matmul_stream.hpp), a plan runs the following phases one after another:
-// the steps of a; the steps of b; the local GEMM; a' and b' are freed; the steps of c.
+// The local GEMM computes c' from a' and b', the operands at the placements that it needs. Unless a
+// plan streams (plan/matmul_stream.hpp), it runs the following phases one after another: the steps
+// from a to a'; the steps from b to b'; the local GEMM; a' and b' are freed; the steps from c' to
+// c.
 
 #include <string_view>
 
@@ -59,11 +61,11 @@ struct panel_stream {
 };
 
 struct matmul_plan {
-  redistribution_plan a, b;  ///< of the operands, to the placements that the local product needs
-  redistribution_plan c;     ///< of the result, from the placement that the local product leaves
+  redistribution_plan a, b;  ///< of the operands: from the given placements to a' and b'
+  redistribution_plan c;     ///< of the result: from c' to the wanted placement
   bool transpose_a = false, transpose_b = false;
   gemm_extents gemm;    ///< of rank 0, whose product is the largest
-  panel_stream panels;  ///< how it streams, if it does
+  panel_stream panels;  ///< how the plan streams; letter 0: it does not
   double gemm_seconds = 0;
   double seconds = 0;           ///< predicted, including communication
   std::int64_t peak_bytes = 0;  ///< per rank, as in plan/matmul_memory.hpp

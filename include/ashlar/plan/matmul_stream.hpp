@@ -3,38 +3,51 @@
 
 #pragma once
 
-// Products in panels, for use when memory is short. The plan's steps run once per panel, on tensors
-// whose streamed dim is shorter. SUMMA is the case in which the letter is k and both operands move.
+// Plans of a product that run in panels, for use when memory is short. A panel holds a part of one
+// dim of the product, which is named by its letter and called the streamed dim. The redistributions
+// of the tensors that have this dim, and the GEMM, run once per panel, so that only the panels in
+// use are in memory. SUMMA is the case in which the letter is k and both operands move.
 //
-//   letter   moves by panels   moves whole    result
-//   k        a, b              -              c' is summed over the panels, then moves whole
-//   m        a, c              b, at first    by panels
-//   n        b, c              a, at first    by panels
-//   b        a, b, c           -              by panels
+//   letter   streamed          not streamed   result
+//   k        a, b              -              c' is summed over the panels and then moves once
+//   m        a, c              b (first)      moves by panels
+//   n        b, c              a (first)      moves by panels
+//   b        a, b, c           -              moves by panels
 //
 // The streamed dim is cut into chunks such that each shard consists of whole chunks. Panel i is
 // slice i of `count` balanced slices of every chunk. So a rank's part of a panel lies in its own
-// shard, and a panel is a tensor with the same placement as the whole. (Nested balanced splits of n
-// and n + 1 items differ by at most one item per member, with the larger parts first. So do the
-// members' parts of a panel.) Indices have another order in a panel than in the tensor, but the
-// same order in every tensor with the letter.
+// shard, and a panel is a tensor with the same placement as the tensor from which it is cut.
+// (At each level, the parts that nested balanced splits make differ by at most one item, with the
+// larger parts first. The same holds for the ranks' parts of a panel, so they are the parts that
+// nested balanced splits of the panel make.) Indices have another order in a panel than in the
+// tensor, but the same order in every tensor with the letter.
 //
-// Whether a letter has panels depends on the tensors that it streams, at the given placements (a,
-// b) and the wanted one (c). For each of them, list the extents of the axes that split the dim,
-// outermost first and without 1s. Each two lists must satisfy one of:
+// Whether a letter can be streamed depends on the tensors that have this letter, at the given
+// placements (a, b) and at the wanted one (c). For each of them, list the extents of the axes that
+// split the streamed dim, outermost first and without 1s. Every two lists must satisfy one of two
+// conditions:
 //
-//   one is a prefix of the other   [2] and [2,3]; [] and [4]      chunks: the longer list, any dim
-//   both divide the dim            [2] and [4]; [2,3] and [3,2]   chunks: least common multiple
+//   1. One list is a prefix of the other, as with [2] and [2,3], or [] and [4]. The chunks are
+//      those of the longer list. The dim may have any extent.
+//   2. The extent of the dim is a multiple of the products of both lists, as with [2] and [4], or
+//      [2,3] and [3,2] if 4 or 6 divides it. The number of chunks is the least common multiple of
+//      the products.
 //
 // The transfers of one panel overlap with the GEMM of another, with two sets of operand panels. The
 // seconds are
 //
 //   whole + in + (count - 1) · max(gemm, in + out) + gemm + out + result
 //
-// whole: the operand that moves whole; in, out, gemm: the operand moves, result moves and GEMM of
-// the largest panel; result: the result if it moves whole. Copies of slices are not priced, as
-// packing is not. The bytes received are those of the whole plan if panels split evenly; otherwise
-// some ranks receive a few elements more.
+// where these are the seconds of
+//
+//   whole    the moves of an operand that is not streamed
+//   in       the moves of the operands, for the largest panel
+//   gemm     the GEMM, for the largest panel
+//   out      the moves of the result, for the largest panel
+//   result   the moves of a result that is not streamed
+//
+// Neither copies of slices nor packing are priced. A rank receives as many bytes as without panels
+// if the panels split evenly. Otherwise some ranks receive a few elements more.
 
 #include <ashlar/plan/matmul_memory.hpp>
 
@@ -108,8 +121,9 @@ constexpr bool join_chunks(inplace_vector<int, max_axes>& chunks,
   return true;
 }
 
-/// The plan of one tensor, the placement of the end at which panels are cut (given operand or
-/// wanted result), and the streamed dim.
+/// One tensor of a product that streams: its redistribution plan, its placement where panels are
+/// cut (the given placement of an operand or the wanted placement of the result), and its streamed
+/// dim.
 struct streamed_tensor {
   redistribution_plan const* plan;
   placement const* end;

@@ -4,14 +4,14 @@
 #pragma once
 
 // Finds, among the placements that suit an operation, the one that a tensor can reach at least
-// cost. Error messages suggest redistributing to it.
+// cost. Error messages suggest redistributing to it. The order of preference is:
 //
-//   1. the least seconds by the plans of redistribution.hpp
+//   1. the least seconds of the plan that redistribution.hpp makes
 //   2. among equals, the fewest axes that change
-//   3. among equals, the first in the order B, P, S(0), S(1), ... of the axes
+//   3. among equals, the first in lexicographic order of the axes, with B < P < S(0) < S(1) < ...
 //
-// No axis may become partial. That would be free, but each rank would then hold and later move all
-// of it.
+// No axis may become partial. A step from broadcast to partial costs nothing, but each rank would
+// then hold, and later move, all data along that axis.
 
 #include <optional>
 

@@ -17,7 +17,8 @@
 namespace ashlar {
 namespace detail {
 
-/// Calls visit(list) for each nonempty ordered choice of P axes.
+/// Calls visit(list) for each list of one or more of the partial axes, in every order. `chosen` is
+/// the list so far; the first call expects it empty.
 template <class Visit>
 constexpr void for_each_partial_choice(placement const& p, axis_list& chosen, Visit& visit) {
   for (int a = 0; a < p.axes(); ++a) {
@@ -47,7 +48,7 @@ constexpr void for_each_step(placement const& p, int rank, topology const& t, re
     visit(redistribution_step{kind, axes, p, to});
   };
   reduction const op = p.has_partial() ? p.op() : pad;
-  auto const are_innermost = [&](int a, int b) {  // of two different dims
+  auto const are_innermost = [&](int a, int b) {  // axes of different dims
     auto const last = [&](int axis) {
       axis_list const owners = p.axes_of(p[axis].dim);
       return owners[owners.size() - 1] == axis;

@@ -3,9 +3,10 @@
 
 #pragma once
 
-// The buffers of a step, as if it travelled in messages (between ranks that share a node's memory
-// it needs none). MPI processes exchange data in rounds of chunks, with two rounds in flight. If
-// two of the p ranks exchange `block` bytes, the buffers take
+// Predicts the memory of the communication buffers of a redistribution step. The formula assumes
+// that the data travel in messages; ranks that share a node's memory need no buffers. MPI processes
+// exchange data in rounds of chunks, with two rounds in flight. If two of the p ranks exchange
+// `block` bytes, the buffers take
 //
 //   min(rounds, 2) · 2 p · min(chunk, block)      rounds = block / chunk, rounded up
 //
@@ -16,10 +17,10 @@
 //   permute between pairs        which exchange whole shards
 //   slice, zero_pad
 //
-// NCCL packs all that it sends and all that it receives. packing_bound holds for both, for callers
-// who know only the shards and not the steps between them, since p blocks are no more than the
-// larger shard. (If two ranks exchange whole small arrays, each sends its array without packing and
-// receives one, which is less than the formula says.)
+// NCCL packs all that it sends and all that it receives. packing_bound is an upper bound for both
+// MPI and NCCL, for callers who know only the shards and not the steps between them. It holds
+// because p blocks are no larger than the larger shard. (If two ranks exchange whole small arrays,
+// each sends its array without packing and receives one, which is less than the formula says.)
 
 #include <ashlar/plan/redistribution_step.hpp>
 

@@ -8,9 +8,9 @@
 //   weight (seconds + tie_break per step) + a lower bound of the remaining weight
 //
 // which is A*, or Dijkstra's algorithm if all bounds are 0. Placements are created when the search
-// reaches them, so a plan needs few of the many placements that exist on a mesh of many axes. Among
-// equal sums the placement found last is expanded first. Among equal paths to a placement the first
-// one stays.
+// reaches them, so it creates few of the many placements that exist on a mesh of many axes. If two
+// placements have equal sums, the one found last is expanded first. If two paths to a placement
+// have equal weights, the one found first is kept.
 
 #include <vector>
 
@@ -28,14 +28,15 @@ class path_search {
  public:
   struct node {
     double weight = unreachable;
-    double expanded_to = -1;  ///< steps whose sums are at most this have been taken
+    double expanded_to = -1;  ///< steps with sums (weight + bound) up to this have been taken
     int previous = -1;        ///< the placement before this one on the path
     collective kind = collective::slice;
     bool settled = false;
     axis_list axes;
   };
-  /// `op` is the reduction that P stands for. `other` is one that zero_pad may also create where
-  /// there is no P. `t` and `price` must outlive this object.
+  /// `op` is the reduction that P stands for. `other` is a second reduction that zero_pad may
+  /// create at placements without P; it equals `op` if there is none. `t` and `price` must outlive
+  /// this object.
   constexpr path_search(topology const& t, int rank, reduction op, reduction other,
                         step_prices const& price)
       : topology_(t), price_(price), rank_(rank), op_(op), other_(other) {}
@@ -45,16 +46,17 @@ class path_search {
   constexpr bool settled(int i) const { return nodes_.data()[i].settled; }
   constexpr double weight(int i) const { return nodes_.data()[i].weight; }
 
-  /// Settles placements, beginning with `start`, until `stop(i)` is true for one of them, and
-  /// returns its number, or -1. `bound(p, roles)` is an admissible and consistent heuristic: it is
-  /// no more than the remaining weight from p to any such placement, and along a step it falls by
-  /// at most the step's weight.
+  /// Settles placements in the order of their sums, beginning with `start`. Stops at the first
+  /// placement whose index i satisfies stop(i) and returns this index, or -1 if no placement does.
+  /// `bound(p, roles)` is an admissible and consistent heuristic, where `roles` is axis_roles(p):
+  /// it is no more than the remaining weight from p to any placement at which the search may stop,
+  /// and along a step it falls by at most the step's weight.
   template <class Bound, class Stop>
   constexpr int run(placement const& start, Bound const& bound, Stop stop) {
     add(start);
     nodes_.data()[0].weight = 0;
-    // Partial expansion: steps whose sums are far above the current one wait, most of them for
-    // ever, so that few placements are stored.
+    // Partial expansion: a step whose sum exceeds the current sum by more than `band` is not taken
+    // yet, and most such steps never are. So few placements are stored.
     double const least = bound(start, axis_roles(start));
     double const band = least > 0 ? least / 16 : unreachable;
     open_.push(least, 0);
@@ -92,8 +94,8 @@ class path_search {
     return i;
   }
 
-  /// Opens the neighbours of `i` whose sums are in (after, upto]. Returns the least sum above
-  /// `upto`.
+  /// Opens the neighbours of placement `i` whose sums are in (after, upto]. Returns the least sum
+  /// above `upto`, or `unreachable` if there is none. `pad` is the reduction that zero_pad creates.
   template <class Bound>
   constexpr double expand(int i, reduction pad, double after, double upto, Bound const& bound) {
     placement const from = states_[i];

@@ -7,8 +7,9 @@
 // does not depend on extents, so one graph serves every tensor of that rank. `price` gives each
 // edge its seconds for one shape, and `shortest_from` runs Dijkstra's algorithm from one placement.
 //
-// Ties go to fewer steps: each step weighs tie_break seconds more than it costs, far below any α.
-// Everything works in constant expressions (with transient allocations).
+// If two paths cost the same, the one with fewer steps wins, because each step weighs tie_break
+// seconds more than it costs. This is far below any α. Everything works in constant expressions
+// (with transient allocations).
 
 #include <vector>
 
@@ -29,7 +30,8 @@ class placement_graph {
   /// Builds the graph. `op` is the reduction that P stands for in it.
   constexpr placement_graph(int rank, topology const& t, reduction op = reduction::sum)
       : topology_(t), rank_(rank) {
-    // Slices, pads and permutes lead from "all broadcast" to every placement.
+    // Slices, pads and permutes lead from "all broadcast" to every placement, so the loop finds all
+    // of them.
     states_.add(placement::all_broadcast(t.axes()));
     for (int i = 0; i < states(); ++i) {
       first_edge_.push_back(static_cast<int>(edges_.size()));
@@ -73,8 +75,9 @@ class placement_graph {
 
   struct paths {
     scratch<double> weight;  ///< per state: seconds plus tie breaks
-    scratch<int> last_edge;  ///< per state: the edge by which it is reached; -1 at the source
-    // In a backward search: the edge by which the state is left; -1 at the target.
+    /// Per state: the last edge of the path to it or, in a backward search, the first edge of the
+    /// path from it. -1 if there is no such edge.
+    scratch<int> last_edge;
   };
   /// Returns paths that reach no state.
   constexpr paths no_paths() const {
@@ -109,8 +112,8 @@ class placement_graph {
     incoming const in(*this, backward);
     int const* const first = backward ? in.first.data() : first_edge_.data();
     int const* const edge_of = in.edge.data();
-    // With few states, the open ones are in a plain list. Scanning it is faster than a heap, and
-    // costs fewer steps of constant evaluation.
+    // If the graph has few states, the open states are stored in a plain list. Scanning it is
+    // faster than a heap, and costs fewer steps of constant evaluation.
     bool const scan = states() <= 128;
     scratch<int> open_list(scan ? count() : 0);
     int* const open = open_list.data();

@@ -4,8 +4,9 @@
 #pragma once
 
 // A set of placements of one mesh, numbered in the order of insertion and found by hashing. Valid
-// placements of one mesh that differ have different codes (placement/code.hpp). `find` accepts any
-// placement and so also compares it in full.
+// placements of one mesh that differ have different codes (placement/code.hpp). `find` also accepts
+// placements that are not valid on this mesh, so it compares the whole placement in addition to its
+// code.
 
 #include <vector>
 
@@ -19,14 +20,14 @@ class placement_set {
   constexpr int size() const { return static_cast<int>(placements_.size()); }
   constexpr placement const& operator[](int i) const { return placements_.data()[i]; }
 
-  /// Returns the number of `p`, or -1 if it is not in the set.
+  /// Returns the index of `p`, or -1 if it is not in the set.
   constexpr int find(placement const& p) const {
     if (table_.size() == 0) return -1;
     int const i = table_.data()[slot_of(code_of(p))].number;
     return i >= 0 && placements_.data()[i] == p ? i : -1;
   }
 
-  /// Returns the number of `p`, which it inserts if it is not in the set.
+  /// Returns the index of `p`. Inserts `p` if it is not in the set.
   constexpr int add(placement const& p) {
     if (2 * placements_.size() >= table_.size()) grow();
     std::uint64_t const key = code_of(p);
@@ -41,7 +42,7 @@ class placement_set {
  private:
   struct entry {
     std::uint64_t key;
-    int number;  ///< -1: a free slot
+    int number;  ///< index of the placement; -1: a free slot
   };
 
   /// Returns the slot of the placement with that key, or the free slot where it belongs.

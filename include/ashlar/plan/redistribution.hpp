@@ -23,7 +23,7 @@ struct redistribution_plan {
   placement to;
   inplace_vector<redistribution_step, 4 * max_axes> steps;
   double seconds = 0;           ///< predicted
-  std::int64_t peak_bytes = 0;  ///< most shard bytes of a rank at once: both ends of a step
+  std::int64_t peak_bytes = 0;  ///< the most bytes of a rank's shards before and after one step
 
   /// Returns the bytes that the rank at `c` receives.
   constexpr std::int64_t received_bytes(topology const& t, coordinates const& c) const {
@@ -66,8 +66,8 @@ constexpr placement reduced(placement p) {
 /// target. If the reduction must change on the way, the path goes through a placement without P.
 struct remaining_path {
   role_distances const& to_target;
-  role_distances const* to_whole;  ///< null if the reduction does not change
-  reduction op;                    ///< the target's
+  role_distances const* to_whole;  ///< by way of a placement without P; null: not needed
+  reduction op;                    ///< the target's reduction
 
   constexpr double operator()(placement const& p, axis_roles const& roles) const {
     bool const before = to_whole != nullptr && !(p.has_partial() && p.op() == op);

@@ -39,8 +39,8 @@ constexpr bool exchange_roles(topology const& t, int a, int b, bool both_split) 
   return both_split || t.extent(a) == t.extent(b);
 }
 
-/// Returns whether a permute is a plain exchange between pairs of ranks. It is not between axes of
-/// different extents, since balanced splits then cut at other places.
+/// Returns whether a permute is a plain exchange between pairs of ranks. A permute of axes of
+/// different extents is not, since balanced splits along them cut at different places.
 constexpr bool is_pairwise(redistribution_step const& s, topology const& t) {
   return t.extent(s.axes[0]) == t.extent(s.axes[1]);
 }

@@ -6,14 +6,14 @@
 // Lower bounds of the remaining cost of a path to a placement, an admissible heuristic for
 // path_search. They are distances in a smaller graph, whose states are placements without shard
 // order (axis_roles). Its steps may take any axes of a dim, not only the innermost. Every step of
-// the full graph has its price there too, since prices do not depend on shard order. One Dijkstra
-// search against the direction of the steps finds the distances.
+// the full graph is also a step of the smaller graph, at the same price, since prices do not depend
+// on shard order. One Dijkstra search against the direction of the steps finds the distances.
 //
 //   state    a number in base rank + 2 with one digit per axis: its role
 //   steps    any set of axes of one role gets another role (kind_between), one axis at a time for
 //            slice and zero_pad; two axes exchange their roles (exchange_roles)
-//   radius   the search stops when it settles `from`; states that it has not reached are at least
-//            as far as that
+//   radius   the distance of `from`, at which the search stops; it is a lower bound for the states
+//            that the search has not settled
 
 #include <ashlar/plan/path_search.hpp>
 #include <ashlar/support/min_heap.hpp>
@@ -22,7 +22,7 @@ namespace ashlar {
 
 class role_distances {
  public:
-  /// Makes an object without distances. `price` must outlive it.
+  /// Makes an object without distances. `t` and `price` must outlive it.
   constexpr role_distances(topology const& t, int rank, step_prices const& price)
       : topology_(t), price_(price), roles_(rank + 2), moved_(std::size_t{1} << t.axes()) {
     int states = 1;
@@ -47,14 +47,16 @@ class role_distances {
     return w < radius_ ? w : radius_;
   }
 
-  /// Finds the distances to `target` of all states that are no farther from it than `from`.
+  /// Finds the distances to `target` of all states that are no farther from it than state `from`,
+  /// or of all states if `from` is -1.
   constexpr void find(int target, int from) {
     open(target, 0);
     settle(from);
   }
 
   /// Finds the distances of paths that pass through a state without P, where the reduction that P
-  /// stands for can change. `beyond` has the distances from such states to the target.
+  /// stands for can change. `beyond` has the distances from the states without P to the target. The
+  /// search stops at state `from`, as in `find`.
   constexpr void find_through_whole(role_distances const& beyond, int from) {
     for (int i = 0; i < static_cast<int>(weight_.size()); ++i)
       if (roles_of(i).having[axis_roles::partial] == 0) open(i, beyond.weight_.data()[i]);
@@ -121,7 +123,7 @@ class role_distances {
       }
   }
 
-  /// Opens the states from which a step to `state` takes axes from role x to role y.
+  /// Opens each state from which a step that changes the role of axes from x to y leads to `state`.
   constexpr void enter(int state, double weight, axis_roles const& to, int x, int y) {
     collective const kind = kind_between(x, y);
     axis_set const all = to.having[y];

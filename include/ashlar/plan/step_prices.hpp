@@ -52,8 +52,8 @@ class step_prices {
         ranks_(static_cast<std::size_t>(sets_)),
         link_(static_cast<std::size_t>(kinds_of_link * sets_)),
         size_(static_cast<std::size_t>(rank_ * sets_)) {
-    // Most machines have the same link for all collectives but exchanges. Looking it up once also
-    // saves steps in constant evaluation.
+    // On most machines, all collectives except all_to_all and permute have the same link. Looking
+    // it up once also saves steps in constant evaluation.
     bool const same = (m.intra_of.given | m.inter_of.given) == 0;
     for (int set = 0; set < sets_; ++set) {
       axis_list axes;

@@ -16,7 +16,7 @@
 //   update           yes       the gradient                                          the parameter
 //   release          no        (values that no later action reads)
 //
-// An action refers to values by number. The program has the table of values (program.hpp).
+// An action refers to a value by its index in the program's table of values (program.hpp).
 
 #include <ashlar/step/element_size.hpp>
 #include <ashlar/step/work.hpp>
@@ -96,7 +96,7 @@ struct value {
   friend constexpr bool operator==(value const&, value const&) = default;
 };
 
-/// A list of values, by number.
+/// A list of values, as indices into program::values.
 using value_list = inplace_vector<int, 12>;
 
 struct action {

@@ -30,9 +30,10 @@ program build_at_run_time(problem const& net, plan const& chosen, machine const&
 
 }  // namespace step_detail
 
-/// In constant expressions `build` calls this function. Without step/program_builder.hpp it is not
-/// constexpr, and a program that builds at run time only need not compile the builder. That file
-/// adds a better match: the one for an int.
+/// `build` calls this function in constant expressions. This overload, for a long, is only
+/// declared. step/program_builder.hpp defines a constexpr overload for an int, which is a better
+/// match for the argument 0. So code that calls `build` in constant expressions must include that
+/// file, and code that calls it only at run time need not compile the builder.
 template <int N>
 program include_step_program_builder_hpp(basic_problem<N> const& net, basic_plan<N> const& chosen,
                                          machine const& m, long);
@@ -44,7 +45,8 @@ template <int N>
 constexpr program build(basic_problem<N> const& net, basic_plan<N> const& chosen,
                         machine const& m) {
 #if ASHLAR_COMPILED
-  // An `if` with both branches: else compilers keep the call that is not made at run time.
+  // The `else` is necessary. Without it compilers keep the first call, which is never made at run
+  // time.
   if (ASHLAR_IN_COMPILER)  // For a constant program include <ashlar/step/program_builder.hpp>.
     return include_step_program_builder_hpp(net, chosen, m, 0);
   else

@@ -12,11 +12,12 @@
 //                nor added to. Moves of one bucket begin one right after another and have the same
 //                steps.
 //   computations In each micro-batch an element runs the parts of its forward pass once, in order.
-//                If it is recomputed, it runs them once more after the forward pass. It runs one
-//                backward pass, or each of its halves once. Every micro-batch computes the same.
+//                If it is recomputed, it runs them once more after the forward pass. It computes
+//                dx at most once and the gradients of its parameters at most once. Every
+//                micro-batch has the same computations.
 //   sums         A parameter's sum gets one addend from every micro-batch, in their order, and is
 //                not read before the last one.
-//   parameters   Each is updated once, from its own gradient, after all that read its old value.
+//   parameters   Each is updated once, from its own gradient, after all readers of its old value.
 //   memory       It never exceeds the limit, if there is one (high_water.hpp).
 //
 // These rules concern one rank's program. check_order.hpp checks the programs of several ranks
@@ -209,7 +210,7 @@ class program_check {
   std::vector<value_state> values_;
   std::vector<stage> moves_;
   std::vector<int> begun_;  // per bucket: whether it has begun
-  int last_begun_ = -1;     // the last move begun, if only releases came since
+  int last_begun_ = -1;     // the move that the last action (except releases) begins
   std::vector<computed> done_;
   fault found_;
   int at_ = 0;
@@ -217,8 +218,9 @@ class program_check {
 
 }  // namespace step_detail
 
-/// Returns the first wrong action of a program, or no fault if the rules above hold. `limit` is in
-/// bytes per rank, 0 for none. Takes time proportional to the number of actions.
+/// Returns the first wrong action of a program, or no fault if the rules above hold. `limit` is the
+/// most memory that a rank may use, in bytes; 0 means no limit. Takes time proportional to the
+/// number of actions.
 constexpr fault check(program const& p, std::int64_t limit = 0) {
   fault found = step_detail::program_check(p).run();
   if (found.found() || limit <= 0) return found;

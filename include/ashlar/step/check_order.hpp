@@ -6,11 +6,13 @@
 // Checks whether the programs of several ranks of one mesh can run together, each being correct by
 // itself (check.hpp).
 //
-//   one order     The transfers of a group of axes have the same order in all programs. A move
-//                 takes the tickets of all its steps where it begins (comm/operation_queue.hpp).
-//   no deadlock   All programs reach their ends, if every rank runs up to an end_move whose move
-//                 has not ended, and a transfer ends as soon as all ranks have begun it and the
-//                 previous step of its move and the previous transfer of its group have ended.
+//   one order     The transfers of a group of axes have the same order in all programs. When a
+//                 move begins, it takes a ticket for each of its steps, which determines the
+//                 step's place in this order (comm/operation_queue.hpp).
+//   no deadlock   All programs reach their ends in a simulation. There, a rank runs until it
+//                 reaches an end_move whose move has not ended. A transfer ends as soon as all
+//                 ranks have begun it, the previous step of its move has ended and the previous
+//                 transfer of its group has ended.
 //
 // The order in which transfers end does not matter: a transfer that ends never prevents another
 // from ending. So simulating one run to the end is enough.
@@ -84,7 +86,7 @@ class order_run {
     over_.resize(tickets_[0].groups.size(), 0);
   }
 
-  /// Returns the first program that never reaches its end.
+  /// Returns the first program that never reaches its end, or no fault if all programs do.
   constexpr order_fault run() {
     for (bool moved = true; moved;) {
       moved = false;
@@ -98,8 +100,8 @@ class order_run {
   }
 
  private:
-  /// Returns the index of the first communicating step of a move from `step` on, or the number of
-  /// steps.
+  /// Returns the index of the first step of a move that communicates and is not before `step`, or
+  /// the number of its steps if there is none.
   constexpr int through_local(std::size_t r, int move, int step) const {
     auto const& steps =
         programs_[r].path_of(programs_[r].moves[static_cast<std::size_t>(move)]).steps;

@@ -7,7 +7,8 @@
 //
 //   forward      each part once, in order
 //   recompute    the same, after the forward pass has ended
-//   backward     once as a whole, or each half at most once in any order
+//   backward     either one `backward`, or a weight_gradient and an input_gradient in any order,
+//                each at most once
 
 #include <ashlar/step/action.hpp>
 

@@ -63,7 +63,7 @@ class early_moves_pass {
     action const& a = actions_[static_cast<std::size_t>(i)];
     for (int const v : a.reads)
       if (int const k = std::exchange(move_to_[static_cast<std::size_t>(v)], -1); k >= 0) {
-        begin(k);  // if its source is itself a value that has just arrived
+        begin(k);  // has an effect only if its source is itself the target of a move
         emit(end_[static_cast<std::size_t>(k)]);
       }
     made_.push_back(a);
@@ -75,8 +75,8 @@ class early_moves_pass {
     if (at >= 0) emit(at);
   }
 
-  /// Fills order_ with the numbers of the actions, weight gradients after the input gradients whose
-  /// results move.
+  /// Fills order_ with the indices of the actions in their new order. A weight gradient goes after
+  /// the input gradient of its element and micro-batch if the result of the latter has to move.
   constexpr void put_input_gradients_first() {
     std::vector<int> waiting(
         static_cast<std::size_t>(p_.elements) * static_cast<std::size_t>(p_.micro_batches), -1);
@@ -91,8 +91,8 @@ class early_moves_pass {
       action const& a = actions_[static_cast<std::size_t>(i)];
       if (a.kind == action_kind::weight_gradient) of(a) = i;
       if (a.kind == action_kind::begin_move && p_.move_of(a).phase == phase::synchronize) {
-        // The sum of this element's gradients is complete here, so no weight gradient may be put
-        // after it.
+        // The synchronization of this element's gradients begins here, so none of its weight
+        // gradients may be put after this action.
         for (int b = 0; b < p_.micro_batches; ++b) {
           action any = a;
           any.micro_batch = b;
@@ -119,7 +119,7 @@ class early_moves_pass {
   program const& p_;
   std::vector<action> actions_, made_;
   std::vector<int> order_;
-  std::vector<int> begin_, end_;  // per move: the number of its action
+  std::vector<int> begin_, end_;  // per move: the index of its begin_move or end_move
   std::vector<int> travels_, is_read_;
   std::vector<int> move_to_;                  // per value: the move that makes it, until it ends
   std::vector<std::vector<int>> moves_from_;  // per value: the moves that read it
@@ -127,8 +127,9 @@ class early_moves_pass {
 
 }  // namespace step_detail
 
-/// Returns the program with moves that begin as soon as their values exist. `limit` is in bytes per
-/// rank, 0 for none.
+/// Returns the program with moves that begin as soon as their values exist. `limit` is the most
+/// memory that a rank may use, in bytes; 0 means no limit. If the new program would exceed it, the
+/// result is the given program.
 constexpr pass_result early_moves(program const& p, std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_moves_pass(p).run(), limit);
 }

@@ -8,7 +8,7 @@
 //   a sum is complete   after the action that adds the last micro-batch's addend
 //   bucket              sums that become complete one after another and need the same steps; when
 //                       they reach `bucket_bytes`, the bucket is full and its moves begin
-//   other buckets       begin before the first end_move of a synchronization
+//   buckets not full    begin before the first end_move of a synchronization
 //   end_move            stays in place, before the updates
 //
 // A single move forms no bucket. Moves that do not communicate stay in place. A sum that needs no
@@ -102,7 +102,8 @@ class early_synchronization_pass {
 
 /// Returns the program with gradients that are synchronized as soon as they are complete. A bucket
 /// begins once its sums on a rank have at least `bucket_bytes`; 0 makes every move travel alone.
-/// `limit` is in bytes per rank, 0 for none.
+/// `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If the new program
+/// would exceed it, the result is the given program.
 constexpr pass_result early_synchronization(program const& p, std::int64_t bucket_bytes,
                                             std::int64_t limit = 0) {
   return step_detail::finish_pass(p, step_detail::early_synchronization_pass(p, bucket_bytes).run(),

@@ -11,9 +11,8 @@
 //   stored parameters, their gradients, optimizer states                  accumulation_size
 //   statistics                                                            accumulation_size
 //
-// If the sizes differ, a rank also keeps a copy in T of its stored parameters, and this copy is
-// gathered. So the move of a parameter has element_size, and the move of its gradient has
-// accumulation_size.
+// If the sizes differ, a rank also keeps a copy of its stored parameters in type T. Moves of
+// parameters read this copy, so they have element_size. Moves of gradients have accumulation_size.
 
 #include <ashlar/step/problem.hpp>
 
@@ -31,8 +30,8 @@ constexpr int element_size(basic_problem<N> const& net, moved what, phase when =
   return accumulated ? net.accumulation_size : net.element_size;
 }
 
-/// Returns the bytes that a rank stores per element of a parameter: its value, the copy that is
-/// gathered (if there is one), its gradient and its optimizer states.
+/// Returns the bytes that a rank stores per element of a parameter: its value, its copy in type T
+/// (if there is one), its gradient and its optimizer states.
 template <int N>
 constexpr int stored_size(basic_problem<N> const& net) {
   int const copy = net.accumulation_size == net.element_size ? 0 : net.element_size;

@@ -38,8 +38,8 @@ struct halo_traffic {
 
 namespace step_detail {
 
-/// Returns the part of a dim of n that position `at` has. Positions are row-major along the axes
-/// that split the dim.
+/// Returns the part of a dim of extent n that the rank at position `at` has. `axes` are the axes
+/// that split the dim, and positions count the ranks along them in row-major order.
 constexpr interval part_of(std::int64_t n, topology const& t, axis_list const& axes, int at) {
   interval part{0, n};
   int below = 1;
@@ -77,8 +77,8 @@ constexpr halo_traffic halo_coordinates(sliding_window const& w, std::int64_t x,
       traffic& back = added[static_cast<std::size_t>(other)];
       back = {back.messages + 1, back.elements + rows};
     };
-    // Parts are in ascending order, so go from here to either side until past the range that is
-    // read.
+    // Parts are in ascending order. So the loops go from this rank's part to either side until a
+    // part is beyond the range that is read.
     for (int k = at - 1; k >= 0 && step_detail::part_of(x, t, axes, k).end() > read.begin; --k)
       from(k);
     for (int k = at + 1; k < ranks && step_detail::part_of(x, t, axes, k).begin < read.end(); ++k)

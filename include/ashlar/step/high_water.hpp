@@ -36,7 +36,7 @@ struct memory_change {
   friend constexpr bool operator==(memory_change const&, memory_change const&) = default;
 };
 
-/// Returns the bytes that count for a value: those of statistics do not.
+/// Returns the bytes of a value, or 0 if it is a statistic, since statistics do not count.
 constexpr std::int64_t counted_bytes(value const& v) {
   return v.kind == value_kind::statistic || v.kind == value_kind::reduced ? 0 : v.bytes;
 }

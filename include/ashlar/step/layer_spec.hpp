@@ -29,13 +29,13 @@ struct label {
 struct parameter_spec {
   label name;
   shape extents;
-  bool in_backward = false;  ///< dx depends on it, so a sharded one is gathered for backward
+  bool in_backward = false;  ///< whether dx depends on it, so that the backward pass reads it
   friend constexpr bool operator==(parameter_spec const&, parameter_spec const&) = default;
 };
 
-/// The extents m, n, k of a layer's GEMMs. Each is a product of dims (bit d stands for dim d), of x
-/// for m and k and of y for n, and of a fixed factor that no placement splits. If all bits are 0,
-/// the GEMMs are priced at peak speed.
+/// The extents m, n, k of a layer's GEMMs. Each extent is the product of some dims and a fixed
+/// factor that no placement splits. For m and k these are dims of x, for n dims of y; bit d stands
+/// for dim d. If all bits are 0, the GEMMs are priced at peak speed.
 struct gemm_dims {
   unsigned m = 0, n = 0, k = 0;
   std::int64_t fixed_m = 1, fixed_n = 1, fixed_k = 1;

@@ -8,7 +8,7 @@
 // the elements of a chain.
 //
 //   lasting       Σ parameters  |store| · (1 + optimizer_states) · a  +  |grad| · a
-//                               + |store| · e if e is not a
+//                               + |store| · e if e differs from a
 //                 + the saved values of other micro-batches in flight in a pipeline stage
 //   saved         saved_values · |x| / elements of x: saved values are distributed like x
 //   a phase       the peak over its actions: their results, parameters in use if use is not store,
@@ -29,12 +29,13 @@
 namespace ashlar::search {
 inline namespace step {
 
-/// What an element keeps of its forward pass until its backward pass. `moved_input` is its input,
-/// unless it reads the batch in the caller's memory. `least` is the smaller of all and input.
+/// What an element keeps of its forward pass until its backward pass: `all` saved values, its
+/// `input` x, or `nothing`. `moved_input` is like `input`, but an input that is read from the batch
+/// in the caller's memory does not count. `least` stands for the smaller of `all` and `input`.
 enum class saved_part : signed char { all, input, moved_input, nothing, least };
 
-/// Returns whether element i may read the batch in the caller's memory. It may if only beginnings
-/// of residuals precede it, and no pipeline stage.
+/// Returns whether element i may read the batch in the caller's memory. It may if no pipeline stage
+/// precedes the chain and all elements before it are of kind residual_begin.
 template <int N>
 constexpr bool reads_batch(basic_problem<N> const& net, int i) {
   while (i > 0 && net[i - 1].kind == element_kind::residual_begin) --i;
@@ -52,7 +53,8 @@ constexpr saved_part part_held(basic_problem<N> const& net, int i, int again) {
   return reads_batch(net, i) ? saved_part::moved_input : saved_part::input;
 }
 
-/// Returns the least part that element i keeps for any number of recomputed segments in the range.
+/// Returns the part that element i keeps, for a range of numbers of recomputed segments. If the
+/// part depends on this number, returns a part that has no more bytes than any of them.
 template <int N>
 constexpr saved_part part_held(basic_problem<N> const& net, int i, recomputation const& again) {
   saved_part const part = part_held(net, i, again.most);

@@ -12,7 +12,8 @@
 //
 //   memory = lasting bytes of all elements
 //          + the larger of  max over i of ( saved before i + what i needs forward or backward )
-//            and            max over i of ( gradients synchronized before i + what i needs then )
+//            and            max over i of ( gradients synchronized before i
+//                                           + what i needs to synchronize its gradients )
 //
 // Three things need additional rules:
 //
@@ -23,8 +24,8 @@
 //                          the segment is held too.
 //   values not moved       If the reader uses a value as it was made, the value counts once.
 //
-// If a recomputed segment begins inside a residual and both hold the same input, it counts for the
-// segment.
+// If a recomputed segment begins inside a residual and both hold the same input, this input counts
+// once, as part of the segment.
 
 #include <vector>
 
@@ -241,7 +242,7 @@ constexpr crossing crossing_of(basic_plan<N> const& chosen, int i) {
   return {!(chosen[i - 1].y == chosen[i].x), !(chosen[i].dx == chosen[i - 1].dy)};
 }
 
-/// Returns the bytes per rank that a plan's choices need.
+/// Returns the bytes of memory that a plan needs on the fullest rank.
 template <int N>
 constexpr std::int64_t memory_per_rank(basic_problem<N> const& net, basic_plan<N> const& chosen) {
   std::vector<element_bytes> list;

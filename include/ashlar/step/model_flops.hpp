@@ -7,7 +7,8 @@
 // them and how often. They are the numerator of the model flops utilization (Chowdhery et al. 2022,
 // PaLM, appendix B).
 //
-//   per layer      its forward products, and at most twice as many backward: two gradients of each
+//   per layer      the operations of its forward products, and at most twice as many for the
+//                  backward pass, since each product has two gradients
 //   not counted    recomputation (of segments, and of attention's scores in its backward pass),
 //                  work that several ranks repeat, and all operations that are not products
 //

@@ -14,7 +14,7 @@ namespace ashlar::search {
 inline namespace step {
 
 struct overlap_options {
-  std::int64_t limit = 0;  ///< bytes per rank, 0 for none
+  std::int64_t limit = 0;  ///< the most bytes that a rank may use; 0: no limit
   inplace_vector<std::int64_t, 8> bucket_bytes{0, 1 << 20, 4 << 20, 16 << 20, 64 << 20};
   inplace_vector<prefetch_options, 8> gathers{
       {1, gathered::each_pass},          {2, gathered::each_pass},

@@ -69,7 +69,7 @@ constexpr program compacted(program const& from) {
 }
 
 /// Returns the result of a pass that changed the program `before` into `changed`, whose actions
-/// contain no releases.
+/// contain no releases. `limit` is the most memory that a rank may use, in bytes; 0 means no limit.
 constexpr pass_result finish_pass(program const& before, program changed, std::int64_t limit) {
   program made = with_releases(compacted(changed));
   if (made == before) return {before, false, "there is nothing to change"};

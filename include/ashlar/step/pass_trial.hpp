@@ -3,17 +3,17 @@
 
 #pragma once
 
-// The work behind overlapped.hpp: applies passes to a program, one after the other, and keeps each only if it makes the timeline
-// shorter:
+// Does the work of overlapped.hpp: applies passes to a program, one after the other, and keeps the
+// result of a pass only if it makes the timeline shorter:
 //
 //   early moves             activations and gradients move during computations
 //   early synchronization   tried with each bucket size of the options; the fastest is kept
 //   prefetch                tried with each prefetch option; the fastest is kept
 //   early synchronization   tried again, since gathers now interfere less with it
 //
-// Gathered parameters stay in memory after use only if there is a memory limit. Without a limit it
-// would always be faster to keep all of them, which would defeat the purpose of a plan that stores
-// them sharded.
+// The prefetch options with which parameters stay in memory after they are gathered are tried only
+// if there is a memory limit. Without a limit it would always be faster to keep all of them, which
+// would defeat the purpose of a plan that stores them sharded.
 //
 // To add a pass (stages, interleaved micro-batches), add a line here.
 

@@ -19,10 +19,11 @@ struct placement_move {
   friend constexpr bool operator==(placement_move const&, placement_move const&) = default;
 };
 
+/// The placements of one parameter.
 struct parameter_choice {
-  placement use;    ///< as the operators read the parameter
-  placement grad;   ///< its gradient, as the backward operator leaves it
-  placement store;  ///< between steps, also of its gradient and optimizer state
+  placement use;    ///< where the layer's passes read the parameter
+  placement grad;   ///< of its gradient, as the backward pass makes it
+  placement store;  ///< of its value, synchronized gradient and optimizer state
   friend constexpr bool operator==(parameter_choice const&, parameter_choice const&) = default;
 };
 
@@ -39,7 +40,7 @@ struct basic_plan {
   shape input;  ///< extents of one micro-batch: the x of the first element
   sequence<layer_choice, Capacity> choices;
   int micro_batches = 1;
-  int recomputed = 0;                ///< number of recomputed segments, the first (problem.hpp)
+  int recomputed = 0;                ///< the first so many segments are recomputed (problem.hpp)
   double seconds = 0;                ///< predicted seconds of one step
   double communication_seconds = 0;  ///< the part of `seconds` in collectives
   std::int64_t memory = 0;           ///< predicted bytes per rank

@@ -3,18 +3,18 @@
 
 #pragma once
 
-// A pass that gathers stored parameters before their use, and less often.
+// A pass that lets the gathers of stored parameters begin earlier and can make them less frequent.
 //
 //   begin_move   of a gather: goes before the computations of an earlier element, `ahead` elements
 //                earlier in the order of the program, in the forward and the backward pass
 //   end_move     goes before the first reader
 //   gathers      each_pass: one per forward, recomputed and backward pass, as in the given program
-//                once_a_micro_batch: one per micro-batch; the gathered parameter stays in memory
-//                once_a_step: one for all micro-batches; the gathered parameter stays in memory
+//                once_a_micro_batch: one per micro-batch; the result stays in memory in between
+//                once_a_step: one for all micro-batches; the result stays in memory in between
 //
-// Gathered parameters that stay take memory. Below a memory limit only as many stay as fit,
-// beginning with the first elements. These stay in memory longest, but their gathers are the ones
-// that nothing else hides.
+// Gathered parameters that stay take memory. If there is a memory limit, only as many stay as fit,
+// beginning with those of the first elements. These stay in memory longest, but their gathers are
+// the ones that nothing else hides.
 
 #include <ashlar/step/pass.hpp>
 #include <ashlar/step/prefetch_options.hpp>
@@ -42,7 +42,8 @@ constexpr int gathered_parameters(program const& p) {
   return count;
 }
 
-/// Returns the program in which the first `parameters` gathered parameters are gathered less often.
+/// Returns the program in which parameters are gathered as often as `often` says. This applies to
+/// the first `parameters` of those that the program gathers; the others are gathered as before.
 constexpr program kept_gathers(program const& p, gathered often, int parameters) {
   struct own {
     int number = -1, micro_batch = -1, value = -1;
@@ -112,8 +113,9 @@ constexpr program early_gathers(program const& p, int ahead) {
 
 }  // namespace step_detail
 
-/// Returns the program with gathers that begin early, and with as many parameters as fit gathered
-/// less often. `limit` is in bytes per rank, 0 for none.
+/// Returns a program in which gathers begin early and as many parameters as fit are gathered less
+/// often. `limit` is the most memory that a rank may use, in bytes; 0 means no limit. If no such
+/// program fits, the result is the given program.
 constexpr pass_result prefetch(program const& p, prefetch_options const& options = {},
                                std::int64_t limit = 0) {
   auto const keeping = [&](int parameters) {

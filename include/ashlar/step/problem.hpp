@@ -65,8 +65,10 @@ struct basic_problem {
   int accumulation_size = 4;  ///< bytes of stored parameters, their gradients and statistics
   int micro_batches = 1;      ///< per step; gradients are synchronized once
   int in_flight = 1;          ///< micro-batches in flight at a time; above 1 in a pipeline stage
-  bool stages_before = false, stages_after = false;  ///< whether a stage sends x, and dy
-  int optimizer_states = 2;                          ///< optimizer state values per parameter
+  /// Whether a pipeline stage precedes this chain and sends it x, and whether one follows it and
+  /// sends it dy.
+  bool stages_before = false, stages_after = false;
+  int optimizer_states = 2;  ///< state values per element of a parameter
   int segments = 0;
   int recomputed = 0;  ///< number of recomputed segments; a memory limit may make a search add more
 
@@ -119,8 +121,8 @@ struct basic_problem {
 
 using problem = basic_problem<>;
 
-/// Returns the extents of the tensor that element i passes to element i + 1. If one of them views a
-/// dim as two (heads), the view with fewer dims counts.
+/// Returns the extents of the tensor that element i passes to element i + 1. If one of the two
+/// elements views a dim of it as two dims (such as heads), returns the extents with fewer dims.
 template <int N>
 constexpr shape const& boundary_extents(basic_problem<N> const& net, int i) {
   shape const &y = net.spec(i).y, &x = net.spec(i + 1).x;

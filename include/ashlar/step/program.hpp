@@ -21,7 +21,7 @@ inline namespace step {
 /// One redistribution of a program, between its begin_move and its end_move.
 struct program_move {
   search::step::phase phase = search::step::phase::forward;
-  int element = 0;  ///< the element that receives an activation or gradient, or owns the rest
+  int element = 0;  ///< receives the activation or gradient, or owns the parameter or statistic
   moved what = moved::activation;
   int index = 0;  ///< index of the parameter or statistic
   int micro_batch = 0;

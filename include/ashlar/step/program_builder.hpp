@@ -3,7 +3,8 @@
 
 #pragma once
 
-// The builder behind build.hpp. Programs are built in serial order: every move ends where it begins, and every value is released right after its last reader.
+// The builder behind build.hpp. Programs are built in serial order: every end_move follows its
+// begin_move directly, and every value is released right after its last reader.
 //
 //   for each micro-batch   forward, elements 0 .. n-1
 //                          backward, elements n-1 .. 0; before the last element of a recomputed
@@ -49,7 +50,7 @@ class program_builder {
     return with_releases(made_);
   }
 
-  // The functions of a visitor of one element or boundary (visit.hpp).
+  // The two functions that visit.hpp requires of a visitor: they add an action to the program.
 
   constexpr void compute(phase when, computation what, int part, int parts) {
     layer_spec const& spec = net_.spec(element_);
@@ -99,7 +100,7 @@ class program_builder {
   }
 
  private:
-  /// The numbers of the values that currently represent an element's tensors.
+  /// The indices in program::values of the values that currently represent an element's tensors.
   struct element_values {
     int y = -1, dx = -1, saved = -1;
     inplace_vector<int, max_parameters> stored, sum, gradient;
@@ -302,7 +303,7 @@ class program_builder {
   program made_;
   std::vector<element_values> values_;
   std::vector<work_factors> factors_;
-  std::vector<int> kept_inputs_;  // inputs of segments that wait to be recomputed
+  std::vector<int> kept_inputs_;  // inputs of the segments to recompute
   int element_ = 0, micro_batch_ = 0;
   int input_ = -1, gradient_ = -1;
   int used_[max_parameters]{}, statistics_[max_statistics]{};

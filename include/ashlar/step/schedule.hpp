@@ -33,7 +33,7 @@ inline namespace step {
 /// gradient.
 struct scheduled_move {
   step::phase phase = step::phase::forward;
-  int element = 0;  ///< the element that receives an activation or gradient, or owns the rest
+  int element = 0;  ///< receives the activation or gradient, or owns the parameter or statistic
   moved what = moved::activation;
   int index = 0;  ///< index of the parameter or statistic
   redistribution_plan plan;
@@ -41,7 +41,7 @@ struct scheduled_move {
 
 namespace step_detail {
 
-/// A visitor that passes on the moves of one element.
+/// A visitor (visit.hpp) that calls `emit` for each move of one element.
 template <class Emit>
 struct moves_of {
   int element;

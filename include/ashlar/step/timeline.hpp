@@ -33,8 +33,9 @@ struct time_span {
   friend constexpr bool operator==(time_span const&, time_span const&) = default;
 };
 
-/// The time of a move. `busy` is the seconds of its transfers; the first move of a bucket has those
-/// of the whole bucket. `exposed` is the part for which the processor waited.
+/// The time of a move. `busy` is the seconds of its transfers. The transfers of a bucket count for
+/// its first move; the other moves of the bucket have 0. `exposed` is the part for which the
+/// processor waited.
 struct move_time {
   double begin = 0, arrival = 0;
   double busy = 0, exposed = 0;

@@ -3,16 +3,18 @@
 
 #pragma once
 
-// The bytes that a rank receives in a program, by collective: either exactly, for the rank at given
-// coordinates (which a transport then has to transfer), or as priced, where no rank receives more
-// (redistribution_step.hpp). Halo exchanges are not collectives; their bytes are in the actions.
+// The bytes that a rank receives in a program, by collective: either the exact bytes that the rank
+// at given coordinates receives, or the bytes by which the cost model prices the moves, which are
+// an upper bound for every rank (redistribution_step.hpp). Halo exchanges are not collectives;
+// their bytes are in the actions.
 
 #include <ashlar/step/transfer.hpp>
 
 namespace ashlar::search {
 inline namespace step {
 
-/// The transfers of a training step by kind.
+/// The steps of all moves of a program by kind of collective: how many there are and how many bytes
+/// they transfer.
 struct collective_totals {
   struct entry {
     std::int64_t steps = 0;  ///< number of steps of moves

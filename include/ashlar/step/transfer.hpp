@@ -6,9 +6,13 @@
 // The load that a program's moves put on the links. A transfer is one step of a move, or of all
 // moves of a bucket, whose steps travel together:
 //
-//   messages   those of the move with the most, since each message carries data of all moves
-//   elements   the sum over the moves: each tensor keeps its own parts, hence its order of addends
+//   messages   the largest number of messages of any of the moves, since each message carries data
+//              of all moves
+//   elements   the sum over the moves
 //   link       the slowest tier among the axes: between nodes if the group spans nodes
+//
+// A tensor in a bucket is cut into the same parts as if it moved alone, so its sums have the same
+// order of addends.
 //
 // Slices and zero-pads stay inside the rank: they take no time and no link.
 
@@ -50,8 +54,8 @@ constexpr traffic transfer_traffic(redistribution_plan const& path, redistributi
   return priced_traffic(s, t, shards_of(path.extents, t, s.from), shards_of(path.extents, t, s.to));
 }
 
-/// Consecutive begin_moves that travel as one: those of a bucket, or a single one. [first, end) are
-/// actions; releases among them are ignored.
+/// Consecutive begin_moves that travel as one: those of a bucket, or a single one. They are among
+/// the actions with indices first .. end-1; releases in this range are ignored.
 struct departure {
   int first = 0, end = 0;
 
@@ -69,7 +73,7 @@ struct departure {
     return {first, end};
   }
 
-  /// Calls f(number of the move) for each move.
+  /// Calls f(k) for each move, where k is its index in program::moves.
   template <class F>
   constexpr void for_each_move(program const& p, F f) const {
     for (int k = first; k < end; ++k) {

@@ -9,8 +9,8 @@
 //           + values · fraction · element_size / memory_bandwidth
 //
 // fraction: the product over the mesh axes of (largest part) / (extent) of the dim that the axis
-// splits, of x, else of y, else of a parameter in use. An axis that splits nothing contributes 1,
-// since its ranks repeat the same work.
+// splits. This is a dim of x, or of y if the axis does not split x, or else of a parameter in use.
+// An axis that splits nothing contributes 1, since its ranks repeat the same work.
 //
 // stretch: how much longer the rank's GEMM takes than at peak speed (machine/gemm.hpp), by the dims
 // that the layer names (gemm_dims). It is 1 if the machine has no gemm_half or the layer names no
@@ -28,8 +28,8 @@ inline namespace step {
 
 namespace step_detail {
 
-/// Multiplies `fraction` by the largest parts that `p` makes along axes not yet in `counted`, and
-/// adds these axes to `counted`.
+/// Multiplies `fraction` by (largest part) / (extent) for each axis that splits a dim in `p` and is
+/// not yet in `counted`, and adds these axes to `counted`.
 constexpr void count_splits(placement const& p, shape const& s, topology const& t, double& fraction,
                             unsigned& counted) {
   unsigned const before = counted;

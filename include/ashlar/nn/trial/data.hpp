@@ -41,8 +41,7 @@ inline std::vector<double> spread(std::int64_t count, double low, double high,
   return values;
 }
 
-/// Returns how many of the integers 0, 1, ... `accepts` accepts without throwing, up to the first
-/// that it refuses and at most 4096.
+/// Returns the least integer n >= 0 for which accepts(n) throws, or 4096 if none below that does.
 template <class Accepts>
 std::int64_t count_accepted(Accepts const& accepts) {
   std::int64_t n = 0;

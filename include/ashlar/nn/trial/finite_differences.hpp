@@ -12,8 +12,8 @@
 
 namespace ashlar::nn::detail {
 
-/// Computes the differentiated function from the results of a forward pass. It stands in for a
-/// judge, but compares nothing.
+/// Computes the differentiated function from the results of a forward pass. It has the interface of
+/// a judge (judge.hpp), but compares nothing.
 struct objective {
   whole_values const& dy;
   double value = 0;
@@ -29,8 +29,9 @@ struct objective {
   void total(double sum) { value = sum; }
 };
 
-/// Compares dx and the gradient of every parameter, if a pass made them. Checks share `part` of
-/// `parts` shares of the elements.
+/// Compares dx and the gradient of every parameter, if a pass made them, with finite differences.
+/// Checks only every `parts`-th element, beginning with number `part`, so that several ranks can
+/// divide the work.
 template <class T, class Trial>
 void check_differences(Trial& simulated, step::layer_spec const& spec, trial_data data,
                        truth& known, std::string const& where, int part, int parts, bool is_loss) {

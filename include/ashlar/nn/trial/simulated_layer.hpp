@@ -54,7 +54,7 @@ class simulated_layer {
     }
   }
 
-  /// Cuts the shards that the passes read.
+  /// Cuts the shards that the passes read from the whole tensors of `data`.
   void give(trial_data const& data) {
     given_.assign(on_.size(), {});
     for (std::size_t r = 0; r < on_.size(); ++r) {
@@ -121,7 +121,8 @@ class simulated_layer {
   }
 
  private:
-  // The slots of the values: x in slot 0, then the parameters, then the following ones.
+  // The indices of the slots. Slot 0 has x, the next slots have the parameters, and then follow the
+  // values for which there are functions here.
   int moved_slot(int k) const { return 1 + spec_.parameters.size() + k; }
   int made_slot(int k) const { return moved_slot(statistics) + k; }
   int y_slot() const { return made_slot(statistics); }

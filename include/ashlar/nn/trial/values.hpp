@@ -6,8 +6,8 @@
 // Whole tensors in the memory of one process, and the shards of them that the ranks of a mesh would
 // have. nn::verify passes such shards to the passes of a layer and compares their results.
 //
-//   cut       Fills a rank's shard: with its part of a split dim, with all values of a broadcast
-//             one. The addends of a partial sum are uneven and have both signs. For a partial
+//   cut       Fills a rank's shard from a whole tensor, as the shard's placement says.
+//             The addends of a partial sum are uneven and have both signs. For a partial
 //             maximum (minimum), one rank has the value and the others have less (more); which rank
 //             has it changes from element to element.
 //   compare   Assembles the shards of all ranks as a placement says and compares them with the
@@ -167,7 +167,7 @@ inline std::optional<difference> compare(std::vector<host_tensor> const& shards,
   auto const& t = shards[0].mesh().topology();
   auto const addends = partial_axes(p);
   double const scale = scale_of(expected);
-  std::map<int, std::vector<double>> made;  // by the first rank of each reduced group
+  std::map<int, std::vector<double>> made;  // by the first rank of each group to reduce
   for (int r = 0; r < t.ranks(); ++r) {
     int const first = t.rank_of(t.member(t.coordinates_of(r), addends, 0));
     auto const values = shard_values(shards[static_cast<std::size_t>(r)]);
