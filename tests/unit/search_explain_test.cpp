@@ -120,8 +120,8 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   CHECK(as_text(plain({9, 1, 2, 1, 2, 1, 2, 8})) == "0:1x1 1:2x3 7:1x1 ");
   CHECK(as_text(plain({1, 2, 3})) == "0:1x1 1:1x1 2:1x1 ");
   auto blocks = plain({1, 2, 1, 2, 1, 2});
-  blocks[0].enter = 7;  // a move on entry into the first copy only
-  blocks[5].back = 7;   // a move on the way back into the last copy only
+  blocks[0].enter = 7;  // only the first copy's x moves differently
+  blocks[5].back = 7;   // only the last copy's dy moves differently
   CHECK(as_text(blocks) == "0:2x3 ");
   blocks[3].back = 7;  // an inner copy that differs
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
