@@ -59,15 +59,15 @@ inline auto all_meshes(ashlar::machine const& machine = ashlar::machines::workst
            return ashlar::mesh(MPI_COMM_WORLD, t, machine);
          });
 }
-/// Does the same on a given transport.
+/// Returns a range like all_meshes, with every mesh on the given transport.
 inline auto all_meshes_on(transport on,
                           ashlar::machine const& machine = ashlar::machines::workstation) {
   return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
            return mesh_on(on, t, machine);
          });
 }
-/// Does the same for two machines: each topology comes first with the default machine and then with
-/// one without latency.
+/// Returns a range like all_meshes, with two meshes for each topology: first one with the default
+/// machine, then one with a machine without latency.
 inline auto all_meshes_of_two_machines() {
   static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
   return ranges::views::cartesian_product(world_topologies(), machines) |

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the arena in two situations without memory. In the first, a shared-memory region has fewer
-// pages than addresses, and touching a missing page would end the program. In the second, the heap
-// is exhausted.
+// Tests the arena when memory is exhausted. In one case, a shared-memory region has fewer pages
+// than addresses, and touching a missing page would end the program. In the other, the heap is
+// exhausted.
 
 #include <algorithm>
 #include <cstring>

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests fits of machine parameters. Known α, β, flops and gemm_half are recovered from times
-// computed from them, exactly without noise and closely with noise, and no other pair fits better.
-// Samples that do not determine the parameters are errors.
+// Tests fits of machine parameters. The test computes times from known values of α, β, flops and
+// gemm_half. A fit recovers these values exactly without noise and closely with noise, and no other
+// pair of parameters fits better. Samples that do not determine the parameters are errors.
 
 #include <random>
 

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Tests how much a plan costs above the optimum if it was optimized for a machine whose α, β and
-// flops are up to 20 % wrong. HiDup's table 5 reports the same for a mean over trials: for one
-// network, such plans take 100.2 % of the optimal time. bench/search --noise has more networks,
-// machines and trials.
+// flops are up to 20 % wrong. HiDup's table 5 reports the mean over trials: for one network, such
+// plans take 100.2 % of the optimal time. bench/search --noise has more networks, machines and
+// trials.
 //
 //   GPT and VGG13    at most 1 % in the mean of a network on a mesh and machine, and 2 % in every
 //                    trial

@@ -90,9 +90,9 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
     if (m.busy > 0) arrivals = std::max(arrivals, m.arrival);
   CHECK(arrivals == doctest::Approx(672));
 
-  // A bucket is full when it has 256 bytes. The first holds the weight's gradient of element 1. The
-  // second holds the bias's of element 1 and the weight's of element 0, and moves from 600 s to 672
-  // s. The bias's of element 0 follows.
+  // A bucket is full when it has 256 bytes. The first one holds the weight's gradient of element 1.
+  // The second one holds the bias's gradient of element 1 and the weight's gradient of element 0.
+  // It moves from 600 s to 672 s, followed by the bias's gradient of element 0.
   auto const filled = early_synchronization(serial, 256).made;
   CHECK(timeline_of(filled, c.m).seconds == doctest::Approx(680));
   CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
@@ -105,8 +105,8 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
   CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
-  // Without buckets, element 1's all-reduces end at 514 s and 572 s, element 0's at 714 s and 772
-  // s.
+  // Without buckets, the all-reduces of element 1 end after 514 s and 572 s, those of element 0
+  // after 714 s and 772 s.
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
@@ -204,9 +204,9 @@ TEST_CASE("two links work at a time, each carries one transfer after another") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
   auto const ahead = prefetch(serial).made;
   auto const t = timeline_of(ahead, c.m);
-  // Nothing can hide the gathers for the first element: 64 s for its weight, then 4 s for its bias,
-  // which the serial order begins afterwards. The parameters of element 1 use both links from 68 s
-  // on.
+  // Nothing can hide the gathers for element 0: 64 s for its weight, then 4 s for its bias, which
+  // the serial order begins afterwards. After these 68 s, the parameters of element 1 use both
+  // links.
   CHECK(t.seconds == doctest::Approx(668));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));
