@@ -51,9 +51,10 @@ auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   };
 }
 
-/// Simulates the 1F1B schedule of s stages and m micro-batches. Until their backward passes have
-/// ended, stage j runs at most min(m, s - j) forward passes. A pass starts when its input is
-/// available and its stage is idle. Returns the seconds until the last backward pass ends.
+/// Simulates the 1F1B schedule of s stages and m micro-batches. Stage j starts a forward pass only
+/// while fewer than min(m, s - j) of its micro-batches wait for their backward passes. A pass
+/// starts when its input is available and its stage is idle. Returns the seconds until the last
+/// backward pass ends.
 double replay(std::vector<double> const& forward, std::vector<double> const& backward, int m) {
   int const s = static_cast<int>(forward.size());
   auto const at = [&](int j, int k) { return static_cast<std::size_t>(j * m + k); };
