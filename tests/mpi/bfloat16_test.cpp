@@ -127,7 +127,7 @@ TEST_CASE("a_local_product_is_rounded_once") {
   dense const a = random_integers(random, {11, 29}), b = random_integers(random, {29, 7});
   auto const expected = product_of(a, b);
   for (auto const& p : all_placements(2, 1, {})) {
-    if (p[0].is_split_of(1)) continue;  // would contract a split dimension
+    if (p[0].is_split_of(1)) continue;  // the product would sum over a split dimension
     auto const x = placed<bfloat16, 2>(m, a, p);
     auto const w = placed<bfloat16, 2>(m, b, ashlar::placement::all_broadcast(1));
     CHECK(same_bits(ashlar::to_full(ashlar::matmul(x, w)), expected.values));

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests the algorithms of the collectives, each forced by an algorithm table. Each must give the
-// same bits and bytes as the pairwise algorithm, both in a blocking call and in the background.
-// Also tests the selection rule of the table, its text form and its errors.
+// Tests the algorithms of the collectives. An algorithm table forces each algorithm, which must
+// give the same bits and bytes as the pairwise algorithm, both in a blocking call and in the
+// background. Also tests how a mesh selects an algorithm by its table, the text form of tables, and
+// their errors.
 
 #include <algorithm>
 #include <bit>
@@ -111,8 +112,8 @@ std::vector<ashlar::redistribution_step> steps_on(ashlar::topology const& t, red
   return steps;
 }
 
-/// Runs a step blocking, in the background, and for an all-reduce in place. Checks the bytes and
-/// returns the results.
+/// Runs a step twice: as a blocking transfer and in the background. An all-reduce also runs in
+/// place. Checks the bytes and returns the results of all runs.
 template <class T>
 std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribution_step const& s,
                                        ashlar::shape const& extents) {
@@ -145,8 +146,8 @@ std::vector<std::vector<T>> results_on(ashlar::mesh const& m, ashlar::redistribu
   return results;
 }
 
-/// Extents with uneven blocks, empty blocks and one element. The last shape uses each lane of a
-/// ring twice.
+/// Shapes with uneven blocks, with empty blocks and with blocks of one element. The last shape is
+/// so large that each lane of a ring is used twice.
 ashlar::shape const shapes[] = {{7, 5}, {1, 3}, {0, 4}, {307, 211}, {1021, 1031}};
 
 template <class T>
@@ -160,7 +161,8 @@ void same_as_pairs(std::vector<reduction> const& ops) {
       for (auto const& extents : shapes) {
         bool const is_large = extents.elements() > 1000000;
         if (is_large && !std::is_same_v<T, float>) continue;
-        if (i > 0 && extents.elements() > 100) continue;  // covered by the first topology
+        // Larger tensors run on the first topology only.
+        if (i > 0 && extents.elements() > 100) continue;
         for (auto const op : ops) {
           if (is_large && op != ops[0]) continue;
           for (auto const& s : steps_on(t, op)) {
@@ -277,7 +279,8 @@ TEST_CASE("a mesh uses the algorithm of its table") {
   CHECK(calls_by(always(algorithm::pairwise)) == times(p - 1, "Recv"));
   CHECK(calls_by(always(algorithm::ring)) == times(2 * (p - 1), "Recv"));
   CHECK(calls_by(always(algorithm::library)) == times(p > 1 ? 1 : 0, "Allgatherv"));
-  // The array has 400 kB per rank, so three ranks reach the limit of this rule.
+  // Each rank contributes 400 kB. With three ranks, the array reaches the 1200000 bytes of this
+  // rule.
   std::string const from_size = "all-gather 2 1200000 any library # and three ranks";
   CHECK(calls_by(from_size) == (p >= 3 ? times(1, "Allgatherv") : times(p - 1, "Recv")));
   std::string const of_members = "all-gather 4 0 any library\nall-gather 8 0 one-node ring";
@@ -326,7 +329,7 @@ TEST_CASE("how the ranks of a group are distributed over nodes") {
   CHECK(spread_of(t, {0, 3}) == spread::one_per_node);
   CHECK(spread_of(t, {0, 1}) == spread::several_per_node);
   CHECK(spread_of(t, {0, 2, 1}) == spread::several_per_node);
-  CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // axes alternate between nodes
+  CHECK(spread_of(t, {1, 0}) == spread::one_per_node);  // successive members are on different nodes
 }
 
 TEST_CASE("a table is read back as it was written") {

@@ -34,7 +34,8 @@ using ashlar::collective;
 using ashlar::element_type;
 using ashlar::sbp;
 
-/// Returns the communicating steps of the plans between all placements with one role per axis.
+/// Returns the communicating steps of the redistribution plans between all placements in which each
+/// axis is S(0), S(1), B or P.
 std::vector<ashlar::redistribution_step> all_steps_on(ashlar::topology const& t,
                                                       ashlar::shape const& extents) {
   std::vector<ashlar::redistribution_step> steps;
@@ -86,13 +87,13 @@ ashlar::shape const shapes_moved[] = {{613, 311}, {7, 5}, {1, 3}, {0, 4}};
 
 TEST_CASE("at once or in pieces, directly or as messages: the same bits, and the recorded bytes") {
   for (auto const& t : topologies(world_size())) {
-    if (t.axes() > 2) continue;  // covered by two axes
+    if (t.axes() > 2) continue;  // meshes of one and two axes cover these steps
     auto const direct = mesh_on(transport::shared_memory, t);
     auto const messages = mesh_on(transport::messages, t);
     for (auto const& extents : shapes_moved)
       for (auto const& s : all_steps_on(t, extents)) {
         if (&extents == shapes_moved && t.axes() > 1 && s.axes.size() == 1)
-          continue;  // covered by meshes with one axis
+          continue;  // meshes with one axis cover these steps
         auto const what = make_transfer(s, extents, t, direct.coordinate());
         std::vector<std::vector<float>> results;
         for (auto const* m : {&direct, &messages}) {
@@ -188,8 +189,8 @@ TEST_CASE("small all-reduces in place, one after the other") {
   ashlar::topology const t{{"gpu", world_size()}};
   for (auto const on : {transport::shared_memory, transport::messages}) {
     auto const m = mesh_on(on, t);
-    // At this size every rank could read all arrays directly, but in place this would race with the
-    // results that other ranks write.
+    // Arrays of this size are so small that every rank could read all of them directly. In place,
+    // this would race with the results that other ranks write.
     std::int64_t const n = 8000;
     auto const what = ashlar::flat_all_reduce(n, {0}, t, m.coordinate(), ashlar::reduction::sum);
     int wrong = 0;
@@ -275,7 +276,8 @@ TEST_CASE("an exception that drops messages does not wait for ranks that never b
         throw std::runtime_error("meanwhile");
       } catch (std::runtime_error const&) {
       }
-      // Messages may still arrive in that memory.
+      // Messages of the dropped transfer may still arrive in the memory of `target`, so it must not
+      // be reused.
       CHECK(m.memory().is_retired());
       target.reset();
       floats const other(m, 64);
@@ -294,7 +296,8 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
   enum class ended { handle, mesh, before_its_turn };
   for (auto const what : {ended::handle, ended::mesh, ended::before_its_turn})
     for (auto const& [elements, asynchronous] :
-         {std::pair{8, false}, {8, true}, {1 << 17, false}, {1 << 17, true}}) {  // eager, direct
+         // 8 elements are moved by an eager transfer, 1 << 17 by a direct one.
+         {std::pair{8, false}, {8, true}, {1 << 17, false}, {1 << 17, true}}) {
       bool const eager = elements == 8;
       std::optional<ashlar::mesh> m(mesh_on(transport::shared_memory, t));
       int const gone = n - 1;
@@ -312,7 +315,7 @@ TEST_CASE("neighbours of a rank on which an exception ended a transfer get an er
         if (what == ended::before_its_turn) m->operations().abandon();
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
       } else {
-        // Without the barrier, the other rank's transfer might end before the exception.
+        // Without the barrier, the transfer of the rank that leaves might end before its exception.
         if (what == ended::handle) MPI_Barrier(MPI_COMM_WORLD);
         auto const x = ashlar::full<float>(*m, {elements}, sbp<S<0>>{}, 1);
         std::optional<ashlar::tensor<float, 1, sbp<B>>> y;

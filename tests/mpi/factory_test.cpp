@@ -159,7 +159,7 @@ TEST_CASE("impossible extents are refused") {
               ashlar::empty<float, 2>(m, {std::int64_t{1} << 40, std::int64_t{1} << 40}, sbp<B>{});
             }),
             "too many elements"));
-  // The number of bytes is 0 modulo 2^64.
+  // 2^61 doubles have 2^64 bytes, which would wrap around to 0.
   CHECK(has(message_of([&] { ashlar::empty<double, 1>(m, {std::int64_t{1} << 61}, sbp<B>{}); }),
             "too many elements"));
   CHECK(has(message_of([&] {

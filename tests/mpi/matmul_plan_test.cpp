@@ -106,7 +106,7 @@ TEST_CASE("the costs lead to the textbook algorithms") {
   ashlar::topology const t{{"a", 4}, {"b", 4}};
   auto const p = [](char const* text) { return ashlar::parse_placement(text); };
 
-  // Data parallel: many rows and a small weight.
+  // Data parallel: with many rows and a small replicated weight, nothing moves.
   auto const data = plan_of({{100000, 64}, {64, 64}, p("S(0),S(0)"), p("B,B"), p("S(0),S(0)")}, t,
                             m);
   CHECK(data.a.is_local());
@@ -120,14 +120,15 @@ TEST_CASE("the costs lead to the textbook algorithms") {
   CHECK(inner.b.is_local());
   CHECK(inner.c.from == p("P,P"));
 
-  // 2-D: each operand is gathered along one axis, and the result stays in its blocks.
+  // 2-D: each operand is gathered along one axis, and the result needs no communication.
   auto const blocks = plan_of(
       {{4096, 4096}, {4096, 4096}, p("S(0),S(1)"), p("S(0),S(1)"), p("S(0),S(1)")}, t, m);
   CHECK(blocks.a.to == p("S(0),B"));
   CHECK(blocks.b.to == p("B,S(1)"));
   CHECK(blocks.c.is_local());
 
-  // 3-D: two axes split the result, the third splits the inner dimension.
+  // 3-D: two axes split the result. The third splits the inner dimension, so partial results are
+  // reduced and scattered.
   ashlar::topology const cube{{"a", 4}, {"b", 4}, {"c", 4}};
   auto const three = plan_of(
       {{4096, 16384}, {16384, 4096}, p("S(0),B,S(1)"), p("B,S(1),S(0)"), p("S(0),S(1),S(0)")}, cube,

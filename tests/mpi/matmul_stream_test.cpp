@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests products streamed in panels: the values, the bytes, and the memory, which must not exceed
-// the plan's. The bytes are those of the plan and, if splits are even, those of the same plan
-// without panels. Values are integers, so sums are exact.
+// Tests products that are streamed in panels. Their values must be correct, and their memory must
+// not exceed the prediction of the plan. They must move the bytes of the plan and, if splits are
+// even, those of the same product without panels. Values are integers, so sums are exact.
 
 #include <doctest/doctest.h>
 #include <support/dense_product.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 using ashlar::matmul_options;
 
-// The bound for a step's buffers assumes this chunk size.
+// The planner's bound for the buffers of a step assumes the chunk size of the transport.
 static_assert(ashlar::packing_chunk_bytes == ashlar::mpi::pairwise_chunk_bytes);
 
 /// Returns an upper bound for the memory that the arena uses for `bytes` in at most 32 blocks. The

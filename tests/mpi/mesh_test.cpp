@@ -162,10 +162,11 @@ TEST_CASE("meshes end in another order on other ranks, or on some ranks alone") 
     works(*second);
     (world_rank() % 2 == 0 ? first : second).reset();
     MPI_Barrier(MPI_COMM_WORLD);
-    auto const third = mesh_on(on, t);  // cannot free either: some rank still uses each
+    // Frees neither the first nor the second mesh, because some rank still uses each.
+    auto const third = mesh_on(on, t);
     works(third);
     (world_rank() % 2 == 0 ? second : first).reset();
-    works(mesh_on(on, t));  // this mesh frees both
+    works(mesh_on(on, t));  // creating this mesh frees both
     CHECK(ashlar::mpi::collective_handles::meshes() <= 3);
     works(third);
   }

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Compares the output of a GPT, a BERT and a perceptron, under random plans, with plain loops over
-// the gathered parameters. Tests of gradients, and comparisons between plans, would not notice a
-// wrong formula.
+// Compares the output of a GPT, a BERT and a perceptron with plain loops over the gathered
+// parameters. The networks run under random plans. Tests of gradients, and comparisons between
+// plans, would not notice a wrong formula.
 
 #include <doctest/doctest.h>
 #include <support/forward_trial.hpp>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests gradients of the layers on rows of features. Extents are not divisible by the extents of
-// the axes, and some are smaller, so shards are uneven and some are empty.
+// Tests gradients of the layers on rows of features. Tensor extents are not divisible by the
+// extents of the mesh axes, and some are smaller, so shards are uneven and some are empty.
 
 #include <support/gradients.hpp>
 #include <support/with_dx.hpp>

@@ -3,7 +3,7 @@
 // ranks: 1 2 4
 
 // Tests gradients of the layers on images. The numbers of images and channels are not divisible by
-// the extents of the axes, and some are smaller, so shards are uneven and some are empty.
+// the extents of the mesh axes, and some are smaller, so shards are uneven and some are empty.
 
 #include <support/gradients.hpp>
 #include <support/with_dx.hpp>

@@ -26,8 +26,8 @@ nn::token_batch const batch{5, 4, 2};
 
 using gpt_trial = training_trial<std::remove_const_t<decltype(gpt)>, nn::token_batch>;
 
-/// The placements of x and y for each element of the GPT above. The gradients are those of the
-/// first choice that matches.
+/// A plan that is written by hand: the placements of x and y for each element of the GPT above.
+/// Everything else comes from the first choice of the element that has these placements.
 using hand_written = std::vector<std::pair<char const*, char const*>>;
 
 search::plan plan_of(plan_source const& plans, hand_written const& lies) {
@@ -100,21 +100,21 @@ TEST_CASE("rows, columns and inner dimension on two axes") {
   hand_written const rows_and_columns{
       {"S(0),B", "S(0),P"},  // vocabulary split
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
-      {"S(0),B", "S(0),S(2)"},                              // columns: heads
-      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner dimension: heads
+      {"S(0),B", "S(0),S(2)"},                              // columns, so each rank has some heads
+      {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},  // inner dimension, by heads
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),S(2)"},
       {"S(0),S(2)", "S(0),S(2)"}, {"S(0),S(2)", "S(0),P"},
       {"S(0),B", "S(0),B"},       {"S(0),B", "S(0),B"},
-      {"S(0),B", "S(0),S(2)"},  // classes
+      {"S(0),B", "S(0),S(2)"},  // columns, so each rank has some classes
       {"S(0),S(2)", "P,B"}};
   hand_written const inner_and_columns{
-      {"S(1),B", "S(1),S(2)"},  // positions, features
+      {"S(1),B", "S(1),S(2)"},  // positions on axis 0, features on axis 1
       {"S(1),S(0)", "S(1),S(0)"},
       {"S(0),S(1)", "S(0),S(1)"},
-      {"S(2),B", "P,S(2)"},  // inner dimension, columns
+      {"S(2),B", "P,S(2)"},  // inner dimension on axis 0, columns on axis 1
       {"S(2),S(0)", "S(2),S(0)"},
-      {"S(3),S(2)", "P,P"},  // inner dimension on both axes: within heads, heads
+      {"S(3),S(2)", "P,P"},  // inner dimension on both axes: axis 0 within heads, axis 1 by heads
       {"S(1),S(0)", "S(1),S(0)"},
       {"S(0),S(0)", "S(0),S(0)"},
       {"S(0),S(0)", "S(0),S(0)"},

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 4
 
-// Compares image layers with a plan that is found at compile time and with the same plan at run
-// time. Results must be bitwise equal, and every tensor of the typed model has its placement in its
-// type.
+// Runs image layers under a plan that is found at compile time, and under the same plan as a
+// run-time value. The results must be bitwise equal, and every tensor of the typed model has its
+// placement in its type.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

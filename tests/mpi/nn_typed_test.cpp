@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 2 4 6
 
-// Compares a constexpr plan with the same plan at run time. Results must be bitwise equal, also
-// with recomputed segments. In the typed model every tensor has its placement in its type, which a
-// probe layer between the other layers checks.
+// Runs networks under a constexpr plan, and under the same plan as a run-time value. The results
+// must be bitwise equal, also with recomputed segments. In the typed model every tensor has its
+// placement in its type, which a probe layer between the other layers checks.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -46,7 +46,7 @@ class probe {
   }
 };
 
-/// Returns a plan whose choices are spread over the list of each element's choices, so that many
+/// Returns a plan that takes choices from different places in the lists of choices, so that many
 /// tensors must be redistributed.
 template <int N>
 constexpr search::basic_plan<N> scattered(search::basic_problem<N> const& net,
@@ -129,7 +129,7 @@ constexpr auto scattered_square = scattered(features_problem, square, 5);
 constexpr auto scattered_oblong = scattered(features_problem, oblong, 8);
 constexpr auto tokens_square = scattered(tokens_problem, square, 2);
 
-/// Returns the plan with `again` recomputed segments.
+/// Returns the plan, changed to recompute `again` segments.
 template <int N>
 constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int again) {
   plan.recomputed = again;
@@ -137,8 +137,9 @@ constexpr search::basic_plan<N> recomputing(search::basic_plan<N> plan, int agai
 }
 constexpr auto one_again = recomputing(scattered(segments_problem, square, 3), 1);
 
-/// Compares a typed model that recomputes with the same placements without recomputation. Loss and
-/// gradients must be bitwise equal, and the recorded collectives must be those of the schedule.
+/// Compares a typed model that recomputes segments with a model that has the same placements and
+/// recomputes nothing. Loss and gradients must be bitwise equal, and the recorded collectives must
+/// be those of the schedule.
 template <auto const& Plan>
 void compare_with_kept() {
   if (Plan.mesh.ranks() != world_size()) return;
@@ -155,7 +156,7 @@ void compare_with_kept() {
   plan.recomputed = Plan.recomputed;
   plan.choices.assign(Plan.choices.begin(), Plan.choices.end());
   auto const expected = expected_records(any_length(segments_problem), plan, m);
-  // Without the last record, the trainer's all-reduce, because no trainer runs here.
+  // Leaves out the last expected record. It is the trainer's all-reduce, and no trainer runs here.
   CHECK(std::equal(records.begin(), records.end(), expected.begin(), expected.end() - 1));
   log.clear();
   accumulate_step(kept, data, true);

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1
 
-// Tests how sensitive nn::verify is. In rows of the library's layers, each entry is replaced by
-// every other role, and every such row must be rejected. Exceptions are rows that are in the table,
-// and P(max) instead of B for y, because equal copies are their own maximum.
+// Tests that nn::verify rejects wrong rows. In each row of several layers, each entry is replaced
+// by every other role in turn, and the changed row must be rejected. There are two exceptions. The
+// changed row may be another row of the layer's table. And P(max) may replace B for y, because the
+// maximum of equal copies is the copy itself.
 
 #include <algorithm>
 

@@ -36,7 +36,7 @@ using ashlar::broadcast, ashlar::partial, ashlar::split;
 struct spoiling {
   std::function<void(ashlar::search::layer_spec&)> spec = [](auto&) {};
   bool replaces_gradient = false, writes_input = false, forgets_last = false;
-  bool goes_by_x = false;    ///< loops over the number of elements of x
+  bool goes_by_x = false;    ///< loops over the elements of x's shard, not of y's
   double dx_factor = 1;      ///< factor of dx
   bool counts_rank = false;  ///< y depends on the rank's coordinates
 };

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Tests random tensors between random placements on random meshes. The result is the tensor cut by
-// the naive definition of the target, partial addends are reduced exactly once, a round trip is the
-// identity, the source is unchanged, and the bytes agree at three levels.
+// Tests redistributions of random tensors between random placements on random meshes. The shards of
+// the result equal those of the naive definition, partial addends are reduced exactly once, a round
+// trip is the identity, the source is unchanged, and the bytes agree at three levels
+// (support/traffic_check.hpp).
 
 #include <doctest/doctest.h>
 #include <support/placement_cases.hpp>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 5 6 7 8
 
-// Compares static with run-time placements. Every pair from a list of static placements, on random
-// meshes and extents, must give the same plan, the same exchanges and the same bits.
+// Compares redistributions between static placements with those between the same placements at run
+// time. The placements are all pairs from a list, the meshes and extents are random. Plans,
+// exchanges and bits must be equal.
 
 #include <cstring>
 

@@ -145,7 +145,7 @@ TEST_CASE("repeated redistributions allocate no new memory") {
           CHECK(wrong_with(move(), values) == "");
           CHECK(traffic.difference(predicted(m, plan_redistribution(x, to).plan)) == "");
         }
-        // Lists stop growing once each has held its maximum number of blocks.
+        // The arena's lists of blocks stop growing once each has held its maximum number of blocks.
         for (int i = 0; i < 5; ++i) (void)redistribute(move(), x.placement());
         int const before = allocations;
         auto const moved = move();

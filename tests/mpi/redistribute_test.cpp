@@ -22,7 +22,8 @@ std::string text(ashlar::mesh const& m, dense const& x, placement const& from,
          to_string(to, m.topology());
 }
 
-/// Describes what is wrong with the redistribution of `source` to `to`; empty if nothing.
+/// Redistributes `source`, which holds x, to the placement `to`. Returns a description of what is
+/// wrong with the result, the plan or the bytes, or an empty text.
 template <class T, int Rank>
 std::string try_pair(ashlar::mesh const& m, dense const& x, ashlar::tensor<T, Rank> const& source,
                      placement const& to) {

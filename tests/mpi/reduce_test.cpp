@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6
 
-// Tests reductions over each dimension, and transposition, on every placement. They are local and
-// correct, or rejected if the operand is partial with a different reduction.
+// Tests reductions over each dimension, and transposition, on every placement. Each operation must
+// be local and correct, or rejected because the operand is partial with a different reduction.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

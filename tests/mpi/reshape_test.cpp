@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ranks: 1 2 3 4 6 8
 
-// Tests reshapes, slices and concatenations on every placement. They are correct and local, or
-// rejected with advice. Following the advice literally makes them correct and local.
+// Tests reshapes, slices and concatenations on every placement. Each must be correct and local, or
+// rejected with advice. If the advice is followed literally, the operation must be correct and
+// local.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>

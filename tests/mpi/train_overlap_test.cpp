@@ -33,7 +33,7 @@ namespace train = ashlar::train;
 struct outcome {
   double loss = 0;
   whole_parameters gradients;
-  std::map<std::string, std::int64_t> bytes;  ///< by collective and axes
+  std::map<std::string, std::int64_t> bytes;  ///< received bytes, by collective and axes
   std::size_t collectives = 0;
 };
 

@@ -30,7 +30,7 @@ auto gpt(double dropout) {
 }
 auto const perceptron = nn::chain(nn::linear(4, 6), nn::gelu(), nn::linear(6, 5));
 
-/// Calls f(mesh, plans) for each mesh of the world.
+/// Calls f(mesh, plans) for each mesh of all ranks.
 template <class Net, class Batch, class F>
 void on_meshes(Net const& net, Batch const& batch, F f) {
   auto const problem = any_length(nn::describe<double>(net, batch));
@@ -175,7 +175,7 @@ TEST_CASE("a loss or gradient that is not finite is an error on all ranks and ch
   nn::feature_batch const batch{5, 4, 2};
   auto const good = random_batch<double>(batch, 0, 5, 1);
   auto bad = good;
-  // In the last row of the second micro-batch.
+  // Puts a NaN into the last row of the second micro-batch.
   bad.inputs[4 * 9 + 1] = std::numeric_limits<double>::quiet_NaN();
   on_meshes(perceptron, batch, [&](ashlar::mesh const& m, plan_source const& plans) {
     std::mt19937 random(5);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Enumerates test cases.
+// Enumerates the combinations of test parameters, so that one loop can replace several nested ones.
 
 #include <initializer_list>
 #include <tuple>
@@ -21,7 +21,7 @@ auto all_combinations(Lists const&... lists) {
   for (auto const& each : ranges::views::cartesian_product(lists...)) all.emplace_back(each);
   return all;
 }
-/// The same for lists in braces, as in `all_combinations({false, true}, {1, 2, 5})`.
+/// Overload for lists in braces, as in `all_combinations({false, true}, {1, 2, 5})`.
 template <class... T>
 auto all_combinations(std::initializer_list<T>... lists) {
   return all_combinations(std::vector<T>(lists)...);

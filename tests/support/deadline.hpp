@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Ends a run that hangs. ASHLAR_TEST_DEADLINE seconds (default 120) after its construction, it
-// calls `give_up` with a sentence that names the current test, unless it was destroyed before. It
-// uses a thread of its own, because the main thread is the one that hangs.
+// Ends a test run that hangs. A deadline calls `give_up` with a sentence that names the current
+// test, ASHLAR_TEST_DEADLINE seconds (default 120) after its construction. Its destructor cancels
+// it. It uses a thread of its own, because the main thread is the one that hangs.
 
 #include <atomic>
 #include <chrono>

@@ -3,10 +3,10 @@
 #pragma once
 
 // Compares networks that run on several ranks, each with a device, with the same networks on one
-// rank of the host: predictions, gradients, losses of training steps, and the collectives that each
-// step records. The cases run on a real device (tests/cuda) and on the fake device
-// (tests/cuda/fake). Each function that takes a device mesh is called by every rank. A failure
-// throws.
+// rank of the host. It compares predictions, gradients, losses of training steps, and the
+// collectives that each step records. The cases run on a real device (tests/cuda) and on the fake
+// device (tests/cuda/fake). Each function that takes a device mesh is called by every rank. A
+// failure throws.
 
 #include <optional>
 #include <stdexcept>

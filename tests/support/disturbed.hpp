@@ -6,9 +6,12 @@
 // section 6.11, table 5). tests/unit/search_noise_test.cpp and bench/search --noise use it. These
 // parameters of the machine are disturbed:
 //
-//   α, β     of every collective in each tier: ten of each     each times its own factor 1 + u,
-//   flops    of products                                       with u uniform in [-most, most]
+//   α, β     of the links of each tier, either separately for every collective
+//            (noise::of_collectives) or equally for all collectives (noise::of_tiers)
+//   flops    of products
 //   memory   bandwidth of maps
+//
+// Each is multiplied by its own factor 1 + u, with u uniform in [-most, most].
 //
 // The plan keeps everything that was chosen for the disturbed machine: the placements and the steps
 // of every redistribution. These steps are then priced on the true machine.

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Compares the predictions of a network under random plans, with disturbed parameters, with
-// formulas that the test writes as plain loops. Tests of gradients, and comparisons between plans,
-// would not notice a wrong formula.
+// Compares the predictions of a network with formulas that the test writes as plain loops. The
+// network runs under random plans, with noise added to its parameters. Tests of gradients, and
+// comparisons between plans, would not notice a wrong formula.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>

@@ -8,8 +8,8 @@
 //                     every element of every parameter
 //   random plans      compares the loss and all gathered gradients with those of one process
 //
-// The finite differences use five points, so the error is about h^4 + ε / h. The elements are
-// divided among the ranks.
+// The finite differences use five points with step h, so the error is about h^4 + ε / h. The ranks
+// divide the elements of the parameters among themselves.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -65,7 +65,7 @@ class gradient_check {
     return difference(numeric, gradients_);
   }
 
-  /// Describes what is wrong with the network placed by `plan`; empty if nothing.
+  /// Returns a description of what is wrong with the network placed by `plan`, or an empty text.
   std::string wrong_with(ashlar::mesh const& m, search::plan const& plan) const {
     auto model = ashlar::nn::place<double>(net_, m, plan, 7);
     std::string text;

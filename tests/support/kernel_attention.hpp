@@ -4,8 +4,9 @@
 #pragma once
 
 // Compares attention, forward and backward, with the host's computation in double from the same
-// inputs. The cases cover sequences around one and two tiles, causal and not, several heads, head
-// dimensions that tensor cores support, and irregular ones.
+// inputs. The lengths of sequences are close to one and two tiles. The cases include causal and
+// full attention, several heads, head dimensions that tensor cores support, and others that they do
+// not support.
 
 #include <cstdint>
 #include <vector>

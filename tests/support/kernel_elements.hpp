@@ -4,8 +4,8 @@
 #pragma once
 
 // Compares elementwise and column kernels with the host's: maps, conversions, random elements and
-// dropout, optimizer updates, sums of squares, column sums, embeddings. The counts are around a
-// pack and a block, aligned and not.
+// dropout, optimizer updates, sums of squares, column sums, embeddings. The numbers of elements are
+// close to the sizes of a pack and of a thread block. Arrays are aligned and unaligned.
 
 #include <cmath>
 #include <cstdint>

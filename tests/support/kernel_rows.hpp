@@ -4,9 +4,9 @@
 #pragma once
 
 // Compares the row kernels with the host's: softmax, cross-entropy and layer norm, as single
-// kernels and as separate phases. Row lengths are around the sizes of a warp, a pack, a block and
-// the part of a row that threads hold in registers. Rows are aligned and unaligned, and results in
-// place and not.
+// kernels and as separate phases. The lengths of rows are close to the sizes of a warp, a pack, a
+// thread block, and the part of a row that threads hold in registers. Rows are aligned and
+// unaligned. Results overwrite the input in some cases and not in others.
 
 #include <algorithm>
 #include <cstdint>

@@ -24,7 +24,8 @@ inline index dims(extent_source& extents, int count) {
   return e;
 }
 
-/// Assigns the extents of x to the letters. Returns false if one already has another extent.
+/// Assigns the extents of x to the letters that name its dimensions. Returns false if a letter
+/// already has another extent.
 inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
   if (static_cast<int>(letters.size()) != x.rank()) return false;
   for (std::size_t d = 0; d < letters.size(); ++d)

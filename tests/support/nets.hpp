@@ -14,7 +14,8 @@
 namespace ashlar_test {
 
 /// Draws the data of one step: tokens below `vocabulary` or normal deviates, and targets below
-/// `classes`. About one in `ignored` targets is negative, which means ignored; 0 means none.
+/// `classes`. A negative target means that its row is ignored. About one in `ignored` targets is
+/// negative. If `ignored` is 0, none is.
 template <class Input, class Batch>
 ashlar::train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
                                               unsigned seed, int ignored = 0) {

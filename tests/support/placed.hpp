@@ -35,8 +35,8 @@ inline int world_rank() {
 /// A machine with negligible latency. Its plans have the most steps.
 inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
 
-/// Returns the mesh topologies of n ranks: one axis, each pair of factors, and for some n also
-/// trivial or third axes.
+/// Returns mesh topologies of n ranks: one axis, two axes for each pair of factors of n, and for
+/// some n also topologies with three axes or with an axis of extent 1.
 inline std::vector<ashlar::topology> topologies(int n) {
   std::vector<ashlar::topology> all{{{"gpu", n}}};
   for (int a = 2; a < n; ++a)
@@ -59,14 +59,15 @@ inline auto all_meshes(ashlar::machine const& machine = ashlar::machines::workst
            return ashlar::mesh(MPI_COMM_WORLD, t, machine);
          });
 }
-/// The same on a given transport.
+/// Returns a range like all_meshes, with every mesh on the given transport.
 inline auto all_meshes_on(transport on,
                           ashlar::machine const& machine = ashlar::machines::workstation) {
   return world_topologies() | ranges::views::transform([=](ashlar::topology const& t) {
            return mesh_on(on, t, machine);
          });
 }
-/// The same, each topology first with the default machine and then without latency.
+/// Returns a range like all_meshes, with two meshes for each topology: first one with the default
+/// machine, then one with a machine without latency.
 inline auto all_meshes_of_two_machines() {
   static ashlar::machine const machines[] = {ashlar::machines::workstation, bandwidth_bound};
   return ranges::views::cartesian_product(world_topologies(), machines) |
@@ -139,8 +140,8 @@ std::vector<dense> all_shards(Tensor const& t) {
   return shards;
 }
 
-/// Describes how `t` differs from x placed by the placement of `t`; empty if it does not.
-/// Collective for partial placements.
+/// Returns a description of how `t` differs from x placed by the placement of `t`, or an empty
+/// text. Collective for partial placements.
 template <class Tensor>
 std::string wrong_with(Tensor const& t, dense const& x, double tolerance = 0) {
   naive_mesh const ranks(t.mesh().topology());

@@ -115,7 +115,9 @@ class basic_replay {
         case collective::permute: {
           auto const a = static_cast<std::size_t>(s.axes[0]),
                      b = static_cast<std::size_t>(s.axes[1]);
-          if (mesh_.extents[a] == mesh_.extents[b]) {  // the mirrored rank's whole shard
+          // Each rank gets the complete shard of the rank whose coordinates on the two axes are
+          // swapped.
+          if (mesh_.extents[a] == mesh_.extents[b]) {
             index mirror = all_[r];
             std::swap(mirror[a], mirror[b]);
             next = at(before, mesh_.rank_of(mirror));
@@ -148,7 +150,7 @@ class basic_replay {
     return report;
   }
 
-  /// Describes how the state differs from x placed by p; empty if it does not.
+  /// Returns a description of how the state differs from x placed by p, or an empty text.
   std::string difference(dense const& x, placement const& p) const {
     std::map<index, value_map> sums;  // reduced addends, by coordinates with 0 along partial axes
     for (std::size_t r = 0; r < all_.size(); ++r) {
@@ -236,7 +238,8 @@ class basic_replay {
     return group;
   }
 
-  /// Reduces element i over the members of `group` in the order that its owner, member j, uses.
+  /// Returns element i, reduced over the members of `group` in the order in which its owner, member
+  /// j, reduces.
   static Value reduced(std::vector<value_map> const& maps, std::vector<int> const& group,
                        reduction op, int j, int i) {
     int const p = static_cast<int>(group.size());

@@ -33,8 +33,8 @@ struct pieces {
 
 using kernel = std::function<std::optional<dense>(pieces const&)>;
 
-/// Draws the extents of a trial. Early trials use about the extent of the axis, later ones smaller
-/// extents and zero.
+/// Draws the extents of a trial. In early trials they are at least as large as the axis. Later
+/// trials draw smaller extents, and the last ones also 0.
 struct extent_source {
   std::mt19937& random;
   int trial;

@@ -16,7 +16,7 @@
 
 namespace ashlar_test {
 
-/// Sleeps. Under a simulator the time need not be real.
+/// Sleeps for `seconds`. Under a simulator these may be seconds of simulated time.
 inline void sleep_for(double seconds) {
   timespec wait{static_cast<time_t>(seconds), 0};
   wait.tv_nsec = static_cast<long>((seconds - static_cast<double>(wait.tv_sec)) * 1e9);

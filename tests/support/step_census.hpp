@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the kinds of steps in random plans, to show what the generator covers.
+// Counts the steps of redistribution plans by kind, to show what a generator of random cases
+// covers.
 
 #include <array>
 #include <string>

@@ -68,7 +68,8 @@ inline std::vector<ashlar::search::plan> spread_strategies(ashlar::search::probl
   std::size_t next = 0;
   for (int i = 1; i < count; ++i) {
     double const wanted = first + (last - first) * i / (count - 1);
-    // Each position on the scale gets a different plan.
+    // Each position on the scale gets a different plan, so enough drawn plans must remain for the
+    // `left` later positions.
     std::size_t const left = static_cast<std::size_t>(count - 1 - i);
     while (next + left + 1 < drawn.size() && std::log(drawn[next].first) < wanted) ++next;
     plans.push_back(make_plan(model, drawn[next++].second));

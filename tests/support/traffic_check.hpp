@@ -46,8 +46,8 @@ inline exchanges predicted(ashlar::mesh const& m, ashlar::redistribution_plan co
                          plan.element_size});
   return all;
 }
-/// Returns the same for a product. For a streamed product, the collectives are listed panel by
-/// panel.
+/// Returns the collectives that the plan of a product makes, with the bytes that this rank
+/// receives. For a streamed product, they are listed panel by panel.
 inline exchanges predicted(ashlar::mesh const& m, ashlar::matmul_plan const& plan) {
   exchanges all;
   auto const add = [&](ashlar::redistribution_plan const& part) {
@@ -84,8 +84,8 @@ class traffic_check {
     mpi_traffic::calls.clear();
   }
 
-  /// Describes where the three levels differ; empty if they agree. Pass in_order = false if
-  /// transfers overlap.
+  /// Returns a description of where the three levels differ, or an empty text if they agree. Pass
+  /// in_order = false if transfers overlap.
   std::string difference(exchanges const& plan, bool in_order = true) const {
     auto const& recorded = log_.records();
     bool const as_planned = in_order ? recorded == plan

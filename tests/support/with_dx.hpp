@@ -3,9 +3,9 @@
 #pragma once
 
 // The first layer of a network need not compute dx, the gradient of the data. These tests compare
-// it with the same layer in a wrapper that always computes dx, as layers written by users may.
-// Parameter gradients must be bitwise equal, the recorded collectives must match each schedule, and
-// omitting dx must reduce the work and the bytes.
+// such a layer with the same layer in a wrapper that always computes dx, as layers written by users
+// may. The gradients of the parameters must be bitwise equal, and each network must record the
+// collectives of its own schedule. Omitting dx must reduce the work and the bytes.
 
 #include <doctest/doctest.h>
 #include <support/nets.hpp>
@@ -50,7 +50,8 @@ class with_dx {
   Layer layer_;
 };
 
-/// `make(layer)` returns a network that begins with this layer.
+/// Compares two networks: make(layer) and make(with_dx(layer)). `make(l)` returns a network that
+/// begins with layer l.
 template <class Make, class Layer, class Batch>
 void check_without_dx(Make const& make, Layer const& layer, Batch const& batch, int classes) {
   auto const without = make(layer);

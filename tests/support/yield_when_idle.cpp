@@ -3,10 +3,10 @@
 
 // MPICH spins while it waits, and no setting prevents this. With more ranks than cores, each wait
 // takes whole time slices: 8 ms for a barrier of 4 ranks on 2 cores. When MPICH runs on UCX, each
-// iteration of that loop polls ucp_worker_progress. This library is preloaded
-// (cmake/AshlarTesting.cmake) and replaces that function. If there was no event, it yields the core
-// to another rank, and the barrier takes 0.01 ms. Use it only for tests: if every rank has its own
-// core, it costs a needless system call per iteration.
+// iteration of the waiting loop polls ucp_worker_progress. This library is preloaded
+// (cmake/AshlarTesting.cmake) and replaces that function. If there was no event, the replacement
+// yields the core to another rank, and the barrier takes 0.01 ms. Use this only for tests: if every
+// rank has its own core, it costs a needless system call per iteration.
 
 #include <dlfcn.h>
 #include <sched.h>

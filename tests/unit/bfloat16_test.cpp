@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares bfloat16 conversions with a reference that searches the 65536 values for the nearest
-// one. It compares distances in long double and resolves ties towards an even last bit.
+// Compares conversions to bfloat16 with a reference that finds the nearest bfloat16 number by a
+// binary search through all bit patterns. The reference computes distances in long double. At a
+// tie, it takes the number whose last bit is even.
 
 #include <bit>
 #include <cmath>
@@ -37,8 +38,8 @@ namespace {
 
 float float_of(std::uint32_t bits) { return std::bit_cast<float>(bits); }
 
-/// Returns the value of a finite positive bit pattern. For the pattern of infinity, returns the
-/// value that would follow the largest finite one.
+/// Returns the number that the bits of a bfloat16 represent. The sign bit must be 0. For the bits
+/// of infinity, returns the number that would follow the largest finite one.
 long double value_of(std::uint32_t bits) {
   int const exponent = static_cast<int>(bits >> 7);
   long double const fraction = static_cast<long double>(bits & 0x7fu) / 128;
@@ -78,8 +79,8 @@ TEST_CASE("every_bit_pattern_survives_a_round_trip_through_float") {
 
 TEST_CASE("floats_are_rounded_to_the_nearest_and_ties_to_even") {
   int wrong = 0;
-  // Each upper half of a float is combined with lower halves at the tie, next to it and far from
-  // it.
+  // Combines each upper half of a float with lower halves that are exactly a tie, next to a tie,
+  // and far from one.
   for (std::uint32_t upper = 0; upper < 65536; ++upper) {
     if ((upper & 0x7fffu) >= 0x7f80u) continue;
     for (std::uint32_t lower : {0x0000u, 0x0001u, 0x4321u, 0x7fffu, 0x8000u, 0x8001u, 0xffffu}) {
@@ -100,7 +101,7 @@ TEST_CASE("doubles_are_rounded_once") {
     auto const value = std::bit_cast<double>(upper << 32 | lower);
     if (value != value) continue;
     wrong += bfloat16(value).bits() != nearest(static_cast<long double>(value));
-    // Values next to a tie, closer than a float can distinguish.
+    // These doubles are so close to a tie that a conversion to float would turn them into the tie.
     auto const tie = static_cast<double>(
         float_of(static_cast<std::uint32_t>(upper) << 16 | 0x8000));
     for (double const near : {std::nextafter(tie, HUGE_VAL), std::nextafter(tie, -HUGE_VAL), tie})
@@ -118,8 +119,8 @@ TEST_CASE("infinities_and_nans_are_preserved") {
   CHECK(bfloat16(-inf) == -limits::infinity());
   CHECK(bfloat16(std::numeric_limits<float>::max()) == limits::infinity());
   CHECK(bfloat16(float_of(0x7f7f7fff)) == limits::max());
-  // A NaN whose fraction is only in the lower half must not become an infinity, and must not
-  // overflow.
+  // Rounding must not turn a NaN whose fraction bits are all in the lower half into an infinity,
+  // and must not carry into the sign bit.
   for (std::uint32_t bits : {0x7f800001u, 0xff800001u, 0x7fffffffu, 0xffffffffu, 0x7fc00000u}) {
     auto const nan = bfloat16(float_of(bits));
     CHECK(nan != nan);

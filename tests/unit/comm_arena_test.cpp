@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the arena when memory runs out: a region with fewer pages than addresses, where touching a
-// missing page would end the program, and a heap that is exhausted.
+// Tests the arena when memory is exhausted. In one case, a shared-memory region has fewer pages
+// than addresses, and touching a missing page would end the program. In the other, the heap is
+// exhausted.
 
 #include <algorithm>
 #include <cstring>
@@ -35,7 +36,7 @@ TEST_CASE("if a region has no more pages, blocks come from the heap") {
     int in_region = 0;
     for (std::size_t const bytes : {3 * 4096, 4 * 4096, 8 * 4096, 4096, 4096, 600, 64 * 4096}) {
       blocks.emplace_back(memory.allocate(bytes), bytes);
-      std::memset(blocks.back().first, 1, bytes);  // fails if no page backs the block
+      std::memset(blocks.back().first, 1, bytes);  // ends the program if no page backs the block
       in_region += memory.offset_in_region(blocks.back().first) >= 0 ? 1 : 0;
     }
     CHECK(in_region == 5);  // the smaller blocks after the one that is too large still fit

@@ -45,7 +45,7 @@ struct node {
 struct handshake_trial {
   redistribution_step s;
   shape extents;
-  int root = -1;  ///< root of a broadcast or reduce of the flat array, else -1
+  int root = -1;  ///< the root if this is a broadcast or reduce of the flat array, else -1
 
   transfer as_transfer(topology const& t, coordinates const& here) const {
     if (root < 0) return make_transfer(s, extents, t, here);
@@ -53,7 +53,7 @@ struct handshake_trial {
   }
 };
 
-/// Returns steps of each kind along the only axis, for small and large tensors.
+/// Returns one trial of each kind of step along the only axis, for small, empty and large tensors.
 std::vector<handshake_trial> trials() {
   placement const rows{split(0)}, columns{split(1)}, whole{broadcast()}, sums{partial()};
   std::vector<handshake_trial> all;
@@ -64,7 +64,8 @@ std::vector<handshake_trial> trials() {
     all.push_back({{collective::reduce_scatter, {0}, sums, columns}, e});
     all.push_back({{collective::all_reduce, {0}, sums, whole}, e});
     all.push_back({{collective::all_to_all, {0}, rows, columns}, e});
-    for (int const root : {0, 1}) {  // some ranks do not wait for any other
+    // In a broadcast or a reduce, some ranks wait for no other rank.
+    for (int const root : {0, 1}) {
       all.push_back({{collective::broadcast, {0}, whole, whole}, e, root});
       all.push_back({{collective::reduce, {0}, sums, whole}, e, root});
     }
@@ -72,7 +73,8 @@ std::vector<handshake_trial> trials() {
   return all;
 }
 
-/// Returns the value of a global index in the addend of `rank`.
+/// Returns the element at global index `index` in the addend of `rank`. Transfers that have neither
+/// addends nor a root use the values of rank 0 on all ranks.
 std::int32_t value(int round, std::int64_t index, int rank) {
   return static_cast<std::int32_t>(round * 131 + index * 7 + rank * 100003);
 }
@@ -113,7 +115,7 @@ int play(node& n, int rank, int ranks, int rounds) {
       shared::eager_transfer eager(what, element_type::i32, n.neighbours, epoch, source, target);
       wait(eager);
     } else {
-      // In some rounds rank 0's shard is not in its window.
+      // In some rounds rank 0's shard is not in its window. All ranks must then use messages.
       bool const shares = round % 17 != 0 || rank != 0;
       shared::direct_transfer direct(what, element_type::i32, n.neighbours, epoch, target,
                                      shares ? at : shared::not_shared, 2 * array_bytes + at);
@@ -121,7 +123,7 @@ int play(node& n, int rank, int ranks, int rounds) {
       as_messages = direct.must_be_messages();
       CHECK(as_messages == (round % 17 == 0));
     }
-    // From here on this rank may overwrite its source.
+    // The transfer has ended for this rank, so it may overwrite its source.
     for (std::int64_t i = 0; i < what.from.elements(); ++i) source[i] = -1;
     bool const receives = trial.root < 0 || !reduces || rank == what.partner;
     if (as_messages || !receives) continue;
@@ -138,7 +140,8 @@ int play(node& n, int rank, int ranks, int rounds) {
   return wrong;
 }
 
-/// Calls advance() once more and returns the message of the error it throws.
+/// Calls advance() once and stores its result in `done`. Returns the message of the error that it
+/// throws, or "nothing was thrown".
 std::string told(shared::direct_transfer& direct, bool& done) {
   return message_of([&] { done = direct.advance(); });
 }
@@ -183,10 +186,10 @@ TEST_CASE(
     CHECK_FALSE(first.advance());
     if (when != gives_up::before) {
       auto last = begin(2);
-      CHECK_FALSE(last.advance());  // reduces its part
+      CHECK_FALSE(last.advance());  // rank 2 reduces its part
       if (when != gives_up::after_it_arrived) {
         first.advance(), second.advance();
-        CHECK_FALSE(last.advance());  // copies the others' parts and leaves
+        CHECK_FALSE(last.advance());  // rank 2 copies the parts of ranks 0 and 1, and leaves
         if (when == gives_up::when_it_has_ended) {
           first.advance(), second.advance();
           CHECK(last.advance());
@@ -197,7 +200,7 @@ TEST_CASE(
     bool const counts = when == gives_up::after_it_left || when == gives_up::when_it_has_ended;
     bool first_done = false, second_done = false;
     std::string first_told, second_told;
-    for (int i = 0; i < 3; ++i) {  // repeated, because the first two also wait for each other
+    for (int i = 0; i < 3; ++i) {  // repeated, because ranks 0 and 1 also wait for each other
       first_told = told(first, first_done);
       second_told = told(second, second_done);
     }
@@ -226,14 +229,15 @@ TEST_CASE("a small transfer waits for the ranks it reads from, and for no rank t
   };
   auto root = begin(0, 1), leaf = begin(1, 1);
   CHECK_FALSE(leaf.advance());  // the root has not arrived
-  CHECK(root.advance());        // and waits for no other rank
+  CHECK(root.advance());        // the root waits for no other rank
   values[0][0] = -1;            // the root may overwrite its shard
   CHECK(leaf.advance());
   CHECK(taken[1][0] == 0);
   CHECK(taken[1][3] == 3);
   auto const again = [&] {
     auto next = begin(0, 2);
-    // The staging buffer is free only when all ranks have reached epoch 1.
+    // The root's staging buffer is free only when all ranks have reached epoch 1, which rank 2 has
+    // not.
     CHECK_FALSE(next.advance());
   };
   again();

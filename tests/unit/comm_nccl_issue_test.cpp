@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Executes the NCCL calls of every plan between two placements, for all ranks of a mesh, in host
-// memory by NCCL's rules (support/nccl_player.hpp). Checks that the calls end, that matching calls
-// agree in kind and count, and that each rank receives the bytes of the plan and of the MPI
-// transport. The results must equal those of the element-by-element replay (support/replay.hpp),
-// bitwise for ordered sums.
+// Tests the NCCL calls that the library makes for redistribution plans between all pairs of
+// placements. The test runs the calls of all ranks in host memory, by NCCL's rules
+// (support/nccl_player.hpp). It checks that no rank waits forever, that matching calls agree in
+// kind and count, and that each rank receives as many bytes as the plan predicts and as with the
+// MPI transport. The results must have the same bits as those of the element-by-element replay
+// (support/replay.hpp).
 
 #include <cstring>
 
@@ -50,8 +51,8 @@ struct trial {
   }
 };
 
-/// Runs one step on all ranks with NCCL calls and in the replay. Describes the first difference;
-/// empty if there is none.
+/// Runs one step on all ranks twice: with NCCL calls and in the replay. Returns a description of
+/// the first difference, or an empty text if there is none.
 template <class T>
 std::string run_step(trial const& on, ashlar::redistribution_step const& s,
                      basic_replay<T>& reference, shards<T>& data) {
@@ -73,8 +74,8 @@ std::string run_step(trial const& on, ashlar::redistribution_step const& s,
     std::int64_t bytes = 0;
     for (auto const& c : player.calls(r)) bytes += c.received_bytes();
     auto const size = static_cast<std::int64_t>(sizeof(T));
-    // Compares with the bytes that counting.hpp counts for the MPI transport, and with those of the
-    // plan.
+    // Compares the received bytes with those that comm/counting.hpp counts for the MPI transport,
+    // and with those that the plan predicts.
     if (bytes != x.received_elements() * size) return "bytes differ from the MPI transport's";
     if (bytes != step_traffic(s, on.extents, on.t, on.t.coordinates_of(r)).elements * size)
       return "bytes differ from the plan's";
@@ -86,7 +87,7 @@ std::string run_step(trial const& on, ashlar::redistribution_step const& s,
   return "";
 }
 
-/// Issues all steps of a plan before the first one runs, and checks that they end.
+/// Issues the calls of all steps of a plan before any of them runs, and checks that they all end.
 void run_at_once(trial const& on, ashlar::redistribution_plan const& plan) {
   nccl_player player(on.t);
   for (int r = 0; r < on.t.ranks(); ++r)
@@ -161,7 +162,7 @@ std::vector<ashlar::redistribution_step> steps_of_one_axis() {
       {collective::all_to_all, {0}, columns, rows}};
 }
 
-/// Returns the kinds of a rank's calls in one line.
+/// Lists the calls of a rank in one line, each with its kind, its peer and its number of elements.
 std::string calls_of(trial const& on, ashlar::redistribution_step const& s, int rank) {
   nccl_player player(on.t);
   auto const x = on.of(s, rank);
@@ -198,7 +199,8 @@ TEST_CASE("uneven counts are one group of sends and receives") {
                                "copy group-start send1:3 receive1:4 group-end unpack"};
   int i = 0;
   for (auto const& s : steps_of_one_axis()) CHECK(calls_of(uneven, s, 0) == first[i++]);
-  // With a single row, rank 1's shard is empty, so it neither sends nor receives one.
+  // With a single row, rank 1's shard is empty. Rank 1 therefore sends nothing, and rank 0 receives
+  // nothing.
   trial const one_row{{{"gpu", 2}}, {1, 1}, sums::library};
   CHECK(calls_of(one_row, steps_of_one_axis()[0], 0) == "copy group-start send1:1 group-end");
   CHECK(calls_of(one_row, steps_of_one_axis()[0], 1) == "group-start receive0:1 group-end");

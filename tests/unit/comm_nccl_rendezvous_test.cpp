@@ -109,7 +109,8 @@ launch at(rendezvous by, int rank, int size, int port, std::string const& file) 
   return l;
 }
 
-/// Returns "id: right" or "id: wrong" for the id that `l` received, or the message of the error.
+/// Runs the rendezvous of the rank that `l` describes. Returns "id: right" or "id: wrong" for the
+/// id that the rank received, or the message of the error.
 std::string meet(launch const& l, int seed, std::chrono::milliseconds deadline) {
   return message_of([&] {
     unique_id const given = l.rank == 0 ? id_of(seed) : unique_id{};
@@ -189,7 +190,7 @@ TEST_CASE("files that an earlier run left behind are ignored") {
     ranks.start([&] { return meet(m.rank(0, 3), 2, 150ms); });
     ranks.wait();
   }
-  CHECK(std::filesystem::exists(m.file));  // the id of that run, with its tokens
+  CHECK(std::filesystem::exists(m.file));  // left behind by the second run
   processes ranks;
   for (int r : {2, 1, 0})
     ranks.start([&, r] {
@@ -228,7 +229,7 @@ TEST_CASE("tcp: strangers and other jobs do not disturb") {
   meeting const m(rendezvous::tcp);
   processes ranks;
   ranks.start([&] { return meet(m.rank(0, 2), 3, 20s); });
-  ranks.start([&] {  // sends an unknown request, then one that is too short
+  ranks.start([&] {  // a stranger: sends an unknown request, then one that is too short
     for (char const* words : {"GET / HTTP/1.1\r\nHost: a\r\n\r\n", "?"}) {
       for (int tries = 0; tries < 400; ++tries) {
         ashlar::nccl::detail::tcp_socket const s(::socket(AF_INET, SOCK_STREAM, 0));

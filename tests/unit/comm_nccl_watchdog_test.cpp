@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests how a job ends if its collectives do not end: the watchdog with a fake device, the record
-// of the last operations, and the messages for NCCL failures.
+// Tests how a job ends if its collectives never end: the watchdog on a fake device, the flight
+// record, which lists the last operations, and the messages for NCCL failures.
 
 #include <atomic>
 

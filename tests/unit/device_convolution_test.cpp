@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares convolution with its definition, loops over all indices. Values are integers, so results
-// must be equal. The cases include windows that do not divide the image, windows that reach over
-// its border, and extents of 0, in both implementations.
+// Compares convolution with its definition, written as loops over all indices. Values are integers,
+// so results must be equal. The cases include windows that do not divide the image, windows that
+// reach over its border, and extents of 0. They cover both implementations, im2col and Winograd.
 
 #include <doctest/doctest.h>
 #include <support/combinations.hpp>

@@ -13,7 +13,7 @@
 
 #include "support/emulated_arrays.hpp"
 
-// The kernels that the cases call. Declared here so that name lookup finds them.
+// The header below calls the kernels without a namespace. This directive lets it find them.
 namespace ashlar_test {
 using namespace ashlar::cuda;
 }  // namespace ashlar_test

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the host's versions of the operations that every processor provides. Covers the operations
-// that consist of more than one kernel.
+// Tests the host's versions of the operations that every processor must provide. Only operations
+// that consist of more than one kernel are tested here.
 
 #include <cstdlib>
 #include <vector>

@@ -91,8 +91,8 @@ TEST_CASE("pooling_of_2x2_for_rows_of_any_length") {
 }
 
 // Windows of 2 x 2 have specialized loops, which must choose the same pixels as the general loops.
-// The comparison uses a 4 x 4 window that covers the same four pixels, because the rest of it
-// covers only padding.
+// The test compares them with a window of 4 x 4. With padding 1, it covers the same four pixels,
+// because the image has no others.
 TEST_CASE("pooling_of_2x2_chooses_as_other_windows_do") {
   double const nan = std::numeric_limits<double>::quiet_NaN();
   values const from{1, 2, nan};
@@ -128,7 +128,7 @@ TEST_CASE("a_pixel_under_several_windows_gets_all_their_gradients") {
   host::max_pool_forward(x.data(), e, w, y.data(), chosen.data());
   values const ones(y.size(), 1);
   host::max_pool_backward(ones.data(), chosen.data(), e, w, dx.data());
-  CHECK(dx[1] == 4);  // two windows in each of two rows
+  CHECK(dx[1] == 4);  // the pixel is under two windows in each of the two rows of y
   CHECK(dx[0] + dx[2] == 4);
 }
 

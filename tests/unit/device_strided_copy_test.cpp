@@ -26,8 +26,8 @@ struct block {
   std::vector<T> data;
 };
 
-/// Returns a block whose dimensions are stored in the given order, outermost first. Each extent is
-/// padded by `pad`.
+/// Returns a block whose dimensions are stored in the order `order`, outermost first. In memory,
+/// each extent is larger by `pad` elements.
 template <class T>
 block<T> make_block(extents const& e, std::vector<int> const& order, std::int64_t pad) {
   block<T> made{extents(e.size()), {}};

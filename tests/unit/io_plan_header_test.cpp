@@ -36,7 +36,8 @@ TEST_CASE("the committed header is the plan that the search finds") {
   CHECK(fingerprint(mlp_2x2) == fingerprint(found));
 }
 
-/// Returns the text without its lines of seconds, whose last digits depend on the compiler.
+/// Returns the text without the lines that contain seconds, because their last digits depend on the
+/// compiler.
 std::string without_seconds(std::istream& in) {
   std::string text;
   for (std::string line; std::getline(in, line);)

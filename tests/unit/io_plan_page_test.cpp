@@ -85,14 +85,14 @@ TEST_CASE("every rank has its own colour, a copy on every node is grey") {
 TEST_CASE("a tensor is cut as it is split, in the order of its shards") {
   auto const t = parse_topology("node=2,gpu=3");
   auto const rects = [&](char const* lies, shape const& s) {
-    // The frame is a rectangle too.
+    // Does not count the frame of the drawing, which is a rectangle too.
     return occurrences(page::shards_svg(s, parse_placement(lies), t, "x"), "<rect") - 1;
   };
   CHECK(rects("B,B", {8, 8}) == 1);
   CHECK(rects("S(0),B", {8, 8}) == 2);
   CHECK(rects("S(0),S(1)", {8, 8}) == 6);
   CHECK(rects("S(0),S(0)", {8, 8}) == 6);
-  CHECK(rects("S(1),P", {8, 8}) == 3);  // two parts and the hatch of partial values
+  CHECK(rects("S(1),P", {8, 8}) == 3);  // two shards and the hatching of partial values
   CHECK(rects("S(2),S(0)", {8, 8, 8}) == 6);
   CHECK(rects("B,B", {}) == 1);
   page::drawn_dim const plain(t, parse_placement("S(0),S(0)"), 0);
@@ -102,7 +102,7 @@ TEST_CASE("a tensor is cut as it is split, in the order of its shards") {
   CHECK((who[0] == 0 && who[1] == 1));
   turned.own(1, who);
   CHECK((who[0] == 1 && who[1] == 0));
-  // Only 12 of 40 parts are drawn, evenly spaced. The last one drawn is part 36.
+  // Only 12 of the 40 shards are drawn, evenly spaced. The last one drawn is shard 36.
   auto const wide = parse_topology("gpu=40");
   page::drawn_dim const many(wide, parse_placement("S(0)"), 0);
   CHECK(many.count() == page::drawn_dim::most);

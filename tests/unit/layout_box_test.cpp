@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests local boxes for every placement on several meshes, with extents above and below those of
-// the axes. The boxes must equal the naive ones and tile the index space.
+// Tests local boxes for every placement on several meshes, with tensor extents below and above
+// those of the mesh axes. The boxes must equal those of the naive definition and cover the index
+// space.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -47,7 +48,8 @@ void check_boxes(ashlar::shape const& extents, ashlar::topology const& t, placem
       owners(i) += inside && representative;
     });
   }
-  // The representatives hold each element once, or once per addend if some axes are partial.
+  // Among ranks with equal copies, is_representative selects one. The selected ranks together hold
+  // each element once, or once per addend if some axes are partial.
   int addend_count = 1;
   for (int a = 0; a < t.axes(); ++a)
     if (p[a].is_partial()) addend_count *= t.extent(a);

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests reshapes, slices and concatenations that need no communication against a search through all
-// placements of the result by the naive rules. The library must find a placement whenever one
-// exists, and never a wrong one.
+// Tests reshapes, slices and concatenations that need no communication. The reference tries all
+// placements of the result by the naive definition (naive_placement.hpp). The library must find a
+// placement whenever the reference finds one, and never a wrong one.
 
 #include <map>
 #include <set>
@@ -28,7 +28,7 @@ index naive_extents(ashlar::shape const& s) {
   return e;
 }
 
-/// For each rank, the flat indices of its elements in memory order.
+/// For each rank, the flat indices of the elements that it holds, in memory order.
 using contents = std::vector<std::vector<int>>;
 
 contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement const& p) {
@@ -42,21 +42,22 @@ contents contents_of(ashlar::shape const& s, naive_mesh const& mesh, placement c
   return all;
 }
 
-/// Returns the kind of reduction of each partial axis and 0 for the other axes. A reshape does not
-/// change it.
+/// Returns one number for each axis. It identifies the reduction if the axis is partial, and is 0
+/// otherwise. A reshape does not change these numbers.
 std::vector<int> addends_of(placement const& p) {
   std::vector<int> kinds;
   for (auto const& a : p.axis) kinds.push_back(a.is_partial() ? 1 + static_cast<int>(a.op) : 0);
   return kinds;
 }
 
-/// A placement of some shape, with a number that identifies the resulting contents of all ranks.
+/// A placement, with a number that identifies what all ranks hold under it. Placements of two
+/// shapes have equal numbers if a reshape from one to the other needs no communication.
 struct meaning {
   placement p;
   int number;
 };
 
-/// All placements of each shape, with the numbers of their contents.
+/// Lists all placements of a shape with their numbers, and caches the lists.
 class meanings {
  public:
   meanings(ashlar::topology const& t, std::vector<reduction> partials)
@@ -205,8 +206,8 @@ TEST_CASE("large and uneven tensors") {
 }
 
 TEST_CASE("an idle axis may have to change its place in the order") {
-  // Splitting one row over the two ranks of "a" leaves the second rank idle, so "b" is outermost in
-  // the result.
+  // Dimension 0 has one row, so splitting it over "a" leaves the second rank of "a" without
+  // elements. In the result, "b" must be the outermost axis.
   auto const q = ashlar::reshape_placement({1, 2}, {2}, {{"a", 2}, {"b", 2}},
                                            {ashlar::split(0), ashlar::split(1)});
   REQUIRE(q.has_value());

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the cost of collectives: the numbers of messages and elements, against algorithms executed
-// message by message, and the α and β of a group of ranks on a mesh of nodes.
+// Tests the cost of collectives. The numbers of messages and elements are compared with those of
+// algorithms that the test simulates message by message. Also tests the α and β of a group of ranks
+// on a mesh of nodes.
 
 #include <vector>
 
@@ -112,7 +113,8 @@ TEST_CASE("an axis between nodes that has one rank does not leave the node") {
 
 TEST_CASE("groups across nodes share the nodes' links") {
   ashlar::topology const t{{"node", 4}, {"gpu", 8}};
-  // With one rank per node in a group, the eight groups of a node share its link.
+  // Each group has one rank per node. The eight ranks of a node belong to eight groups, which share
+  // its link.
   CHECK(ashlar::group_link(m, t, {0}, collective::all_reduce) == ashlar::link{100, 8 * 1000});
   // Every rank exchanges 24 of its 31 parts with other nodes.
   for (auto const kind : {collective::all_gather, collective::reduce_scatter,
@@ -125,17 +127,18 @@ TEST_CASE("groups across nodes share the nodes' links") {
 }
 
 TEST_CASE("an exchange of roles has one partner a rank") {
-  // Rank (node i, gpu j) exchanges with rank (node j, gpu i), so one rank of each node keeps its
-  // own data.
+  // Rank (node i, gpu j) exchanges with rank (node j, gpu i). In each node, one rank is its own
+  // partner, and the other three share the link.
   ashlar::topology const mixed{{"node", 4}, {"gpu", 4}};
   CHECK(ashlar::group_link(m, mixed, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
   ashlar::topology const fat{{"node", 2}, {"gpu", 2}, {"core", 2}};
   CHECK(ashlar::group_link(m, fat, {0, 1}, collective::permute) == ashlar::link{100, 2 * 1000});
   CHECK(ashlar::group_link(m, fat, {1, 2}, collective::permute) == m.intra);
-  // Both axes are between nodes: either a node is its own partner, or all its ranks send data out.
+  // Both axes are between nodes, so the three ranks of a node behave alike: either all are their
+  // own partners, or all send their data out of the node.
   ashlar::topology const racks{{"rack", 2}, {"node", 2}, {"gpu", 3}};
   CHECK(ashlar::group_link(m, racks, {0, 1}, collective::permute) == ashlar::link{100, 3 * 1000});
-  // If the extents differ, the exchange is an all-to-all.
+  // If the two axes have different extents, the exchange is an all-to-all.
   ashlar::topology const uneven{{"node", 3}, {"gpu", 2}};
   CHECK(ashlar::group_link(m, uneven, {0, 1}, collective::permute) ==
         ashlar::group_link(m, uneven, {0, 1}, collective::all_to_all));
@@ -173,12 +176,13 @@ TEST_CASE("a collective with links of its own uses them, the others use those of
   own.inter_of = m.inter_of;
   own.inter_of.set(collective::all_to_all, {200, 2000});
   own.inter_of.set(collective::permute, {300, 3000});
-  // Each rank has one partner. One of the four ranks of a node has its partner in the node.
+  // Each rank has one partner. In each node, one of the four ranks has its partner in the node.
   CHECK(ashlar::group_link(own, t, {0, 1}, collective::permute) == ashlar::link{300, 3 * 3000});
   // An all-to-all uses both tiers: 3 of a rank's 15 messages stay in the node.
   CHECK(ashlar::group_link(own, t, {0, 1}, collective::all_to_all).alpha * 15 ==
         doctest::Approx(3 * 2 + 12 * 200.0));
-  // With different extents there are no pairs: the exchange is an all-to-all.
+  // If the two axes have different extents, ranks have no single partner: the exchange is an
+  // all-to-all.
   ashlar::topology const uneven{{"node", 3}, {"gpu", 2}};
   CHECK(ashlar::group_link(own, uneven, {0, 1}, collective::permute) ==
         ashlar::group_link(own, uneven, {0, 1}, collective::all_to_all));

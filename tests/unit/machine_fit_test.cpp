@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests fits of machine parameters. Known α, β, flops and gemm_half are recovered from times
-// computed from them, exactly without noise and closely with noise, and no other pair fits better.
-// Samples that do not determine the parameters are errors.
+// Tests fits of machine parameters. The test computes times from known values of α, β, flops and
+// gemm_half. A fit recovers these values exactly without noise and closely with noise, and no other
+// pair of parameters fits better. Samples that do not determine the parameters are errors.
 
 #include <random>
 
@@ -82,7 +82,8 @@ TEST_CASE(
 }
 
 TEST_CASE("beta is zero if time does not grow with size, alpha is zero if latency is negligible") {
-  // First times that fall with the size, then times that rise faster than the size.
+  // Fits two series of samples: times that fall as the size grows, and times that grow faster than
+  // the size.
   auto const falling = fit_link({{1, 1000, 3e-6}, {1, 2000, 2e-6}, {1, 4000, 1e-6}});
   CHECK(falling.value.beta == 0);
   CHECK(falling.value.alpha > 0);

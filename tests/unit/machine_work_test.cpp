@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the seconds of products on a machine with slow small GEMMs. A layer is priced by the
-// extents on its busiest rank, a plan and a panel by the extents of their local product. The search
-// chooses a different plan on such a machine and still finds the best one.
+// Tests the predicted seconds of matrix products on a machine on which small GEMMs are slow
+// (gemm_half > 0). The seconds of a layer depend on the extents on its busiest rank. The seconds of
+// a matmul plan depend on the extents of its local product, or of one panel if the product is
+// streamed. The search must still find the best plan of a network.
 
 #include <doctest/doctest.h>
 
@@ -44,8 +45,8 @@ TEST_CASE("a linear layer's products are those of its busiest rank") {
     double const values = (spec.forward_values + spec.backward_values) * 4 / on.memory_bandwidth *
                           search::work_fraction(spec, c, t);
     double const products = 3 * seconds_of(x[0].size * x[1].size, y[2].size, x[2].size, on);
-    // With an uneven split, it may be that no rank has the largest part of every dimension. The
-    // formula above does not hold then.
+    // The batch of 7 cannot be split evenly. If it is split, possibly no rank has the largest part
+    // of every dimension, and the formula above does not hold.
     if (x[0].size != 7) continue;
     CHECK(search::work_seconds(spec, c, t, on, 4) == doctest::Approx(products + values));
     ++rows;

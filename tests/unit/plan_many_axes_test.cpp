@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests plans on meshes of three to six axes, for which the planner expands few of the placements.
-// They must cost as much as Dijkstra's algorithm finds in the graph of all placements. Prices from
-// tables must equal step_seconds.
+// Tests redistribution plans on meshes of three to six axes, where the planner expands only a few
+// of the placements. A plan must cost as much as the cheapest path that Dijkstra's algorithm finds
+// in the graph of all placements. Step prices from precomputed tables must equal step_seconds.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>
@@ -39,7 +39,8 @@ ashlar::machine calibrated() {
   return m;
 }
 
-/// Compares plans from `sources` random placements to `targets` random placements each.
+/// Compares the plans from `sources` random placements to `targets` random placements each with the
+/// cheapest paths in the graph of all placements.
 void check_against_graph(ashlar::shape const& extents, ashlar::topology const& t,
                          ashlar::machine const& m, int sources, int targets) {
   std::mt19937 random(3);

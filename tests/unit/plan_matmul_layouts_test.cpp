@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests products whose placements the planner may choose. Each matrix is stored once, and no rank
-// receives more than with the best integer grid, which is found by trying all grids.
+// Tests plans of products in which the planner also chooses the placements of the three matrices.
+// No element of a matrix may be stored on two ranks. No rank may receive more than with the best
+// integer grid of ranks, which the test finds by trying all grids.
 
 #include <algorithm>
 #include <array>
@@ -19,8 +20,8 @@ namespace {
 
 using extents = std::array<std::int64_t, 3>;  // m, n, k
 
-/// Returns the elements received per rank with the best of all grids p1 x p2 x p3 = p, with even
-/// splits.
+/// Returns the number of elements that a rank receives with the best grid of p ranks, if all splits
+/// are even. All grids p1 x p2 x p3 = p are tried.
 double best_grid(extents const& e, int p) {
   auto const m = double(e[0]), n = double(e[1]), k = double(e[2]);
   double best = 1e300;

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests panels and the predictions for streamed plans. The panels cover the streamed dimension
-// exactly once, and each is a tensor placed like the full one. Tensors that share the streamed
-// letter have the same indices in the same order in each panel.
+// Tests how products are streamed in panels, and the predicted seconds and memory of such products.
+// The panels cover the streamed dimension exactly once. Each panel of a tensor is a tensor with the
+// same placement as the full one. Tensors that share the streamed letter have the same indices in
+// the same order in each panel.
 
 #include <algorithm>
 #include <numeric>
@@ -20,7 +21,7 @@ using ashlar::matmul_plan;
 using ashlar::panel_cuts;
 using ashlar::split;
 
-/// Returns the indices of a panel in its order.
+/// Returns the global indices of one panel, in the order in which the panel holds them.
 std::vector<int> indices(panel_cuts const& cuts, int panel) {
   std::vector<int> all;
   for (int q = 0; q < cuts.chunks(); ++q) {
@@ -30,8 +31,10 @@ std::vector<int> indices(panel_cuts const& cuts, int panel) {
   return all;
 }
 
-/// Returns whether each rank's part of each panel of a tensor of n items placed by p equals the
-/// rank's shard of the panel as a separate tensor placed by p, in the panel's order.
+/// Compares two ways to distribute each panel of a tensor of n items that is placed by p. In the
+/// first, each rank takes the items of its shard that belong to the panel. In the second, the panel
+/// is a tensor of its own, placed by p. Returns whether every rank gets the same items in the same
+/// order.
 bool lies_like_the_whole(panel_cuts const& cuts, placement const& p, ashlar::topology const& t) {
   auto const n = static_cast<int>(cuts.extent);
   naive_mesh const mesh(t);
@@ -100,22 +103,22 @@ TEST_CASE("seconds and memory of a streamed product are those of the stated form
   placement const blocks{split(0), split(1)};
   std::int64_t const block = 8 * 512 * 512;
   auto const plan = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {0, 'k', 4});
-  // Panels of 256: each operand's panel is gathered from 512 x 128 to 512 x 256, and c is
-  // accumulated in place.
+  // Each of the 4 panels has extent 256 along k. The panel of an operand is gathered from 512 x 128
+  // to 512 x 256, and c is accumulated in place.
   double const in = 2 * (m.intra.alpha + m.intra.beta * 8 * 512 * 128);
   double const gemm = 2.0 * 512 * 512 * 256 / m.flops;
   CHECK(plan.seconds == doctest::Approx(in + 3 * std::max(gemm, in) + gemm));
   // The memory holds a, b and c, a panel of each operand, the next panel of b, and the next panel
   // of a with its slice.
   std::int64_t const panel = 8 * 512 * 256, rounds = 2 * 2 * 2 * 256 * 1024;
-  // Slices of a are packed: two rounds of two chunks, to send and to receive. Slices of b are
-  // contiguous rows.
+  // Slices of a are packed. The buffers hold two rounds of chunks for two ranks, to send and to
+  // receive. Slices of b are contiguous rows and need no buffers.
   CHECK(plan.peak_bytes == 3 * block + 2 * panel + panel + panel / 2 + panel + rounds);
   CHECK(received_bytes(plan, t, {}) ==
         received_bytes(product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {}), t, {}));
 
-  // Panels of rows: b is gathered first (two blocks). The panels of a are contiguous and move.
-  // Those of c do not move.
+  // Now the panels are rows of a and c. All of b is gathered first (two blocks). The panels of a
+  // are contiguous and are gathered one by one. The panels of c stay where they are.
   auto rows = product_of_blocks(blocks, blocks, blocks, {1024, 1024}, t, {});
   rows.panels = {'m', 4, {}};
   REQUIRE(choose_chunks(rows, t));

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares the plan of a product with all alternatives: every pair of operand placements whose
-// product is local, each with its cheapest redistributions, for operands and results with any
-// reduction and under memory limits. The test recomputes the memory block by block.
+// Compares the plan of a product with all alternatives. An alternative is a pair of operand
+// placements whose product needs no communication, with the cheapest redistributions of the
+// operands and of the result. The operands and the result may be partial with any reduction, and
+// memory may be limited. The test computes the peak memory independently, block by block.
 
 #include <algorithm>
 #include <map>
@@ -80,13 +81,14 @@ std::int64_t buffers(redistribution_plan const& plan, ashlar::redistribution_ste
   }
 }
 
-/// Follows the memory use of a plan.
+/// Tracks the bytes in use while a plan of a product runs, and their maximum.
 class account {
  public:
   explicit account(ashlar::topology const& t) : topology_(t) {}
   void take(std::int64_t bytes) { most = std::max(most, now += bytes); }
   void give(std::int64_t bytes) { now -= bytes; }
-  /// Returns the bytes that the caller has to release later.
+  /// Runs a redistribution. The first step releases the `owned` bytes of the source. Returns the
+  /// bytes that the caller has to release later.
   std::int64_t move(redistribution_plan const& plan, std::int64_t owned) {
     for (auto const& s : plan.steps) {
       auto const made = shard(plan, s.to, topology_), packed = buffers(plan, s, topology_);
@@ -121,7 +123,7 @@ struct alternative {
   std::int64_t peak;
 };
 
-/// Returns every local product between the given placements, with its redistributions.
+/// Returns the seconds and the peak memory of every alternative.
 std::vector<alternative> alternatives(problem const& q, ashlar::topology const& t,
                                       ashlar::machine const& m) {
   auto const table = ashlar::matmul_signatures(q.ta, q.tb);

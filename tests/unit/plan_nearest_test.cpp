@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Checks the nearest acceptable placement: it must have the cheapest plan. The test prices the
-// plans to all acceptable placements.
+// Tests the choice of the nearest among several acceptable placements: the plan to it must be the
+// cheapest. The test prices the plans to all acceptable placements.
 
 #include <doctest/doctest.h>
 #include <support/naive_placement.hpp>

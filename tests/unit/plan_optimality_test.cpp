@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests that plans are cheapest. No alternative of one or two steps costs less, distances equal
-// those of an independent all-pairs algorithm, and distances are a metric. The placement graph must
-// contain every placement.
+// Tests that redistribution plans are the cheapest. No path of one or two steps costs less,
+// distances equal those of an independent all-pairs algorithm, and distances are a metric. The
+// placement graph must contain every placement.
 
 #include <algorithm>
 #include <sstream>
@@ -29,8 +29,8 @@ std::vector<collective> kinds(ashlar::redistribution_plan const& plan) {
   return list;
 }
 
-/// Compares plans with the cheapest empty, one-step or two-step path for all pairs, enumerated by
-/// for_each_step.
+/// Compares the plans between all pairs of placements with the cheapest path of at most two steps.
+/// for_each_step enumerates the steps.
 void check_no_short_alternative(ashlar::shape const& extents, ashlar::topology const& t,
                                 ashlar::machine const& m) {
   auto const all = all_placements(extents.rank(), t.axes());
@@ -68,8 +68,8 @@ void check_no_short_alternative(ashlar::shape const& extents, ashlar::topology c
   CHECK(better == 0);
 }
 
-/// Compares the distances in the graph with the Floyd-Warshall algorithm on step prices computed
-/// here.
+/// Compares the distances in the placement graph with those of the Floyd-Warshall algorithm, which
+/// uses step prices that are computed here.
 void check_distances(ashlar::shape const& extents, ashlar::topology const& t,
                      ashlar::machine const& m) {
   ashlar::placement_graph const graph(extents.rank(), t);
@@ -204,7 +204,7 @@ TEST_CASE("two nested splits are gathered with the fewer messages, fused or one 
 }
 
 TEST_CASE("ties go to fewer steps") {
-  // On axes of extent 1 everything is free, and one step suffices where possible.
+  // On axes of extent 1 every step takes no time. The plan must still use a single step.
   ashlar::topology const t{{"a", 1}, {"b", 1}};
   auto const plan = ashlar::plan_redistribution({8, 8}, 4, {ashlar::partial(), ashlar::partial()},
                                                 ashlar::placement::all_broadcast(2), t, {});

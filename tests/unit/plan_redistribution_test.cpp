@@ -66,7 +66,7 @@ void check_plan(ashlar::redistribution_plan const& plan, ashlar::topology const&
                                                            t.coordinates_of(static_cast<int>(r)))
                                              .elements());
   double seconds = 0;
-  // The reduction of intermediate partial placements.
+  // If a placement between two steps is partial, it must be partial with this reduction.
   auto const op = plan.to.has_partial() ? plan.to.op() : plan.from.op();
   for (auto const& s : plan.steps) {
     INFO(ashlar::to_string(s.kind), " ", ashlar::to_string(s.from), " -> ",
@@ -149,7 +149,8 @@ TEST_CASE("plans are right for vectors, scalars and tensors of rank 3") {
 TEST_CASE("plans are right for maxima and minima, and from one reduction to another") {
   std::vector<reduction> const all{reduction::sum, reduction::max, reduction::min};
   CHECK(check_all_pairs({5, 4}, {{"p", 3}}, all).pairs == 6 * 6);
-  // S and B give 11 of the 18 placements. Each reduction adds 7.
+  // With one kind of reduction there are 18 placements, 11 of them without P. Each kind adds 7, so
+  // three kinds give 32.
   CHECK(check_all_pairs({5, 4}, {{"a", 2}, {"b", 3}}, all).pairs == 32 * 32);
   CHECK(check_all_pairs({0, 4}, {{"a", 2}, {"b", 2}}, all).pairs == 32 * 32);
 }
@@ -171,8 +172,8 @@ TEST_CASE("the replay refuses plans that are wrong") {
   ashlar::placement const outer_left{ashlar::split(0), ashlar::broadcast()};
   std::mt19937 random(1);
   auto const x = random_integers(random, {7, 5});
-  // A gather along the outer axis while the inner axis also splits: the pieces are not those of a
-  // split.
+  // A gather along the outer axis, while the inner axis splits the same dimension. The gathered
+  // pieces are not the shards of any split.
   replay ranks({7, 5}, t);
   ranks.start(x, nested, random);
   ranks.run({collective::all_gather, {0}, nested, {ashlar::broadcast(), ashlar::split(0)}});
@@ -200,8 +201,8 @@ TEST_CASE("blocks on exchanged axes of different extents are one permute") {
   auto const plan = ashlar::plan_redistribution({4096, 4096}, 8, from, to, t, {});
   REQUIRE(plan.steps.size() == 1);
   CHECK(plan.steps[0].kind == collective::permute);
-  // The new shards are split by b in rows and by a in columns. No rank receives more than its new
-  // shard, in at most 7 messages.
+  // In the result, axis b splits the rows and axis a the columns. No rank receives more than its
+  // new shard.
   CHECK(plan.received_bytes(t, {0, 0}) == 8 * (2048 * 1024 - 1024 * 1024));
   CHECK(plan.received_bytes(t, {3, 0}) == 8 * 2048 * 1024);
 }

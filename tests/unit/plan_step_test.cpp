@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests every legal step, even if no plan uses it. Its replay turns `from` into `to`, and both
-// placements are valid. Its axes are listed outermost first, so that the order of the group's
-// members is the order of the shards.
+// Tests every legal step of a redistribution, even if no plan uses it. Replaying the step turns its
+// placement `from` into its placement `to`, and both are valid. The axes of a step are listed
+// outermost first, so that the order of the group's members is the order of the shards.
 
 #include <doctest/doctest.h>
 #include <support/replay.hpp>
@@ -17,8 +17,8 @@ using ashlar::collective;
 
 namespace {
 
-/// Returns whether the boxes of the group's members, in the group's order, are consecutive parts of
-/// one dimension.
+/// Returns whether the shards of one group of ranks, in the group's order, are consecutive parts of
+/// one dimension. `c` are the coordinates of any member.
 bool in_order(ashlar::redistribution_step const& s, ashlar::placement const& p,
               ashlar::shape const& extents, ashlar::topology const& t,
               ashlar::coordinates const& c) {
@@ -78,7 +78,7 @@ TEST_CASE("every step is right on every placement of a matrix, uneven extents") 
 }
 
 TEST_CASE("every step is right where nested balanced splits cut in other places") {
-  // At these extents, changing the order of two axes moves the cuts of a third axis inside them.
+  // At these extents, the cuts of a third, inner axis depend on the order of the two outer axes.
   CHECK(check_steps({8, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
   CHECK(check_steps({29, 3}, {{"a", 2}, {"b", 3}, {"c", 4}}, reduction::sum) > 800);
   CHECK(check_steps({14, 8}, {{"a", 3}, {"b", 2}, {"c", 2}}, reduction::sum) > 800);
@@ -104,8 +104,8 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
         ashlar::for_each_step(from, extents.rank(), t, reduction::sum,
                               [&](ashlar::redistribution_step const& s) {
                                 if (s.kind == collective::permute) return;
-                                // Two ranks that exchange small complete arrays send them without
-                                // packing.
+                                // An all-reduce of two ranks may exchange small complete arrays
+                                // without packing.
                                 if (s.kind == collective::all_reduce && t.group_size(s.axes) == 2)
                                   return;
                                 auto const shard = std::max(max_local_elements(extents, t, s.from),
@@ -121,7 +121,8 @@ TEST_CASE("no step packs more than the bound of its shards says, if they are of 
   CHECK(ashlar::packing_bound(1000, 4) == 2000);
   std::int64_t const chunk = ashlar::packing_chunk_bytes;
   CHECK(ashlar::packing_bound(3 * chunk, 4) == 12 * chunk);
-  CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);     // two rounds are pending
+  // Two rounds of chunks for 4 ranks, to send and to receive.
+  CHECK(ashlar::packing_bound(7 * chunk, 4) == 16 * chunk);
   CHECK(ashlar::packing_bound(100 * chunk, 4) == 200 * chunk);  // packed all at once, as NCCL does
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests every algorithm through the common interface. Each reaches the optimum of small networks,
-// is never below its lower bound, gives the same result for the same seed, stops when cancelled,
-// and reports the true cost of its plan.
+// Tests every search algorithm through the common interface. Each finds the optimum of small
+// networks, finds no plan below the lower bound that it reports, gives the same result for the same
+// seed, stops when cancelled, and reports the true cost of its plan.
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ bool says(std::string const& text, std::string const& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Checks that the figures of a result follow from its plan and its lower bound.
+/// Checks that the figures of a result agree with its plan and with its lower bound.
 void check_claims(search::problem const& net, search::search_result const& r,
                   ashlar::machine const& m) {
   REQUIRE(r.plan.size() == net.size());
@@ -134,7 +134,8 @@ TEST_CASE("random search excludes plans over the limit, and reports if it drew n
   m.memory = search::detail::least_memory(model, lean).bytes;
   CHECK(says(message([&] { random_search(net, t, m, {.seed = 1, .evaluations = 50}); }),
              "no plan that fits"));
-  // Walks start at a plan that fits in memory and visit only such plans.
+  // The algorithms that walk from plan to plan start at one that fits in memory and visit only such
+  // plans.
   for (auto const& a : search::algorithms()) {
     if (std::string(a.name) == "random_search" || std::string(a.name) == "exhaustive") continue;
     CAPTURE(a.name);
@@ -212,7 +213,7 @@ TEST_CASE("a cancelled search returns its best so far, or says that it has none"
     CHECK(r.evaluations == told);  // not one more evaluation after the cancellation
     CHECK(r.plan.seconds == best);
     check_claims(net, r, m);
-    // Cancelled before the first plan.
+    // This run is cancelled before it finds its first plan.
     CHECK(says(message([&] { a.run(net, t, m, o); }), "cancelled"));
   }
 }

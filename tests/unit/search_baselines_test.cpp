@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the baselines. Their placements are those of their papers, their plans belong to the same
-// search space at the same prices, and each uses the best of all topologies.
+// Tests the baselines, which are the plans of known strategies. Their placements are those of the
+// papers. Their plans belong to the search space of `optimal` and have the same prices there. Each
+// baseline uses the best of all mesh topologies.
 
 #include <doctest/doctest.h>
 
@@ -224,7 +225,7 @@ TEST_CASE("below a memory limit Megatron and Summa recompute as few segments as 
     CHECK(tight.memory <= m.memory);
     CHECK(tight.recomputed > 0);
     CHECK(tight.seconds >= free.seconds);
-    auto fewer = net;  // one recomputed segment less does not fit on that mesh
+    auto fewer = net;  // one recomputed segment less, which does not fit on the same mesh
     fewer.recomputed = tight.recomputed - 1;
     m.memory = 0;
     auto const next = named.make(fewer, t, m);

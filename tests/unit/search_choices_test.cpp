@@ -55,7 +55,8 @@ TEST_CASE("axes that split one dim nest in every order, the same for all tensors
   }
   CHECK(reversed == 2);
   CHECK(layer_choices(spec, parse_topology("a=2,b=3,c=2")).size() ==
-        4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);  // 1 more order for 2 axes on a dim, 5 more for 3
+        // 2 axes on one dim have 1 more order, 3 axes have 5 more.
+        4 * 4 * 4 + 2 * (3 * 3 * 1) + 2 * 5);
 }
 
 TEST_CASE("choices are distinct, valid, and made of rows") {

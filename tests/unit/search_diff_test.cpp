@@ -134,7 +134,8 @@ TEST_CASE("plans of another net with as many elements are refused, too") {
   }
 }
 
-/// Returns a network of `blocks` blocks, each a segment, with a batch of 16 in m micro-batches.
+/// Returns a network of `blocks` blocks for a batch of 16 in m micro-batches. Each block is a
+/// segment that can be recomputed.
 search::problem blocks_in(int blocks, int m) {
   auto net = block_net(blocks, {16 / m, 8}, 64);
   net.micro_batches = m;

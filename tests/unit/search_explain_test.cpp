@@ -120,13 +120,13 @@ TEST_CASE("folds find the longest stretches of complete residuals") {
   CHECK(as_text(plain({9, 1, 2, 1, 2, 1, 2, 8})) == "0:1x1 1:2x3 7:1x1 ");
   CHECK(as_text(plain({1, 2, 3})) == "0:1x1 1:1x1 2:1x1 ");
   auto blocks = plain({1, 2, 1, 2, 1, 2});
-  blocks[0].enter = 7;  // only into the first copy
-  blocks[5].back = 7;   // only into the last copy
+  blocks[0].enter = 7;  // only the first copy's x moves differently
+  blocks[5].back = 7;   // only the last copy's dy moves differently
   CHECK(as_text(blocks) == "0:2x3 ");
   blocks[3].back = 7;  // an inner copy that differs
   CHECK(as_text(blocks) == "0:2x2 4:1x1 5:1x1 ");
-  // Two residuals, each of begin, inside and end. No repeated stretch may begin inside a residual
-  // and leave it.
+  // The list has two residuals. Each consists of a begin, one element inside and an end. No
+  // repeated stretch may begin inside a residual and leave it.
   std::vector<foldable> const residuals{{1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0},
                                         {1, 0, 0, 0}, {2, 1, 0, 0}, {3, 1, 0, 0}};
   CHECK(as_text(residuals) == "0:3x2 ");
@@ -141,7 +141,8 @@ TEST_CASE("notes name axes that are idle or too long, and work that is uneven") 
     return text;
   };
   CHECK(said(data_parallel(net, parse_topology("node=2,gpu=2"), m)) == "");
-  // A prime axis that divides no dimension is still searched and priced, and noted.
+  // An axis whose extent divides no dimension is searched and priced like any other, and a note
+  // reports the uneven work.
   auto const uneven = said(data_parallel(net, parse_topology("gpu=3"), m));
   CHECK(uneven.find("1.50 times an even share") != std::string::npos);
   auto const longer = said(data_parallel(net, parse_topology("gpu=37"), m));

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the halo of a split along the rows of an image: counted row by row from the rows that every
-// window position reads, priced by hand, and chosen by the search where splitting the batch is not
-// enough.
+// Tests the halo of a layer that splits the rows of an image: the rows that its windows read from
+// other ranks. The test counts these rows window by window, and prices one halo by hand. It also
+// checks that the search splits rows where splitting the batch is not enough.
 
 #include <algorithm>
 #include <set>
@@ -25,8 +25,8 @@ using ashlar::axis_list, ashlar::interval, ashlar::sliding_window, ashlar::topol
 
 namespace {
 
-/// Returns the part of n of each rank along `axes`, in row-major order, by repeated balanced
-/// splits.
+/// Returns the part of [0, n) that each rank holds if `axes` split it one after the other, with
+/// balanced splits. The ranks are in row-major order.
 std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& axes) {
   std::vector<interval> list{{0, n}};
   for (auto const a : axes) {
@@ -39,8 +39,9 @@ std::vector<interval> parts(std::int64_t n, topology const& t, axis_list const& 
   return list;
 }
 
-/// Counts one by one the rows that a rank's windows read but the rank does not own. Returns the
-/// largest numbers of messages and rows per rank: forward as a reader, backward as an owner.
+/// Counts one by one the rows that the windows of a rank read but that another rank owns. Returns
+/// the messages and rows of the busiest rank. In the forward pass a rank is busy as a reader, in
+/// the backward pass as an owner.
 search::halo_traffic counted(sliding_window const& w, std::int64_t n, topology const& t,
                              axis_list const& axes) {
   auto const x = parts(n, t, axes), y = parts(w.places(n), t, axes);
@@ -129,8 +130,9 @@ TEST_CASE("halos as in textbooks") {
   CHECK(rows({5, 1, 2}, 64) == search::halo_traffic{{2, 4}, {2, 4}});
   CHECK(rows({1, 1, 0}, 64) == search::halo_traffic{});
   CHECK(rows({2, 2, 0}, 64) == search::halo_traffic{});  // windows end where shards end
-  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // 3 3 2 2 rows for 2 1 1 1 positions
-  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);       // 2 1 1 1 rows: not only from neighbours
+  CHECK(rows({2, 2, 0}, 10).forward == traffic{1, 1});   // ranks have 3 3 2 2 rows, 2 1 1 1 windows
+  // Ranks have 2 1 1 1 rows, so windows reach beyond the neighbours.
+  CHECK(rows({5, 1, 2}, 5).forward.messages == 3);
 }
 
 TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
@@ -144,7 +146,7 @@ TEST_CASE("bytes and seconds of a halo are those of the row, on each tier") {
   auto const cost = search::halo_seconds(spec, along_gpu, t, m, 4);
   CHECK(cost.forward == doctest::Approx(2 * 2e-6 + 480 * 4 * 1e-10));
   CHECK(cost.seconds() == doctest::Approx(2 * cost.forward));
-  // Between two nodes there is one neighbour, and the four ranks of a node share its link.
+  // With two nodes, each rank has only one neighbour, and the four ranks of a node share its link.
   auto const along_node = rows_split(spec, ashlar::parse_placement("S(2),B"));
   CHECK(search::halo_of(spec, along_node, t).forward == traffic{1, 4 * 6 * 20});
   CHECK(search::halo_seconds(spec, along_node, t, m, 4).forward ==

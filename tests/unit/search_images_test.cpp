@@ -127,8 +127,9 @@ TEST_CASE("rows that split a dim as well as another row does are in no bound and
   }
   CHECK(fewer > 20);
   ashlar::topology const eight{{"gpu", 8}};
-  // If the batch or the channels divide by 8, the rows of an activation function that split height
-  // and width are redundant. Otherwise only width is, because the height divides by 8.
+  // If the batch or the channels are divisible by 8, the rows of relu that split the height or the
+  // width are redundant. Otherwise only the row that splits the width is redundant, because the
+  // height is divisible by 8.
   auto const rows = rows_of(images(8, 6), "relu");
   CHECK(rows_of(search::with_needed_rows(images(8, 6), eight), "relu") == rows - 2);
   CHECK(rows_of(search::with_needed_rows(images(7, 8), eight), "relu") == rows - 2);

@@ -88,7 +88,8 @@ class brute_force {
     return ways;
   }
 
-  /// Advances the least costs from element i's choices to those of the next element.
+  /// Given the least cost up to each choice of element i, returns the least cost up to each choice
+  /// of element i + 1.
   std::vector<double> next(int i, std::vector<double> const& value) const {
     auto const& costs = own_[static_cast<std::size_t>(i) + 1];
     std::vector<double> result(costs.size(), 1e300);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests the search that does not distinguish interchangeable axes. Its bound is a lower bound. Its
-// plan is legal, costs what the schedule says, and equals the optimum of dynamic programming over
-// all choices. On five and six axes, which no other search here can handle, the plan's gap states
-// how far from the optimum it may be.
+// Tests the search that does not distinguish interchangeable mesh axes. It reports a true lower
+// bound. Its plan is legal, costs as much as its schedule, and equals the optimum of dynamic
+// programming over all choices. On five and six axes, which no other search here can handle, the
+// plan's gap states how far from the optimum it may be.
 
 #include <doctest/doctest.h>
 #include <support/message_of.hpp>
@@ -99,7 +99,8 @@ TEST_CASE(
     search::search_by_multisets<-1> alike(net, fine, m);
     CHECK(plan.seconds * (1 - plan.gap) <= alike.bound() * (1 + 1e-9));
     CHECK(plan.gap < 0.05);
-    // Everything a coarse mesh can do without exchanging axes, the finer mesh can do as well.
+    // The finer mesh allows every plan of the coarse mesh that does not exchange axes, so its bound
+    // holds for such plans as well.
     CHECK(plan.seconds * (1 - plan.gap) <= optimal(net, t, m).seconds * (1 + 1e-9));
   }
 }

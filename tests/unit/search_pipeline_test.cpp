@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests pipeline stages: repeated blocks are found, and a single stage equals the plain chain. A
-// schedule that is simulated micro-batch by micro-batch takes the seconds and the memory of the
-// formulas. Memory limits and lower bounds hold, also against all plans of small chains.
+// Tests the search for pipelines. It finds the repeated blocks of a network, and with a single
+// stage its plan equals that without a pipeline. Simulating a schedule micro-batch by micro-batch
+// gives the predicted seconds and memory. Memory limits are obeyed, and lower bounds hold, also
+// against all plans of small chains.
 
 #include <algorithm>
 #include <map>
@@ -29,7 +30,8 @@ using doctest::Approx;
 
 ashlar::machine const cluster{{2e-6, 1e-11}, {5e-6, 2e-10}, 1e10, 1e12, 0};
 
-/// Returns a function of m that makes a network for a batch of 16 sequences in m micro-batches.
+/// Returns a function that makes the network for m micro-batches, which together have `batch`
+/// sequences.
 auto net_of(int blocks, int batch = 16) {
   return [=](int m) {
     auto net = block_net(blocks, {batch / m, 8}, 64);
@@ -38,7 +40,7 @@ auto net_of(int blocks, int batch = 16) {
   };
 }
 
-/// Returns the same with segments of `of_each` blocks.
+/// Like net_of, but every `of_each` successive blocks form a segment that can be recomputed.
 auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   return [=](int m) {
     auto net = net_of(blocks, batch)(m);
@@ -49,9 +51,10 @@ auto segmented_net_of(int blocks, int of_each = 1, int batch = 16) {
   };
 }
 
-/// Simulates 1F1B, where stage j runs up to min(m, s - j) forward passes ahead. A pass starts when
-/// its input is available and its stage is idle. Returns the seconds until the last backward pass
-/// ends.
+/// Simulates the 1F1B schedule of s stages and m micro-batches. Stage j starts a forward pass only
+/// while fewer than min(m, s - j) of its micro-batches wait for their backward passes. A pass
+/// starts when its input is available and its stage is idle. Returns the seconds until the last
+/// backward pass ends.
 double replay(std::vector<double> const& forward, std::vector<double> const& backward, int m) {
   int const s = static_cast<int>(forward.size());
   auto const at = [&](int j, int k) { return static_cast<std::size_t>(j * m + k); };
@@ -146,7 +149,8 @@ double seconds_again(search::problem const& net, search::pipeline_plan const& p,
   return seconds;
 }
 
-/// Returns the number of segments of each stage, to recompute all of them.
+/// Returns for each stage the number of its segments. Used as the number of recomputed segments, it
+/// means that all are recomputed.
 std::vector<int> recomputed_all(search::problem const& net, std::vector<int> const& limits) {
   std::vector<int> list;
   for (std::size_t s = 0; s + 1 < limits.size(); ++s)
@@ -166,7 +170,8 @@ double fastest_of_all(search::problem const& net, std::vector<int> const& limits
   double best = 0;
   std::vector<std::size_t> at(choices.size());
   std::vector<int> again(segments.size());
-  // Increments a number whose digits have these bases. Returns false when it wraps around to zero.
+  // Increments a number whose digit k has the base `base(k)`. Returns false when the number wraps
+  // around to zero.
   auto const count_up = [](auto& digits, auto const& base) {
     std::size_t k = 0;
     for (; k < digits.size() && ++digits[k] == base(k); ++k) digits[k] = 0;
@@ -189,7 +194,7 @@ TEST_CASE("the repeated blocks of a chain") {
   CHECK(search::find_blocks(mlp(3, 8, 8)) == search::repeated_blocks{0, 3, 1});
   CHECK(search::find_blocks(mlp(9, 8, 8)).count == 2);  // widths repeat every four layers
   CHECK(search::find_blocks(search::problem{}).count == 1);
-  search::problem equal;  // equal except for the first one, which need not compute dx
+  search::problem equal;  // all layers are equal, except that the first need not compute dx
   for (int i = 0; i < 4; ++i) {
     auto spec = linear_spec({8, 8}, 8);
     if (i == 0) spec.backward_flops /= 2;
@@ -225,8 +230,8 @@ TEST_CASE("the segments of stages: the first of each stage are recomputed, a cut
   CHECK(part[7].segment == 1);
   CHECK(part[14].segment == -1);
   auto const cut = search::in_stages(segmented_net_of(4, 3)(1), limits, {0, 1});
-  // The segment of three blocks is cut into segments of two blocks and of one, and a segment of one
-  // block remains.
+  // The stages cut the segment of three blocks into segments of two blocks and of one block. The
+  // other segment of the network has one block.
   CHECK(cut.segments == 3);
   CHECK(cut.runs(8, 1) == search::forward_runs::once);
   CHECK(cut.runs(15, 1) == search::forward_runs::twice_from_here);
@@ -274,7 +279,8 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
             CHECK((now.seconds > before.seconds) == (recomputed[std::size_t(j)] > 0));
             CHECK(now.memory == fake_stage_memory(net, p, j));
             CHECK(before.memory == fake_stage_memory(net, kept, j));
-            // Receiving the input needs no more memory than the input and its buffers.
+            // Exchanging tensors with the neighbouring stages adds at most the memory of these
+            // tensors and of their buffers.
             auto alone = stage_of(net, limits[std::size_t(j)], limits[std::size_t(j) + 1], 1);
             alone.recomputed = 0;
             auto const own = search::plan_of_stage<-1>(kept, j);
@@ -300,7 +306,7 @@ TEST_CASE("recomputing in stages takes the seconds and the bytes of its replayed
           CHECK(replayed <= (sum + (m - 1) * most) * (1 + 1e-12));
           CHECK(replayed >= m * most * (1 - 1e-12));
           CHECK(p.bubble == Approx(sum - most));
-          // The sums over the elements are the same.
+          // The costs of the elements add up to the costs of the stages.
           auto const parts = search::breakdown(net, p, cluster);
           CHECK(parts.total.work == Approx([&] {
                   double work = 0;
@@ -350,10 +356,11 @@ TEST_CASE("one stage is the unchanged chain") {
 TEST_CASE("a step takes as long as its replayed schedule") {
   for (auto const& [s, m] : all_combinations({1, 2, 3, 5}, {1, 2, 4, 9})) {
     auto const n = static_cast<std::size_t>(s);
-    // For equal stages the formula is exact.
+    // For equal stages the predicted seconds are exact.
     CHECK(replay(std::vector<double>(n, 1), std::vector<double>(n, 2), m) ==
           Approx(3.0 * (s + m - 1)));
-    // For unequal stages the slowest sets the pace, and the formula is an upper bound.
+    // For unequal stages the slowest one sets the pace, and the predicted seconds are an upper
+    // bound.
     std::vector<double> forward, backward;
     double sum = 0, most = 0;
     for (int j = 0; j < s; ++j) {
@@ -386,7 +393,7 @@ TEST_CASE("the drawn schedule is the replayed 1F1B schedule") {
       auto const& p = passes[k];
       last = std::max(last, p.end);
       ++seen[static_cast<std::size_t>((p.stage * m + p.micro_batch) * 2 + p.backward)];
-      // A stage runs one pass at a time, in this order.
+      // A stage runs one pass at a time, in the order of the list.
       bool const follows = k > 0 && passes[k - 1].stage == p.stage;
       if (follows) CHECK(p.begin >= passes[k - 1].end);
     }
@@ -443,7 +450,8 @@ TEST_CASE("the search takes the fastest of the permitted pipelines") {
   }
   CHECK(best.seconds() == Approx(least));
   CHECK(best.lower_bound == Approx(bound));
-  // On a slow network between nodes, stages send less than data-parallel ranks would synchronize.
+  // If the network between nodes is slow, stages are faster, because they send less than
+  // data-parallel ranks would have to synchronize.
   ashlar::machine slow = cluster;
   slow.inter.beta = 1e-8;
   CHECK(search::pipeline(net_of(4), t, slow, {{}, {1, 2, 4, 8, 16}}).stages.size() > 1);
@@ -554,8 +562,8 @@ TEST_CASE("the bound holds for all plans of small chains, and the plan found is 
       CHECK(found.lower_bound <= least * (1 + 1e-9));
       best += found.seconds() <= least * (1 + 1e-9);
       recomputed += found.chosen.recomputed > 0;
-      // With one rank per stage the placements are fixed, so only the number of recomputed segments
-      // is open.
+      // With one rank per stage there is no choice of placements, so only the numbers of recomputed
+      // segments are left to choose.
       if (!placed) CHECK(found.seconds() == Approx(least).epsilon(1e-9));
     }
   }

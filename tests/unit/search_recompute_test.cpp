@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Tests segments that are recomputed. Their cost is compared with a schedule without recomputation,
-// the saved memory with the program of the step, and the number of segments that a search under a
-// memory limit recomputes with the best over all numbers.
+// Tests the recomputation of segments. The seconds that it adds are compared with those of a
+// schedule without recomputation, and the memory with that of the program of the step. Under a
+// memory limit, the search must recompute the best number of segments.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ namespace {
 
 using search::moved, search::phase;
 
-/// Makes segments of some runs of layers and complete residuals.
+/// Turns random runs of layers and complete residuals into segments.
 void add_segments(search::problem& net, random_cases& draw) {
   auto const cut = search::detail::cutting_points(net);
   for (std::size_t u = 0; u + 1 < cut.size();) {
@@ -38,7 +38,8 @@ void add_segments(search::problem& net, random_cases& draw) {
   }
 }
 
-/// Returns a chain of maps that save much and compute little, or the reverse.
+/// Returns a chain of maps. Each saves much for the backward pass and computes little, or the
+/// reverse.
 search::problem chain_of_maps(random_cases& draw) {
   search::problem net;
   shape const x{2 + draw.below(5), 2 + draw.below(5)};

@@ -61,12 +61,12 @@ TEST_CASE("moves are listed in the order in which a step executes them") {
       "forward 0 weight",  // a slice and a gather
       "forward 1 x",
       "forward 2 x",
-      "forward 3 x",  // into placement R, out of it, and back
+      "forward 3 x",  // the last three: into placement R, out of it, and back
       "forward 4 statistic 0",
       "forward 4 statistic 1",
       "backward 3 dy",  // the loss's dx into placement G
       "backward 2 dy",
-      "backward 1 dy",  // out of G, and back into it
+      "backward 1 dy",  // the last two: out of G, and back into it
       "backward 0 dy",
       "backward 0 weight",  // gathered again for the backward pass
       "synchronize 0 d weight",
@@ -114,9 +114,9 @@ TEST_CASE("micro-batches repeat all but the synchronization") {
 
 TEST_CASE("memory is the largest number of bytes held at one time") {
   by_hand c;
-  // Held during the step: the weight of 36 elements, sharded on dimension 0, as 18 x (value, 2
-  // optimizer states) with a partial gradient of 36, and the replicated bias of 6 as 6 x 3 with a
-  // partial gradient of 6.
+  // Held during the whole step, in elements: 18 of the 36 elements of the sharded weight, each with
+  // its value and 2 optimizer states, and its partial gradient of 36. Then the replicated bias of 6
+  // elements, each with the same three numbers, and its partial gradient of 6.
   int const lasting = 18 * 3 + 36 + 6 * 3 + 6;
   // The peak occurs when the weight is gathered for the linear layer's dx. Then the layer's saved x
   // (half of 24), its dy, and the growth of the shard from 18 to 36 are held, with send and receive

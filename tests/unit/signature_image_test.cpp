@@ -65,7 +65,7 @@ TEST_CASE("each row of a convolution's training table holds in all its parts") {
         check_part("dx", convolution(w, 1), {row.dy, row.use[0]}, row.dx);
         check_part("dweight", convolution(w, 2), {row.x, row.dy}, row.grad[0]);
       }
-  // As many rows as a linear layer without a sequence dimension has.
+  // A convolution has as many rows as a linear layer without a sequence dimension.
   CHECK(ashlar::convolution_training_rows(true).size() ==
         ashlar::linear_training_rows("mk", "kn", "mn", "n").size());
 }

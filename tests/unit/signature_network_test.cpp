@@ -43,8 +43,8 @@ TEST_CASE("the pieces of a class-split cross-entropy have the rows common to bot
 }
 
 TEST_CASE("a class-split cross-entropy is the loss once its statistics are reduced") {
-  // The maxima follow the row S(last) -> P(max), the sums S(last), B -> P. The loss of a row of
-  // logits is log(sum) + maximum - target logit.
+  // The maxima of rows use the row S(last) -> P(max) of their table, the sums use S(last), B -> P.
+  // The loss of a row of logits is log(sum) + maximum - target logit.
   std::mt19937 random(3);
   for (int trial = 0; trial < trials; ++trial) {
     extent_source extents{random, trial, 3};

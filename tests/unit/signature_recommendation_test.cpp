@@ -16,9 +16,9 @@ namespace {
 
 int few(extent_source& extents) { return std::min(extents(), 4); }
 
-/// Returns the look-up of ids [batch, tables] in values [tables, rows, d]. result 0: the vectors.
-/// result 1: the gradient of the values, from (ids, dy, values). As the library documents, ids
-/// outside the rank's rows give zero vectors.
+/// Returns one of two operations on embedding tables, chosen by `result`. 0: looks up ids [batch,
+/// tables] in values [tables, rows, d]. 1: computes the gradient of the values from (ids, dy,
+/// values). As the library documents, ids outside the rank's rows give zero vectors.
 operation tables(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), t = few(extents), d = few(extents), rows = extents(1);
@@ -43,9 +43,9 @@ operation tables(int result) {
           }};
 }
 
-/// Returns the interaction of x [batch, n, d]. The last operand is a vector whose extent gives the
-/// global d. result 0: y from (x, that vector). result 1: dx from (dy, x, that vector). As the
-/// library documents, the columns of the first vector keep their global position in y.
+/// Returns the interaction of x [batch, n, d] or its gradient, chosen by `result`. 0: y from (x,
+/// v). 1: dx from (dy, x, v). The extent of vector v tells a rank the global d. As the library
+/// documents, the columns of the first vector of x keep their global position in y.
 operation interacting(int result) {
   return {[=](extent_source& extents) {
             int const b = few(extents), n = std::max(2, few(extents)), d = extents();
@@ -80,8 +80,8 @@ operation interacting(int result) {
           }};
 }
 
-/// Returns the rows that hold with a replicated last operand, which only gives an extent, and
-/// removes that operand from them.
+/// Returns the rows that hold if the last operand is replicated. That operand only conveys an
+/// extent, so its entry is removed from the rows.
 row_set without_last_operand(operation const& op, int p) {
   row_set rows;
   for (auto const& row : holding_rows(op, p)) {
@@ -92,9 +92,10 @@ row_set without_last_operand(operation const& op, int p) {
   return rows;
 }
 
-/// Returns a network of two layers on features, which are split by samples or replicated. The
-/// operands are x [b, n, d], features [b, k], the two weights, and dy for the gradients. result 0:
-/// y. 1: dx. 2 and 3: the gradients of the weights.
+/// Returns a network of two linear layers on features, or one of its gradients. The features are
+/// split by samples or replicated. The operands are x [b, n, d], features [b, k], the two weights,
+/// and dy, which only gradients read. `result` chooses 0: y, 1: dx, 2 and 3: the gradients of the
+/// weights.
 operation bottom_mlp(int result) {
   return {[=](extent_source& extents) {
             auto& random = extents.random;

@@ -30,9 +30,8 @@ void check_part(char const* part, ashlar::training_row const& row, operation con
   for (int p : {2, 3}) CHECK_MESSAGE(proves(op, p, in, out), part, " at p = ", p);
 }
 
-/// Returns whether a gradient's role fits its value. The gradient of a split value has the same
-/// split. The gradient of a replicated or partial value is replicated or a partial sum (the rule in
-/// the header).
+/// Returns whether a gradient's placement fits that of its value. The gradient of a split value has
+/// the same split. The gradient of a replicated or partial value is replicated or a partial sum.
 bool is_gradient_of(axis_placement const& gradient, axis_placement const& value) {
   return value.is_split()
              ? same_role(gradient, value)
@@ -208,9 +207,8 @@ TEST_CASE("each row of embedding's training table holds in all its parts") {
 
 namespace {
 
-/// Returns the gradient of the logits from (logits, statistics, targets). A statistic is the
-/// maximum plus the logarithm of the sum of a row. Classes are counted from the first one of the
-/// rank.
+/// Returns the gradient of the logits from (logits, statistics, targets). The statistic of a row is
+/// the logarithm of the sum of the exponentials of its logits.
 operation gradient_from_statistics(int rank) {
   return {[=](extent_source& extents) {
             auto operands = logits_and_targets(rank)(extents);

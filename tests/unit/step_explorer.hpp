@@ -46,7 +46,8 @@ class explorer {
     }
   }
 
-  /// Returns a description of what goes wrong in some run, or an empty text.
+  /// Returns a description of what goes wrong in some run, or an empty text. `right` holds the
+  /// symbols that must exist at the end, as symbols() returns them.
   std::string explore(std::vector<std::uint64_t> const& right) {
     std::vector<state> open{initial()};
     seen_.insert(key_of(open[0]));
@@ -79,7 +80,8 @@ class explorer {
     return wrong_;
   }
 
-  /// Returns the symbols at the end when the reference runs on both ranks.
+  /// Returns the symbols that exist at the end if the reference runs on both ranks, or an empty
+  /// list if that run goes wrong.
   static std::vector<std::uint64_t> symbols(search::program const& p) {
     explorer self(p, p, p);
     self.keep_ = true;

@@ -30,7 +30,8 @@ inline void vary(search::problem& net, random_cases& draw) {
     spec.gradient_flops = spec.backward_flops / 2;
     spec.gradient_values = spec.backward_values / 2;
   }
-  for (int i = 0; i < net.size(); ++i) {  // gives residuals the costs that nn::residual has
+  // Gives residuals the costs that nn::residual has.
+  for (int i = 0; i < net.size(); ++i) {
     if (net[i].kind == search::element_kind::layer) continue;
     bool const begin = net[i].kind == search::element_kind::residual_begin;
     auto spec = net.spec(i);
@@ -41,7 +42,7 @@ inline void vary(search::problem& net, random_cases& draw) {
     net[i].layer = static_cast<int>(net.layers.size()) - 1;
   }
   // A segment contains complete residuals, or lies inside one.
-  int whole = 0;         // all elements before this index are done
+  int whole = 0;         // all elements before this index have been visited
   bool goes_on = false;  // whether the last segment may be extended
   for (int i = 0; i < net.size(); ++i) {
     bool const begin = net[i].kind == search::element_kind::residual_begin;
@@ -108,7 +109,8 @@ struct programmed {
     serial = build(net, plan, machine);
   }
 
-  /// Returns the program after each pass, and after all of them.
+  /// Returns the programs that each pass makes with several options, and the program that all
+  /// passes together make.
   std::vector<search::program> passed() const {
     std::vector<search::program> list{early_moves(serial).made};
     for (std::int64_t const bytes : {0, 100, 1 << 20})

@@ -72,11 +72,12 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   for (auto& own : c.plan.choices)
     for (auto& p : own.parameters) p = {whole, partial, whole};
   auto const serial = c.build();
-  // Forward takes 100 + 100, backward 200 + 200, and all-reduces of 64 and 8 elements run twice.
+  // Forward takes 100 + 100 s and backward 200 + 200 s. Each element has an all-reduce of 64
+  // elements and one of 8.
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(744));
 
-  // Each all-reduce starts as soon as its gradient is available: at 400 for element 1 and at 600
-  // for element 0.
+  // Each all-reduce starts as soon as its gradient is available: 400 s after the start for element
+  // 1, and 600 s after it for element 0.
   auto const alone = early_synchronization(serial, 0).made;
   auto const t = timeline_of(alone, c.m);
   CHECK(t.seconds == doctest::Approx(672));
@@ -89,8 +90,9 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
     if (m.busy > 0) arrivals = std::max(arrivals, m.arrival);
   CHECK(arrivals == doctest::Approx(672));
 
-  // 256 bytes fill a bucket. The first holds weight 1, the second bias 1 and weight 0, from 600 to
-  // 672. Bias 0 follows.
+  // A bucket is full when it has 256 bytes. The first one holds the weight's gradient of element 1.
+  // The second one holds the bias's gradient of element 1 and the weight's gradient of element 0.
+  // It moves from 600 s to 672 s, followed by the bias's gradient of element 0.
   auto const filled = early_synchronization(serial, 256).made;
   CHECK(timeline_of(filled, c.m).seconds == doctest::Approx(680));
   CHECK(std::count_if(filled.moves.begin(), filled.moves.end(),
@@ -103,7 +105,8 @@ TEST_CASE("gradients move during the backward pass, alone and in buckets") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(944));
   CHECK(timeline_of(one, c.m).seconds == doctest::Approx(794));
   CHECK(serial_seconds(one, c.m).seconds() == doctest::Approx(794));
-  // Without buckets: from 400 to 514 and 572, then from 600 to 714 and 772.
+  // Without buckets, the all-reduces of element 1 end after 514 s and 572 s, those of element 0
+  // after 714 s and 772 s.
   CHECK(timeline_of(alone, c.m).seconds == doctest::Approx(772));
 }
 
@@ -201,8 +204,9 @@ TEST_CASE("two links work at a time, each carries one transfer after another") {
   CHECK(timeline_of(serial, c.m).seconds == doctest::Approx(4 * 68 + 600));
   auto const ahead = prefetch(serial).made;
   auto const t = timeline_of(ahead, c.m);
-  // Before the first element nothing can be hidden: 64 s for its weight, then 4 s for its bias,
-  // which the serial order begins afterwards. The parameters of element 1 use both links from 68 s.
+  // Nothing can hide the gathers for element 0: 64 s for its weight, then 4 s for its bias, which
+  // the serial order begins afterwards. After these 68 s, the parameters of element 1 use both
+  // links.
   CHECK(t.seconds == doctest::Approx(668));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::inter_node)] == doctest::Approx(256));
   CHECK(t.busy[static_cast<int>(ashlar::link_tier::intra_node)] == doctest::Approx(16));
