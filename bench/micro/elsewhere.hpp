@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A copy between arrays that a benchmark does not use. Between two trials it leaves the caches as other
-// parts of a program would, so that the first call of a trial does not find its operands where the trial
-// before left them. bench/redistribute has the same effect from its contestants, which take turns.
+// Copies one array to another before each trial. The benchmark uses neither of them. The copy evicts
+// the benchmark's operands from the caches, as the other parts of a program would. Otherwise the
+// first call of a trial would find its operands still cached from the previous trial.
+// bench/redistribute needs no such copy, because its contestants take turns.
 
 #include <cstddef>
 #include <cstdint>
