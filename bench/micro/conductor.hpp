@@ -10,9 +10,9 @@
 //   run n       Every rank runs the prepared benchmark n times, divided into trials.
 //   end s       Every rank leaves the program with exit status s.
 //
-// A trial is a barrier followed by about a millisecond of runs (support/trials.hpp). Its time is the
-// time of the slowest rank per run. The reported time of n runs is n times the median of the trials.
-// An exception on any rank ends all ranks (comm/mpi/environment.hpp).
+// A trial is a barrier followed by about a millisecond of runs (support/trials.hpp). Its time is
+// the time of the slowest rank per run. The reported time of n runs is n times the median of the
+// trials. An exception on any rank ends all ranks (comm/mpi/environment.hpp).
 
 #include <array>
 #include <cstdint>

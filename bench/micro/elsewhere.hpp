@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Copies one array to another before each trial. The benchmark uses neither of them. The copy evicts
-// the benchmark's operands from the caches, as the other parts of a program would. Otherwise the
-// first call of a trial would find its operands still cached from the previous trial.
+// Copies one array to another before each trial. The benchmark uses neither of them. The copy
+// evicts the benchmark's operands from the caches, as the other parts of a program would. Otherwise
+// the first call of a trial would find its operands still cached from the previous trial.
 // bench/redistribute needs no such copy, because its contestants take turns.
 
 #include <cstddef>

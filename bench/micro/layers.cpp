@@ -39,8 +39,8 @@ step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology co
 }
 
 /// A layer placed on a mesh with one axis of all ranks. Its values are stored in slots, in this
-/// order: the input x, the parameters, the output y, the values saved for the backward pass, dy, dx.
-/// The layer may not have statistics (nn/call.hpp).
+/// order: the input x, the parameters, the output y, the values saved for the backward pass, dy,
+/// dx. The layer may not have statistics (nn/call.hpp).
 template <class Layer, int XRank>
 class placed_layer {
   using choice = nn::run_time_choice<>;

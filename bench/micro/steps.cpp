@@ -5,8 +5,8 @@
 // step/KIND/CASE/bytes:N. The whole tensor has N bytes of double. bench/redistribute compares the
 // same steps on the same tensors with MPI.
 //
-// The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to a
-// square. A redistribution is left out if its plan on this mesh is not the one step of that kind.
+// The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to
+// a square. A redistribution is left out if its plan on this mesh is not the one step of that kind.
 // For example, the grid of a prime number of ranks has no permutation.
 
 #include <algorithm>

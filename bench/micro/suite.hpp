@@ -23,8 +23,8 @@ namespace ashlar_bench::micro {
 
 /// What one run of a benchmark moves and computes. Zeros are not reported.
 struct counts {
-  /// For redistribution steps the size that nccl-tests uses (bandwidth.hpp), for other benchmarks the
-  /// bytes that a rank reads and writes.
+  /// For redistribution steps the size that nccl-tests uses (bandwidth.hpp), for other benchmarks
+  /// the bytes that a rank reads and writes.
   double bytes = 0;
   double bus_factor = 0;  ///< bus bandwidth per algorithm bandwidth (bandwidth.hpp)
   double flops = 0;       ///< floating-point operations of all ranks together

@@ -36,7 +36,8 @@ columns split(std::string const& text, char at) {
   return parts;
 }
 
-/// Returns the lines of a file that contain tabs, split into columns. Other lines are output of MPI.
+/// Returns the lines of a file that contain tabs, split into columns. Other lines are output of
+/// MPI.
 std::vector<columns> read(char const* path) {
   std::ifstream in(path);
   std::vector<columns> lines;
@@ -46,8 +47,8 @@ std::vector<columns> read(char const* path) {
 }
 
 /// Returns the largest relative difference between corresponding numbers of two lists, which are
-/// separated by spaces. Returns infinity if the lists have different lengths, or if the texts differ
-/// although no number does.
+/// separated by spaces. Returns infinity if the lists have different lengths, or if the texts
+/// differ although no number does.
 double apart(std::string const& a, std::string const& b) {
   if (a == b) return 0;
   auto const x = split(a, ' '), y = split(b, ' ');

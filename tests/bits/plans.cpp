@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Prints the training plans that the search finds, so that tests/same_bits.sh --plans can compare
-// two versions of the library. It uses the nets, meshes and machines of tests/unit/search_*_test.cpp
-// and of bench/search, with and without memory limits. Each plan is a line of columns separated by
-// tabs:
+// two versions of the library. It uses the nets, meshes and machines of
+// tests/unit/search_*_test.cpp and of bench/search, with and without memory limits. Each plan is a
+// line of columns separated by tabs:
 //
 //   name      net | mesh | machine | memory limit
 //   plan      the fingerprint of the plan's placements, or the error of the search if it finds none
@@ -17,8 +17,9 @@
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
 // A memory limit is a percentage of the memory that the plan without a limit needs. Without
-// --limits, that is the plan that this program has just found. With --limits it is the plan in FILE,
-// which is the output of another version of this program, so that both versions get the same limits.
+// --limits, that is the plan that this program has just found. With --limits it is the plan in
+// FILE, which is the output of another version of this program, so that both versions get the same
+// limits.
 
 #include <cinttypes>
 #include <cstdio>
@@ -248,8 +249,8 @@ void small_nets() {
                  nn::image_batch{2, 3, 16, 16})));
 }
 
-/// Searches plans of the nets of bench/search on the meshes of its results page, and of the GPTs for
-/// A100 of bench/autoddl.
+/// Searches plans of the nets of bench/search on the meshes of its results page, and of the GPTs
+/// for A100 of bench/autoddl.
 void large_nets() {
   for (auto const& net : ashlar_bench::all_nets())
     for (auto const& m : {preset("piz_daint"), preset("a100_server"), preset("h200_server")}) {
