@@ -8,7 +8,7 @@
 //
 //   bare     only the MPI calls, on buffers of the right size. This is a lower bound for programs
 //            with these calls. The result is correct only if no stage needs packing.
-//   packed   the MPI calls, with the blocks packed before and unpacked after each call that needs it
+//   packed   the MPI calls, with blocks packed before and unpacked after each call that needs it
 //
 // If the ranks have different numbers of elements, MPI_Allgatherv and MPI_Alltoallv replace
 // MPI_Allgather and MPI_Alltoall.

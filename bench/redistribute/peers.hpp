@@ -6,8 +6,8 @@
 // has exactly one block before and after. In all other cases, or if CMake did not find the library,
 // the functions return no contestant.
 //
-//   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are its
-//               columns.
+//   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are
+//               its columns.
 //   COSTA       costa::transform between two grid layouts of row-major blocks
 
 #include <vector>

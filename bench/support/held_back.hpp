@@ -8,11 +8,12 @@
 // There is one link for each tier (within a node, between nodes), and it carries one transfer of a
 // rank at a time.
 //
-//   start of the delay   as soon as this transport has the transfer and the link of its tier is free.
-//                        Transfers of one group enter the link in the order of their tickets.
+//   start of the delay   as soon as this transport has the transfer and the link of its tier is
+//                        free. Transfers of one group enter the link in the order of their tickets.
 //   end of the delay     The transfer leaves the link, and the real transport starts it.
 //   advance()            compares the clock with the end of the delay, so that a delay uses no core
-//   join(), run()        sleep until the delay has ended
+//   run()                sleeps until the delay has ended
+//   join()               sleeps for a short time, but not beyond the end of the delay
 //
 // The time that the real transport needs for the same bytes is added to the delay.
 

@@ -6,8 +6,8 @@
 // disturbances of the machine affect all of them equally. The tables compare only times of one run.
 //
 //   check        Each contestant runs once, and its result is checked before anything is timed.
-//   trial        A barrier followed by `repeats` calls. The time of a call is the time of the slowest
-//                rank divided by `repeats`.
+//   trial        A barrier followed by `repeats` calls. The time of a call is the time of the
+//                slowest rank divided by `repeats`.
 //   repeats      The number of calls with which a trial lasts about effort::trial seconds (default
 //                1 ms), estimated from the shortest of three single calls. At most 1000.
 //   round        One trial of each contestant. Each round begins with another contestant.
