@@ -208,8 +208,8 @@ function(ashlar_add_mpi_tests)
         "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:${target}> "--source-file=*/mpi/${name}.cpp" ${MPIEXEC_POSTFLAGS})
       ashlar_test_properties(mpi/${name}/np${count} mpi np${count})
-      # A test counts as at most two processors. If it counted as eight, CTest with two jobs would
-      # start it only while no other test runs.
+      # A test counts as at most two processors, because CTest would never start a test that counts
+      # as eight on a machine with two cores.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)

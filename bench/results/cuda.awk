@@ -5,8 +5,8 @@
 # table.awk, so awk must be given table.awk first (-f table.awk -f cuda.awk).
 #
 #   gemm          the best time of cuBLASLt divided by our time, by type and product
-#   passes        the time of a copy of the same bytes divided by the time of our kernel, by case and
-#                 type, and the kernel's GB/s
+#   passes        the time of a copy of the same bytes divided by the time of our kernel, by case
+#                 and type, and the kernel's GB/s
 #   attention     our microseconds, and the time of PyTorch divided by our time
 #   steps         milliseconds of a training step
 #   launches      microseconds for launching almost no work

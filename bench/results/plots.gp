@@ -16,7 +16,8 @@ set style line 4 lc rgb '#cc79a7' lw 2 pt 11 ps 0.7
 set style line 5 lc rgb '#56b4e9' lw 2 pt 13 ps 0.7
 set style line 9 lc rgb '#666666' lw 1 dt 2
 
-# Returns the lines "bytes y" of one case under one setting, where `y` is the name of a column.
+# Returns a command that prints a line "BYTES,VALUE" for each size of one case under one setting.
+# `y` is the name of the column with the values.
 rows(memory, ranks, case, y) = sprintf("< awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"memory\"] == \"%s\" && $c[\"transport\"] == \"default\" && $c[\"ranks\"] == %d && $c[\"case\"] == \"%s\" && $c[\"%s\"] != \"-\" {print $c[\"bytes\"] \",\" $c[\"%s\"]}' '%s'", memory, ranks, case, y, y, redistribute)
 has_rows(memory, ranks) = system(sprintf("grep -c '^%d,%s,default,' '%s' || true", ranks, memory, redistribute)) + 0
 

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Builds fresh projects that use the library: installed and found by find_package (core only, and
-# all of it), and added as a subdirectory. CUDA is included if nvcc was found, and compiled only to
-# PTX, because the kernels take longer to compile than any other file. Paths contain a space on
-# purpose.
+# Builds fresh projects that use the library. Two find the installed library by find_package, one of
+# them only ashlar::core. Another one adds the library as a subdirectory. If nvcc was found, the
+# projects also use CUDA. The kernels are compiled only to PTX, which saves time. Paths contain a
+# space on purpose.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"
