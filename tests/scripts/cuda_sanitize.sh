@@ -36,7 +36,8 @@ gives 77 'there is no GPU here'
 play bin/nvidia-smi 'echo "GPU 0: fake (UUID: GPU-0)"'
 if ! PATH=/usr/bin:/bin command -v compute-sanitizer >/dev/null; then gives 77 'not on the PATH'; fi
 # Like the real compute-sanitizer, the fake one exits with the status of the program that it runs,
-# or with 86 if it finds an error. shellcheck disable=SC2016
+# or with 86 if it finds an error.
+# shellcheck disable=SC2016
 play bin/compute-sanitizer 'tool=$2; shift 4; echo "========= COMPUTE-SANITIZER"
   case "$tool $1" in $finds) echo "========= ERROR SUMMARY: 1 error"; exit 86 ;; esac; "$@"'
 gives 77 'cuda_rows_test was not built'
