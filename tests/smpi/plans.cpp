@@ -3,7 +3,7 @@
 
 // Runs redistribution plans, many of them with several steps, between randomly chosen pairs of
 // placements of a matrix. The ranks of a node share one link. The simulated time must agree with
-// the time of the plan (timed_moves.hpp). The last argument is about the number of pairs.
+// the time of the plan (timed_moves.hpp). The last argument is the approximate number of pairs.
 //
 // run: node=4,gpu=4 gpu_cluster 256 256 400
 // run: node=4,gpu=4 bandwidth 256 256 400
