@@ -2,8 +2,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Updates the page bench/results/compile_time.md: compiles small programs beside one of Eigen, and
-# writes the table.
+# Updates the page bench/results/compile_time.md: measures the compile times of small programs
+# relative to a small program of Eigen, and writes the table.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

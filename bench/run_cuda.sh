@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Updates the page bench/results/cuda.md, on a machine with a GPU: builds the benchmarks of
-# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 has it), and writes
-# tables and page. Without a GPU it runs and writes nothing and exits with 77.
+# bench/cuda, runs them in turns with PyTorch on the same shapes (if python3 can import it), and
+# writes the tables of the page. Without a GPU it changes nothing and exits with 77.
 set -euo pipefail
 
 usage() {
@@ -108,7 +108,8 @@ parts="$work/figures/parts.csv"
 echo 'part,result,seconds' >"$parts"
 failed=0
 
-# part <name> <seconds at most> <command>...: runs a command and always adds a line to parts.csv.
+# part <name> <seconds> <command>...: runs a command for at most the given time. Adds a line to
+# parts.csv, whether the command succeeds or not.
 part() {
   local name="$1" most="$2" left result began=$SECONDS status=0
   shift 2
@@ -138,7 +139,8 @@ part() {
 
 csv() { printf '%s/figures/%s.csv' "$work" "$1"; }
 sizes=()
-# brief <option>...: sets the sizes of the next part, with --tiny only.
+# brief <option>...: with --tiny, makes these the size options of the next part. Otherwise the next
+# part has no size options.
 brief() { if [ "$tiny" = yes ]; then sizes=("$@"); else sizes=(); fi; }
 
 run_parts() {
@@ -150,7 +152,7 @@ run_parts() {
   brief --tokens 32 --width 24 --heads 2 --vocabulary 40 --parameters 300 --trials 1 --seconds 0
   part passes 90 "$programs/bench/cuda/kernels" --csv "$(csv passes)" \
     ${sizes[@]+"${sizes[@]}"}
-  # Two rounds in turns, so that a falling clock rate affects both libraries.
+  # The libraries take turns in two rounds, so that a falling clock rate of the GPU affects both.
   brief --layers 1 --d-model 32 --heads 2 --context 16 --vocabulary 256
   for round in 1 2; do
     part "GPT-2 step $round" 60 bash bench/cuda/train_gpt.sh "$programs/examples/train_gpt" \

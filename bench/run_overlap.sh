@@ -17,9 +17,10 @@ About ten minutes of two cores; run nothing else meanwhile. It runs four ranks, 
 build=build/default
 page=bench/results/overlap.md
 figures=bench/results/overlap
-# The time of the real transport is added to the delays. So sizes are chosen for which it is short:
-# many rows if gradients are moved, wide layers if activations are.
-# shellcheck disable=SC2034  # by name
+# The time that the real transport takes is added to the artificial delays. It is short beside the
+# computation for these sizes: many rows if a plan communicates gradients (data), and wide layers if
+# it communicates activations (tensor).
+# shellcheck disable=SC2034  # The two arrays are used by name below.
 rounds=9 data=(--rows 2048 --width 256) tensor=(--rows 256 --width 1024)
 if [ "$quick" = yes ]; then
   figures="$build/bench/overlap_figures" rounds=3

@@ -39,8 +39,8 @@ if [ "$report_only" = no ]; then
     "$(g++ --version | head -n 1)" "$runs" $((runs / 2)) "$seconds" >"$figures/machine.txt"
 fi
 
-# table_of <mesh>: prints a table as Markdown. The rows of a net are consecutive. The first has its
-# name.
+# table_of <mesh>: prints the table of a mesh as Markdown. The rows of a net are consecutive, and
+# only the first of them contains the net's name.
 table_of() {
   awk -F, -v mesh="$1" '
     NR == 1 {
@@ -97,7 +97,8 @@ noise() {
     }' "$figures/noise.csv"
 }
 
-# table <word>...: prints the table for a marker. The words of a mesh are its axes.
+# table <word>...: prints the table for the words of a marker (bench/support/page.sh). A mesh is
+# written as one word for each axis.
 table() {
   case "$1" in
     machine) cat "$figures/machine.txt" ;;

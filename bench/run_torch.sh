@@ -57,7 +57,7 @@ fi
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 
-# One thread for each rank. Waiting ranks yield their core, as those of gloo do.
+# Each rank uses one thread. Waiting MPI ranks yield their core, as waiting ranks of gloo do.
 export OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OMPI_MCA_mpi_yield_when_idle=1 \
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none \
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -83,9 +83,9 @@ printf 'torch %s, layout %s, %s rounds of %s steps, load %s\n' \
 printf '%-5s %5s %10s %10s %7s %12s %12s %7s %12s\n' net ranks 'ashlar ms' 'torch ms' ratio \
   'ashlar cpu' 'torch cpu' ratio 'loss apart'
 for net in $nets; do
-  # ReLU and max pooling turn a rounding difference of the libraries into a jump of a gradient, and
-  # AdamW scales every gradient to the same size. Only with small steps do the losses of a VGG stay
-  # together.
+  # In ReLU and max pooling, a rounding difference between the libraries can change a gradient by
+  # much, and AdamW scales even small gradients to the same size. So the losses of the two libraries
+  # agree for a VGG only with a small learning rate.
   rate=1e-4
   if [ "$net" = vgg ]; then rate=3e-6; fi
   mkdir -p "$folder/$net"

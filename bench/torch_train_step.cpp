@@ -10,11 +10,14 @@
 //   gpt   the net of bench/train_step: 4 layers, d-model 512, 8 heads, context 256, batch 8
 //   vgg   VGG13 with 32 channels in its first stage, on 64 images of 3 x 32 x 32
 //
-// --write writes the initial state for PyTorch into files. parameters.txt has a line "NAME EXTENTS"
-// for each parameter, in the order of the net, and parameters.bin their values (float). inputs.bin
-// (int32 or float) and targets.bin (int32) hold the batches of all steps. The program prints "ms
-// MEDIAN", the median time of all steps but the first, "cpu_ms MEDIAN", the same for the CPU time
-// of rank 0, which other processes disturb less, and the losses.
+// --write writes the initial weights and the batches into files of FOLDER, which PyTorch reads.
+// parameters.txt has a line "NAME EXTENTS" for each parameter, in the order of the net, and
+// parameters.bin has their values (float). inputs.bin (int32 or float) and targets.bin (int32) have
+// the batches of all steps.
+//
+// The program prints three lines: "ms MEDIAN", the median time of a step without the first step,
+// "cpu_ms MEDIAN", the same for the CPU time of rank 0, which other processes disturb less, and the
+// losses of all steps.
 
 #include <algorithm>
 #include <cstdio>
@@ -48,7 +51,7 @@ void write_values(std::ofstream& out, std::vector<T> const& values) {
             static_cast<std::streamsize>(values.size() * sizeof(T)));
 }
 
-/// Returns the median in milliseconds, without the first step, which warms up.
+/// Returns the median of the steps in milliseconds. The first step is a warm-up and does not count.
 double median_ms(std::vector<double> seconds) {
   if (seconds.size() > 1) seconds.erase(seconds.begin());
   std::nth_element(seconds.begin(), seconds.begin() + static_cast<long>(seconds.size() / 2),

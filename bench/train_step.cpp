@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Compares a training step of a GPT with a limit of the machine: the time that the step's GEMMs
-// alone would take at the sgemm rate that all ranks reach at once. Both are measured in turns in
-// this run.
+// Compares the time of a training step of a GPT with a lower bound: the time that the GEMMs of the
+// step would take at the speed of a large sgemm that runs on all ranks at once. Steps and sgemms
+// are measured in turns.
 //
 //   mpirun -n 1 bench/train_step            d-model 512, 4 layers, context 256, batch 8
 //   mpirun -n 2 bench/train_step            the same batch on two ranks, layout by the search

@@ -1,19 +1,21 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the algorithms of each collective on the ranks it is launched on, and writes the table
-// of algorithms that ASHLAR_COLLECTIVES names (comm/mpi/algorithm_file.hpp):
+// Measures the algorithms of each collective on the present ranks, and writes a table of the
+// fastest ones. A program uses the table if ASHLAR_COLLECTIVES names the file
+// (comm/mpi/algorithm_file.hpp):
 //
 //   mpirun -n 8 bench/tune_collectives table.txt        takes about a minute
 //   mpirun -n 8 bench/tune_collectives table.txt 1.5 1KiB,64KiB,16MiB
 //                                                       seconds for each measurement, sizes
 //   ASHLAR_COLLECTIVES=table.txt mpirun -n 8 program
 //
-// Groups have 2, 4, … and all ranks, which are consecutive, and on several nodes also one rank of
-// each node. All groups run at once, as on a mesh. The pairwise algorithm stays unless another one
-// is more than 5 % faster. Elements are double, so MPI's own reductions are measured only for
-// groups of two (algorithm_table.hpp). All transfers use messages, also between ranks that share
-// memory. The time of the bare blocking MPI call is printed for comparison.
+// It measures groups of 2, 4, 8, … and all ranks, which are consecutive. On several nodes it also
+// measures groups that consist of one rank of each node. All groups run at once, as on a mesh. The
+// pairwise algorithm is chosen unless another one is more than 5 % faster. Elements are double, so
+// MPI's own reductions are measured only for groups of two (algorithm_table.hpp). All transfers use
+// messages, even between ranks that share memory. The time of the blocking MPI call is printed for
+// comparison.
 
 #include <cstdio>
 #include <fstream>
@@ -40,7 +42,7 @@ using ashlar::element_type;
 struct grouping {
   int members;
   spread where;
-  int color, key;  // of this rank, for MPI_Comm_split
+  int color, key;  // the arguments of MPI_Comm_split on this rank
 };
 
 /// Returns the groupings to measure: consecutive ranks, and on several nodes one rank of each node.
@@ -156,14 +158,14 @@ class tuned_case {
   std::vector<int> counts_, got_, offsets_;
 };
 
-/// Returns whether a is clearly faster than b, both in the median, which is the typical time, and
-/// in the least time, which other processes disturb least.
+/// Returns whether a is more than 5 % faster than b in both the median, which is the typical time,
+/// and the least time, which other processes disturb least.
 bool is_faster(timing const& a, timing const& b) {
   return a.median < 0.95 * b.median && a.least < 0.95 * b.least;
 }
 
-/// Measures one case, prints it, and adds a row if the table would not choose the fastest
-/// algorithm.
+/// Measures one case and prints the times. Adds a row to the table if, without it, the table would
+/// not choose the fastest algorithm.
 template <class T>
 void tune(MPI_Comm comm, grouping const& g, collective kind, std::int64_t bytes, effort const& how,
           ashlar::mpi::algorithm_table& table) {

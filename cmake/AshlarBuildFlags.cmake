@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Defines the compiler flags of our own examples, benchmarks and tests. They link these targets
-# PRIVATE. The library never links them, so that no flag reaches a user's targets.
+# Defines two targets with the compiler flags of our own examples, benchmarks and tests, which link
+# them PRIVATE. The library itself does not link them, so that no flag reaches a user's targets.
 #
 #   ashlar_build_flags     warnings and -march=native
 #   ashlar_program_flags   ashlar_build_flags, followed by ASHLAR_PROGRAM_OPTIONS; for examples and
@@ -29,15 +29,15 @@ add_library(ashlar_program_flags INTERFACE)
 target_link_libraries(ashlar_program_flags INTERFACE ashlar_build_flags)
 target_compile_options(ashlar_program_flags INTERFACE ${ASHLAR_PROGRAM_OPTIONS})
 
-# ashlar_join_sources(<target>): compiles the target's sources together as one source, if there are
-# several. This saves time, because most of the work for one source is the work for the headers,
-# which they share.
+# ashlar_join_sources(<target>): compiles up to six sources of the target together as one source.
+# This saves time, because the sources include the same headers, which take most of the compile
+# time.
 function(ashlar_join_sources target)
   get_target_property(sources ${target} SOURCES)
   list(LENGTH sources count)
   if(count GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
-    # GCC treats an included source as a header.
+    # GCC treats an included source as a header, and would warn about types in unnamed namespaces.
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     endif()

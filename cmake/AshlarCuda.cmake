@@ -10,9 +10,9 @@
 #                               Default: CMAKE_CUDA_ARCHITECTURES, or 80-real;90 if that is not set
 #   ASHLAR_CUDA_FLAGS           further options of nvcc
 #
-# The first call in a build tree adds the rule that compiles the kernels into an archive. All
-# enabled targets link the same archive, so several targets of one program may be enabled, also
-# static libraries.
+# The first call in a build tree adds the rule that compiles the kernels into an archive, which all
+# enabled targets link. So the function may be called for several targets that become parts of one
+# program, including static libraries.
 
 # ashlar_cuda_architecture_flags(<out>): converts ASHLAR_CUDA_ARCHITECTURES to options of nvcc.
 function(ashlar_cuda_architecture_flags out)

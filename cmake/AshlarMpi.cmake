@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Calls find_package(MPI) and makes sure that the headers and the launcher belong to the same MPI.
-# Where two MPIs are installed, the system's defaults may mix them. Then each rank runs alone, as
-# rank 0 of 1.
+# Calls find_package(MPI) and makes sure that the headers and the launcher (mpiexec) belong to the
+# same MPI. If Open MPI and MPICH are both installed, the system's defaults may mix them. Every
+# process would then run alone, as rank 0 of 1.
 #
 #   ASHLAR_MPI           input: openmpi or mpich selects one; empty means the system's default
 #   ASHLAR_MPI_FAMILY    output: openmpi, mpich, or empty for another or an unknown MPI

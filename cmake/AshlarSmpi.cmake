@@ -13,9 +13,9 @@
 option(ASHLAR_SMPI_TESTS "Build the tests on simulated clusters, where SimGrid SMPI is found" ON)
 
 # ashlar_smpi_compile(<output> <source> <option>...): builds a file with a custom command, because
-# smpicxx is not a compiler that CMake can check. Each rank loads its own copy of the program, so the
-# program is stripped. -fno-gnu-unique gives each rank its own static variables of inline functions
-# and templates.
+# smpicxx is not a compiler that CMake can check. Each rank loads its own copy of the program, so
+# the program is stripped. -fno-gnu-unique gives each rank its own static variables of inline
+# functions and templates.
 function(ashlar_smpi_compile output source)
   set(flags -std=c++20 -O1 -s -fno-gnu-unique -DOMPI_SKIP_MPICXX=1 -DASHLAR_COMPILED=1
     -Wall -Wextra -Wpedantic -Wconversion -Wshadow)
@@ -33,7 +33,8 @@ function(ashlar_smpi_compile output source)
     COMMENT "Building ${output} with smpicxx")
 endfunction()
 
-# ashlar_smpi_library(<out>): the object files of ashlar::compiled, as smpicxx compiles them.
+# ashlar_smpi_library(<out>): adds rules that compile the sources of ashlar::compiled with smpicxx,
+# and returns the object files.
 function(ashlar_smpi_library out)
   file(GLOB sources CONFIGURE_DEPENDS "${ashlar_include_dir}/ashlar/compiled/*.cpp")
   set(objects "")
@@ -51,7 +52,8 @@ function(ashlar_smpi_program name source)
   set(program "${CMAKE_CURRENT_BINARY_DIR}/smpi_${name}")
   ashlar_smpi_compile("${program}" "${source}" ${ARGN} ${CBLAS_LIBRARIES})
   add_custom_target(build_smpi_${name} DEPENDS "${program}")
-  # Two targets that need one file would both build it.
+  # The programs depend on the target of the object files. Otherwise the target of each program
+  # would build these files, possibly at the same time.
   add_dependencies(build_smpi_${name} build_smpi_library)
   add_dependencies(smpi_programs build_smpi_${name})
 endfunction()

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Defines the public targets. Headers are found by folder (room), so adding one needs no change
-# here.
+# Defines the public targets. The headers of a target are all headers in its folders, which are
+# called rooms, so that a new header needs no change here.
 #
 #   ashlar::core      the rooms of ashlar_core_rooms      needs only a C++20 compiler
 #   ashlar::ashlar    core and ashlar_full_rooms          needs MPI and a BLAS with cblas.h
@@ -79,8 +79,8 @@ else()
   message(STATUS "ashlar: nlohmann_json not found: ashlar::json, for plan files, is not built")
 endif()
 
-# AUTO defines ashlar::cuda if its packages are found. This enables no language and does not change
-# the targets above.
+# With AUTO, ashlar::cuda is defined if its packages are found. This does not enable CMake's
+# language CUDA and does not change the targets above.
 set(ASHLAR_ENABLE_CUDA AUTO CACHE STRING "Define ashlar::cuda: AUTO, ON or OFF")
 set_property(CACHE ASHLAR_ENABLE_CUDA PROPERTY STRINGS AUTO ON OFF)
 include("${CMAKE_CURRENT_LIST_DIR}/AshlarCuda.cmake")

@@ -19,9 +19,9 @@
 set(ASHLAR_TEST_TIMEOUT 180 CACHE STRING "Seconds after which CTest kills a test")
 set(ASHLAR_TEST_DIR "${PROJECT_SOURCE_DIR}/tests")
 
-# Open MPI may run as root (in a container) and with more ranks than cores, and waiting ranks yield
-# their core instead of spinning. Ranks are not bound to cores, because two jobs at a time would
-# both be bound to the first cores. Each rank uses one thread.
+# These settings allow Open MPI to run as root (in a container) and with more ranks than cores, and
+# let waiting ranks yield their core instead of spinning. Ranks are not bound to cores, because two
+# tests that run at the same time would both be bound to the first cores. Each rank uses one thread.
 set(ASHLAR_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1
@@ -76,9 +76,9 @@ function(ashlar_test_properties test)
     LABELS "${ARGN}" TIMEOUT ${ASHLAR_TEST_TIMEOUT} ENVIRONMENT "${ASHLAR_TEST_ENVIRONMENT}")
 endfunction()
 
-# ashlar_test_program(<target> <source>...): adds a program that links every library of ours that
-# this build has. Six sources at a time are compiled as one, which saves reading the headers that
-# they share.
+# ashlar_test_program(<target> <source>...): adds a program that links all our libraries and test
+# libraries that this build has. Up to six sources are compiled as one, so that the headers that
+# they share are compiled once.
 function(ashlar_test_program target)
   add_executable(${target} ${ARGN})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 6)
@@ -130,7 +130,7 @@ function(ashlar_add_static_tests)
   endif()
   add_library(static_tests OBJECT ${sources})
   target_link_libraries(static_tests PRIVATE ashlar::core ashlar_test_flags)
-  # They pass by compiling. This entry makes CTest show them.
+  # Static tests have passed when they are compiled. This test does nothing, but CTest lists it.
   add_test(NAME static COMMAND "${CMAKE_COMMAND}" -E true)
   ashlar_test_properties(static static)
 endfunction()
@@ -156,8 +156,8 @@ endfunction()
 function(ashlar_rank_counts out source)
   set(counts 1 2 3 4 6 8)
   file(STRINGS "${source}" head LIMIT_COUNT 15)
-  # Not a REGEX of file(STRINGS), because LIMIT_COUNT would then count matches and read beyond line
-  # 15.
+  # This is not done by REGEX in file(STRINGS), because LIMIT_COUNT would then count matching lines
+  # and not the lines read.
   list(FILTER head INCLUDE REGEX "^// ranks:( [0-9]+)+ *$")
   if(head)
     list(GET head 0 line)
@@ -179,7 +179,8 @@ function(ashlar_add_mpi_tests)
   add_library(mpi_main OBJECT EXCLUDE_FROM_ALL "${ASHLAR_TEST_DIR}/support/mpi_main.cpp")
   target_include_directories(mpi_main PRIVATE "${ASHLAR_TEST_DIR}")
   target_link_libraries(mpi_main PRIVATE doctest::doctest ashlar::compiled ashlar_test_flags)
-  # This is not a test. tests/scripts/mpi_harness.sh demands that each of its cases fails.
+  # This program is not registered as a test. tests/scripts/mpi_harness.sh checks that each of its
+  # cases fails.
   ashlar_test_program(mpi_failing_cases "${ASHLAR_TEST_DIR}/support/failing_cases.cpp")
   target_link_libraries(mpi_failing_cases PRIVATE mpi_main)
   # These sources do not share a program with others, because support/traffic_check.hpp makes all
@@ -207,7 +208,8 @@ function(ashlar_add_mpi_tests)
         "${MPIEXEC_EXECUTABLE}" ${MPIEXEC_NUMPROC_FLAG} ${count} ${oversubscribe} ${MPIEXEC_PREFLAGS}
         $<TARGET_FILE:${target}> "--source-file=*/mpi/${name}.cpp" ${MPIEXEC_POSTFLAGS})
       ashlar_test_properties(mpi/${name}/np${count} mpi np${count})
-      # At most two: CTest would never start a test of eight processors on a machine of two cores.
+      # A test counts as at most two processors, because CTest would never start a test that counts
+      # as eight on a machine with two cores.
       set(processors ${count})
       if(count GREATER 2)
         set(processors 2)
@@ -218,8 +220,9 @@ function(ashlar_add_mpi_tests)
   endforeach()
 endfunction()
 
-# Adds to a program of operators_test.cpp the cases that run on real and on fake devices. They are
-# compiled once.
+# Adds the cases of tests/support/device_operators.cpp and device_products.cpp to a target that is
+# built from an operators_test.cpp, for real or for fake devices. The cases are compiled once for
+# both.
 function(ashlar_link_device_operators target)
   if(NOT target MATCHES "_operators_test$")
     return()
@@ -234,8 +237,9 @@ function(ashlar_link_device_operators target)
   target_link_libraries(${target} PRIVATE device_operators)
 endfunction()
 
-# A source without a line `// ranks:` runs in one process, the others on those ranks. Without a GPU
-# both exit with 77 first (tests/support/cuda_device.cpp).
+# A source without a line `// ranks:` runs in one process. The other sources run on the numbers of
+# ranks in that line. Without a GPU, all these programs exit with 77 before they run a case
+# (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
   # For the reason see ashlar_add_mpi_tests.
   set(oversubscribe "")
@@ -283,8 +287,9 @@ function(ashlar_add_cuda_tests)
   endforeach()
 endfunction()
 
-# Tests of the code that launches kernels and calls CUDA and NCCL. They need no GPU, only the
-# headers: the program defines the functions of CUDA and NCCL that this code calls.
+# Adds tests of the code that launches kernels and calls CUDA and NCCL. They need no GPU, only the
+# headers of CUDA and NCCL. The test programs themselves define the functions of CUDA and NCCL that
+# the code calls.
 function(ashlar_add_fake_cuda_tests)
   ashlar_glob(sources cuda/fake *_test.cpp)
   list(APPEND sources "${ASHLAR_TEST_DIR}/cuda/gemm_test.cpp" "${ASHLAR_TEST_DIR}/cuda/operations_test.cpp")
@@ -314,9 +319,9 @@ function(ashlar_add_fake_cuda_tests)
   endforeach()
 endfunction()
 
-# Adds one test for each library: each of its public headers compiles by itself. Clang is preferred
-# because it instantiates templates when it precompiles a header. GCC does so again in each source
-# that includes it.
+# Adds one test for each library, which checks that each of its public headers compiles by itself.
+# Clang is preferred because it instantiates templates once when it precompiles a header. GCC
+# instantiates them again in each source that includes the precompiled header.
 function(ashlar_add_header_tests)
   set(compiler "${CMAKE_CXX_COMPILER}")
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -425,8 +430,8 @@ function(ashlar_add_script_test label script)
   set(test ${label}/${name})
   add_test(NAME ${test} COMMAND bash "${script}")
   ashlar_test_properties(${test} ${label})
-  # Most scripts start jobs of several ranks, so they count as two processors. A script that does not
-  # contains the line `# processors: 1`, and another test may run at the same time.
+  # Most scripts start jobs of several ranks, so they count as two processors. A script that does
+  # not contains the line `# processors: 1`, and another test may run at the same time.
   set(processors 2)
   file(STRINGS "${script}" head LIMIT_COUNT 15)
   if("# processors: 1" IN_LIST head)

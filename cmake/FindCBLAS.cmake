@@ -50,8 +50,9 @@ find_path(CBLAS_INCLUDE_DIR cblas.h
   PATH_SUFFIXES include openblas openblas-pthread openblas-serial blis cblas)
 mark_as_advanced(CBLAS_INCLUDE_DIR)
 
-# The file of an optimized library contains its name. The file of the reference BLAS contains none
-# of these names and is called libblas, librefblas or libcblas.
+# Detects the reference BLAS: its file is called libblas, librefblas or libcblas, and contains none
+# of the names of optimized libraries. The file of an optimized library contains its name, whatever
+# the file is called.
 set(CBLAS_IS_REFERENCE FALSE)
 if(CBLAS_LIBRARIES AND NOT APPLE)
   list(GET CBLAS_LIBRARIES 0 cblas_first)

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Finds COSMA with its ScaLAPACK interface, for the benchmarks, and defines COSMA::COSMA. COSMA is
-# built on COSTA, which is installed below the same prefix. FindCOSTA.cmake says why there is a
-# module of our own.
+# built on COSTA, which is installed below the same prefix. FindCOSTA.cmake says why we do not use
+# the config files that these libraries install.
 
 include(FindPackageHandleStandardArgs)
 

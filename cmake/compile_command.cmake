@@ -1,8 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# compile_command(<out>): returns the compile command for the scripts of this folder. Its parts are
-# given when a script is started, where INCLUDES and DEFINITIONS may be empty or missing:
+# compile_command(<out>): returns the compile command for the scripts run_*.cmake of this folder.
+# The compiler, the include folders and the macro definitions come from options with which cmake
+# starts a script. INCLUDES and DEFINITIONS may be empty or missing:
 #
 #   -DCOMPILER=… -DINCLUDES=a|b -DDEFINITIONS=a|b
 #

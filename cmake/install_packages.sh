@@ -14,10 +14,10 @@
 #   smpi      the simulator of clusters
 #   peers     packages for the comparisons and plots of bench/run.sh
 
-# Columns: kind | what to look for | apt | dnf | brew. The second column is a command, a header
-# (<…>), a package of pkg-config (in parentheses), or a list of libraries in braces, of which one
-# has to link. The BLAS is looked for by the names of the optimized libraries, because a cblas.h
-# alone may belong to the reference BLAS, which is about thirty times slower.
+# Columns: kind | what to look for | the package's name in apt | in dnf | in brew. The second column
+# is a command, a header (<…>), a package of pkg-config (in parentheses), or a list of libraries in
+# braces, of which one must link. The BLAS is looked for by the names of the optimized libraries,
+# because cblas.h may belong to the reference BLAS, which is about thirty times slower.
 ashlar_package_table='
 program|g++|g++|gcc-c++|gcc
 program|cmake|cmake|cmake|cmake
@@ -73,12 +73,14 @@ ashlar_has() {
   esac
 }
 
-# ashlar_concerns <kind> <row kind>: succeeds if a row of the second kind is needed for the first.
+# ashlar_concerns <kind> <row kind>: succeeds if a row of the table that has the second kind belongs
+# to the packages of the first kind.
 ashlar_concerns() {
   [ "$1" = "$2" ] || { [ "$1" = tests ] && [ "$2" = program ]; }
 }
 
-# ashlar_column <kind> <column>: prints the packages of one column, each once.
+# ashlar_column <kind> <column>: prints the packages of a kind, each once, with the names in the
+# given column of the table.
 ashlar_column() {
   printf '%s' "$ashlar_package_table" |
     awk -F'|' -v kind="$1" -v column="$2" \
@@ -122,7 +124,7 @@ ashlar_install_packages() {
   ${sudo[@]+"${sudo[@]}"} env DEBIAN_FRONTEND=noninteractive \
     apt-get install -q -y --no-install-recommends "${packages[@]}"
 
-  # If the compiler was missing too, the search for a header always failed. So search again.
+  # If the compiler was missing too, the search for every header failed. So all are searched again.
   for wanted in "${missing[@]}"; do
     if ! ashlar_has "$wanted"; then
       printf 'Still not found after installing: %s\n' "$wanted" >&2

@@ -4,8 +4,8 @@
 # cmake -DCOMPILER=… -DPREFIX=… [-DSOURCE=… | -DCONTROLS=a|b] [-DINCLUDES=a|b] [-DDEFINITIONS=a|b]
 #   -P run_compile_fail.cmake
 #
-# Without SOURCE and CONTROLS the script precompiles the header PREFIX. The tests, which have one of
-# them, run after that and include the precompiled header:
+# Without SOURCE and CONTROLS the script precompiles the header PREFIX. This is done first. Each
+# later call is a test, which includes the precompiled header and has one of these options:
 #
 #   CONTROLS   These files must compile with -DASHLAR_CONTROL, which shows that only the forbidden
 #              lines are wrong. They are compiled together as one source, each in its own namespace.

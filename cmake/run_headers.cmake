@@ -1,17 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# cmake -DCOMPILER=… -DHEADERS=FILE -DROOT=… -DFOLDER=… -DINCLUDES=a|b [-DDEFINITIONS=a|b] -P run_headers.cmake
+# cmake -DCOMPILER=… -DHEADERS=FILE -DROOT=… -DFOLDER=… -DINCLUDES=a|b [-DDEFINITIONS=a|b] -P
+# run_headers.cmake
 #
 # Compiles each header that FILE lists by itself, to show that it includes everything it uses.
-# Reading the same included headers again and again would take most of the time. So a header that
-# includes one of `bases`, directly or indirectly, is compiled after a precompiled copy of that
-# base. This cannot hide a missing include of the base, because the header includes it.
+# Compiling the same included headers again and again would take most of the time. So some of them,
+# the list `bases`, are precompiled. A header that includes a base, directly or indirectly, is
+# compiled after the precompiled base.
 
 cmake_minimum_required(VERSION 3.25)
 
-# The most expensive base comes first: each base includes the following ones or much that they do
-# not.
+# A header is compiled with the first of these bases that it includes. So the bases are ordered by
+# compile time, the most expensive one first.
 set(bases nn/layer.hpp comm/mesh.hpp search/chain_solver.hpp search/cost.hpp comm/strided_block.hpp
   plan/path_search.hpp)
 

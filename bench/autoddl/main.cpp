@@ -1,17 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Repeats the experiments of section 5 of the AutoDDL paper on the preset machines. For each one it
-// reports how much communication our plan saves against the best baseline, and how much the paper
-// measured.
+// Repeats the experiments of section 5 of the AutoDDL paper, with costs predicted for the preset
+// machines. For each experiment it reports which share of the communication our training plan saves
+// against the best baseline, and the saving that the paper measured.
 //
 //   bench/autoddl                     all experiments; ends with the table of
 //                                     bench/results/autoddl.md
 //   bench/autoddl --only vgg          the experiments whose name contains this text
 //
-// Each plan is the best over all numbers of micro-batches. Ours is also the best over all ways to
-// factor the ranks of each tier into axes, Megatron's and Summa's over all meshes of two axes. All
-// seconds are predicted, and only ratios are compared.
+// Each plan is the best over several numbers of micro-batches. Our plan is also the best over all
+// ways to factor the ranks of each tier into axes. The plans of the baselines Megatron and Summa
+// are the best over all meshes of two axes. Only ratios of predicted seconds are reported.
 
 #include <chrono>
 #include <cstdio>
@@ -44,7 +44,7 @@ struct experiment {
   ashlar::topology ranks;  ///< one axis for each tier
   ashlar::machine machine;
   std::vector<int> micro_batches, stages;
-  std::string paper;  ///< the saving of communication that the paper measured
+  std::string paper;  ///< the share of communication saved, as measured in the paper
 };
 
 /// Our layout: the exact search over all ways to factor the ranks of each tier into axes.
@@ -196,7 +196,7 @@ std::string run(experiment const& e, int most_axes) {
          ours.text + " |";
 }
 
-/// The bytes that rank 0 receives in a step on behalf of the block in the middle of a chain: for
+/// The bytes that rank 0 receives in a step for the middle block of a chain of equal blocks: for
 /// activations and their gradients, and for weights and their gradients.
 struct volume {
   double activations = 0, weights = 0;
@@ -216,9 +216,9 @@ volume block_volume(search::problem const& net, search::plan const& chosen,
   return v;
 }
 
-/// Reproduces figure 3: attention with 8,192 features on 64 nodes and 2^20 tokens. Every matrix has
-/// to be split over at least 16 nodes, because it is too large for fewer, and is used as it is
-/// stored. `block` is repeated four times to make the chain.
+/// Reproduces figure 3: attention with 8,192 features and 2^20 tokens on 64 nodes. As in the paper,
+/// every weight matrix must be split over at least 16 nodes, and must be stored with the placement
+/// with which it is used. The net contains `block` four times.
 template <class Block>
 void figure_3(char const* what, Block const& block) {
   using enum ashlar::link_tier;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures single steps of plans: the median time of the slowest rank, with all groups of a mesh
-// active at once, on buffers that no cache contains. The cost model is fitted to these samples
-// (groups.hpp: sample_of).
+// Measures single steps of redistribution plans: the median time of the slowest rank. All groups of
+// ranks of a mesh run at once, and the buffers are in no cache. The cost model is fitted to these
+// samples (sample_of in groups.hpp).
 
 #include <cstdint>
 #include <vector>
@@ -27,9 +27,10 @@ struct collective_sample {
 /// Returns the seconds that `m` predicts for the measured step.
 double predicted_seconds(collective_sample const& s, ashlar::machine const& m);
 
-/// Measures every step of every group at every size: the median time of the slowest rank. The
-/// buffers have `cold` bytes in all. Results are checked before anything is timed. Throws if one is
-/// wrong. Collective.
+/// Measures every step of every group at every size in bytes. Calls rotate through source buffers
+/// with `cold` bytes in total and through target buffers of the same size, which should not fit
+/// into any cache. Results are checked before anything is timed. Throws if one is wrong.
+/// Collective.
 std::vector<collective_sample> measure_collectives(MPI_Comm world, std::vector<group> const& groups,
                                                    std::vector<std::int64_t> const& sizes,
                                                    std::int64_t cold, effort const& how);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures the speed of one rank while all ranks compute: products of float matrices, square and
-// thin, and a pass over arrays that no cache contains. Results are medians of the slowest rank.
+// Measures the speed of a rank while all ranks compute: products of float matrices, and a pass over
+// arrays that are too large for the caches. The results are median times of the slowest rank.
 
 #include <cstdint>
 #include <vector>

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The groups of ranks whose collectives are measured, and the steps that are measured on each
-// group. All groups of a mesh run at once, as in a plan. On N nodes of R ranks the groups are:
+// The groups of ranks whose collectives are measured, and the redistribution steps that are
+// measured on each group. All groups of a mesh run at once, as in a redistribution. On N nodes of R
+// ranks the groups are:
 //
 //   group of                       mesh                   its axes     determines
 //   m ranks of a node              N (nodes) x R/m x m    the last     α and β of the tier intra
@@ -45,8 +46,8 @@ struct group {
 namespace detail {
 
 /// Makes a group of `members` ranks along one new axis or, if `square` > 0, along two new axes of
-/// that extent. The new axes follow the axes of `mesh`. If `inner` > 1, an axis of that extent
-/// within nodes comes last.
+/// extent `square` each. The new axes follow the axes of `mesh`. If `inner` > 1, another axis of
+/// extent `inner`, which lies within nodes, comes last.
 inline group make_group(reach where, ashlar::topology mesh, ashlar::link_tier tier, int members,
                         int square, int inner) {
   int const axis = mesh.axes();

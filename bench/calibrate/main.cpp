@@ -6,11 +6,11 @@
 //   mpirun -n 8 bench/calibrate --out machine.json          one or two minutes
 //   mpirun -n 8 build/default/examples/train_gpt --machine machine.json ...
 //
-// It measures every collective, within nodes and across them, for several sizes and group sizes,
-// each as a step of a plan. It also measures products of float matrices and a pass over memory. α
-// and β of each tier and collective are fitted to the times (machine/fit_link.hpp), and so is the
-// speed of products (machine/fit_gemm.hpp). The tables show the errors of the fits: a worst error
-// of 50 % means that some step takes 50 % more or less than the cost model predicts.
+// It measures every collective, within nodes and across them, for several tensor sizes and group
+// sizes, each as a step of a redistribution. It also measures products of float matrices and a pass
+// over memory. α and β of each tier and collective are fitted to the times (machine/fit_link.hpp),
+// and so is the speed of products (machine/fit_gemm.hpp). The tables show the errors of the fits: a
+// worst error of 50 % means that some step takes 50 % more or less than the cost model predicts.
 
 #include <ctime>
 #include <filesystem>
@@ -47,7 +47,8 @@ struct options {
   measuring_options measuring{{0.5, 3, 31}};
 };
 
-/// Returns the samples of one tier. Only those of one collective, if `kind` is not negative.
+/// Returns the samples of the groups of kind `where`. If `kind` is not negative, it returns only
+/// the samples of that collective.
 std::vector<ashlar::link_sample> samples_of(std::vector<collective_sample> const& all, reach where,
                                             int kind = -1) {
   std::vector<ashlar::link_sample> some;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Matrix products by bare calls of cuBLASLt, without any library above it. The library's products
-// are compared with them. They use none of ashlar's descriptors or heuristics.
+// Matrix products by direct calls of cuBLASLt, with which ashlar's products are compared. They use
+// none of ashlar's descriptors or heuristics.
 //
 //   first   cuBLASLt's first proposal for the shape
 //   best    the fastest of all its proposals (64 are requested), each measured here

@@ -1,16 +1,17 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures redistributions of GPU ranks in turns with the bare NCCL call on the same bytes, which
-// has its own communicator:
+// Measures redistributions between GPU ranks in turns with the NCCL call that moves the same bytes.
+// The bare NCCL calls use their own communicator.
 //
 //   [P] to [B]         ncclAllReduce             [S(0)] to [B]      ncclAllGather
 //   [P] to [S(0)]      ncclReduceScatter         [S(0)] to [S(1)]   ncclAlltoAll without packing
 //
 //   mpirun -n 8 bench/cuda/collectives --sizes 1MiB,256MiB
 //
-// Sizes are those of the whole tensor. Times are those of the slowest rank. Results are checked
-// before anything is timed. If ranks share a GPU (NCCL_HOSTID), the times mean nothing.
+// A size is the number of bytes of the whole tensor. Times are those of the slowest rank. Results
+// are checked before anything is timed. If ranks share a GPU, which setting NCCL_HOSTID makes
+// possible, the times mean nothing.
 
 #include <cstdio>
 #include <cstring>
@@ -56,15 +57,16 @@ std::vector<move> moves() {
           {"all-to-all", "ncclAlltoAll", rows, columns}};
 }
 
-/// A communicator of the same ranks, made as a program without ashlar makes it. Its calls block the
-/// host until they are enqueued on the device.
+/// An NCCL communicator of all ranks of the mesh, made as in a program without ashlar. Its calls
+/// return when their work is enqueued on the stream.
 class bare_ranks {
  public:
   explicit bare_ranks(nccl::mesh const& mesh) : members_(mesh.ranks()) {
     ncclUniqueId id{};
     if (mesh.rank() == 0) nccl::check(ncclGetUniqueId(&id), {0, "", "ncclGetUniqueId"});
     std::int64_t words[sizeof id / 8];
-    std::memcpy(words, &id, sizeof id);  // on rank 0; the other ranks add zeros
+    // The sum of all ranks' ids is the id of rank 0, because all other ranks have zeros.
+    std::memcpy(words, &id, sizeof id);
     mesh.all_reduce(std::span<std::int64_t>(words));
     std::memcpy(&id, words, sizeof id);
     nccl::check(ncclCommInitRank(&comm_, members_, id, mesh.rank()),

@@ -47,9 +47,9 @@ struct options : measuring_options {
   bool lists = false;
 };
 
-/// Returns the products of a step of GPT-2 on 8 sequences of 1024 tokens: the matrices of one layer
-/// and of the logits, forward and backward. The vocabulary is padded to a multiple of 128, and once
-/// unpadded.
+/// Returns the products of a training step of GPT-2 on 8 sequences of 1024 tokens: the products of
+/// one layer and of the logits, forward and backward. The vocabulary of 50257 is padded to 50304, a
+/// multiple of 128. One more product has the vocabulary without padding.
 std::vector<product_shape> gpt2_shapes() {
   std::vector<product_shape> all;
   struct extents {
@@ -113,7 +113,8 @@ class bench {
     using A = accumulation_t<T>;
     using matrix = ashlar::tensor<T, 2, ashlar::sbp<ashlar::placements::B>, cuda::processor>;
     bool const is_tf32 = type == "tf32";
-    ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);  // must be set before the mesh is made
+    // This must be set before the mesh is made.
+    ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);
     ashlar::nccl::mesh const mesh(world_, {{"gpu", 1}});
     cudaStream_t const stream = mesh.processor();
     cuda::pool pool;

@@ -8,9 +8,9 @@
 //   bench/cuda/kernels                        the sizes of a step of GPT-2
 //   bench/cuda/kernels --tokens 64 --width 32 --vocabulary 96 --parameters 5000 --trials 1
 //
-// The bytes are those that must be read and written at least: an array that a kernel reads twice
-// counts once. Target: the copy takes at least 0.85 of the kernel's time, for the cases that have
-// this target.
+// The number of bytes is the least that must be read and written: an array that a kernel reads
+// twice counts once. The target for most cases is that the copy takes at least 0.85 of the kernel's
+// time.
 
 #include <cstdio>
 #include <iostream>
@@ -196,8 +196,8 @@ void losses(bench& b, options const& o) {
   operand const labels{.holds = operand::ids, .limit = static_cast<std::int32_t>(cols)};
   using enum operand::kind;
   using enum operand::use;
-  // The statistics of rows, which a rank computes if the vocabulary is split, and the gradient from
-  // them.
+  // If the vocabulary is split, a rank first computes statistics of each row (the maximum and the
+  // sum of exponentials), and then the gradient from the statistics.
   b.add<T>("cross-entropy statistics", by(rows, cols), true,
            {{.per_row = cols}, {.holds = sum, .is = out}, {.holds = sum, .is = out}},
            {rows, 16, n * s}, [=](auto const& on, auto&, std::int64_t r, auto p) {

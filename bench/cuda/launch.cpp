@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures the overhead of giving work to a GPU, with work that takes almost no time. Each of the
-// library's calls takes turns with the bare call of CUDA or cuBLASLt that does the same or
-// similarly little.
+// Measures the overhead of launching work on a GPU, with work that takes almost no time. Each call
+// of the library takes turns with a direct call of CUDA or cuBLASLt that does the same or similarly
+// little.
 //
-//   issue    microseconds that a call takes on the host
-//   device   microseconds of the device from the end of one call's work to the end of the next
-//            one's
+//   issue    the microseconds that a call takes on the host
+//   device   the microseconds on the device from the end of one call's work to the end of the next
+//            call's work
 //
 //   bench/cuda/launch [--trials 1]
 //
@@ -33,6 +33,7 @@ using namespace ashlar_bench;
 using ashlar::bfloat16;
 namespace cuda = ashlar::cuda;
 
+/// A call of the library (`ours`) and the direct call that it is compared with (`bare`).
 struct path {
   std::string name, beside;
   std::function<void()> ours, bare;
@@ -61,8 +62,8 @@ class recorded_graph {
   cudaGraphExec_t made_ = nullptr;
 };
 
-/// Returns the host's microseconds for a call. The calls of a trial are few enough not to fill a
-/// queue.
+/// Returns the microseconds that a call takes on the host: the median of seven trials of 100 calls.
+/// So few calls do not fill the queue of the device, which would block the host.
 double issue_microseconds(cuda::stream const& stream, std::function<void()> const& run) {
   std::vector<double> all;
   for (int trial = 0; trial < 7; ++trial) {
@@ -166,7 +167,7 @@ void run_all(measuring_options const& o) {
     csv.row({p.name, p.beside, number(issue, "%.2f"), number(t[0].median * 1e6, "%.2f"),
              number(bare_issue, "%.2f"), number(t[1].median * 1e6, "%.2f")});
   }
-  // The result of the element-wise kernel shows that the calls really computed something.
+  // Checks the result of the element-wise kernel, to show that the calls really computed something.
   std::vector<float> sums(static_cast<std::size_t>(n));
   map_once();
   cuda::download(stream, static_cast<float const*>(y.data()), n, sums.data());

@@ -2,17 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A memory-bound kernel, which is measured against a device copy of the same number of bytes. Its
-// body is written once, in terms of the operations that every processor has
-// (device/cuda/operations.hpp). The device runs it on arrays of T. The host runs it on some of the
-// rows in accumulation_t<T>, as the reference.
+// Runs a memory-bound kernel on the GPU and compares its results with the host's. The kernel is
+// given as a function `body`, which calls operations that exist for every processor
+// (device/cuda/operations.hpp). On the device, body computes with elements of type T. On the host
+// it computes some of the rows with elements of type accumulation_t<T>, as the reference.
 //
-//   operand   element type                   number of elements
+//   body(processor, memory, rows, p)     p.value(k), p.sum(k), p.ids(k) are pointers to operand k
+//
+//   kind      type of the elements           number of elements
 //   value     T                              rows * per_row, or per_row if `fixed`
 //   sum       accumulation_t<T>              the same
 //   ids       std::int32_t in [0, limit)     the same
-//
-//   body(processor, memory, rows, p)     p.value(k), p.sum(k), p.ids(k) are pointers to operand k
 
 #include <cmath>
 #include <memory>
@@ -32,11 +32,10 @@ struct operand {
   std::int64_t per_row = 1;
   bool fixed = false;
   enum use { in, out, both } is = in;  ///< read, written, or both
-  double deviation = 1;                ///< the standard deviation of its initial normals; 0 means
-                                       ///< zeros
-  bool is_positive = false;            ///< The initial values are the absolute values of the
-                                       ///< normals.
-  std::int32_t limit = 1;
+  /// The initial values are normally distributed with this standard deviation. 0 means zeros.
+  double deviation = 1;
+  bool is_positive = false;  ///< whether to take the absolute values of the initial values
+  std::int32_t limit = 1;    ///< all ids are below this
 };
 
 struct pass_extents {
@@ -51,7 +50,7 @@ struct heap {
   void release(void* block, std::size_t) { ::operator delete(block); }
 };
 
-/// Returns the difference relative to 1 + |expected|; infinite for a NaN.
+/// Returns the absolute difference divided by 1 + |expected|, or infinity if it is NaN.
 inline double distance(double actual, double expected) {
   double const gap = std::abs(actual - expected) / (1 + std::abs(expected));
   return gap == gap ? gap : INFINITY;
@@ -142,8 +141,8 @@ class pass {
   template <class E>
   held<E> make(operand const& o, std::size_t k, std::int64_t n) {
     auto const made = std::make_shared<rotated<E>>(memory_, n, copies_);
-    // The host uploads the elements of one period. The device copies them to the rest and to the
-    // other copies.
+    // The host uploads the elements of one period. The device copies them to the rest of the array
+    // and then copies the array.
     std::int64_t const once = std::is_same_v<E, id> ? n : std::min(n, repeated_normals<A>::period);
     auto const values = beginning<E>(o, k, 0, once);
     ashlar::cuda::upload(memory_.stream, values.data(), once, made->of(0));

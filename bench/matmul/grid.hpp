@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The least number of elements that a rank can receive in C = A B on p ranks that hold A, B and C
-// once, evenly. It is the minimum, over all grids pm x pn x pk = p, of
+// Computes the least number of elements that each of p ranks has to receive for a product C = A B,
+// if A, B and C are divided evenly over the ranks without replication (Al Daas et al., SPAA 2022).
+// It is the minimum, over all grids with pm pn pk = p, of
 //
 //   m k / (pm pk) (1 - 1/pn)  +  k n / (pk pn) (1 - 1/pm)  +  m n / (pm pn) (1 - 1/pk)
 //
-// The terms are A along pn, B along pm, and the addends of C along pk (Al Daas et al., SPAA 2022).
-// The library's bytes are compared with this number, so it is computed here, without the library.
+// The terms are the elements received when A is gathered along pn, when B is gathered along pm, and
+// when the addends of C are reduced along pk. This file does not use the library, because the bytes
+// that the library receives are compared with this number.
 
 #include "problem.hpp"
 
@@ -31,8 +33,9 @@ inline double received_elements(product_shape const& s, grid const& g) {
          m * n / (pm * pn) * (1 - 1 / pk);
 }
 
-/// Returns the grid with the fewest received elements. Among equal ones it prefers the smallest pk,
-/// and then the largest pm, because rows of B then arrive in place.
+/// Returns the grid with the fewest received elements. Among equally good grids it prefers the
+/// smallest pk and then the largest pm, because the gathered rows of B are then contiguous and need
+/// no unpacking.
 inline grid best_grid(product_shape const& s, int ranks) {
   grid best;
   double least = 1e300;

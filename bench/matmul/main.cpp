@@ -8,12 +8,15 @@
 //   mpirun -n 4 bench/matmul --float                  the square shapes in float
 //   mpirun -n 4 bench/matmul --bytes                  counts received bytes and measures no times
 //
-// Targets:
+// The targets for the two contestants of the library (ours.hpp):
 //
-//   free         as fast as the faster of COSMA and ScaLAPACK, each with a layout of its choice
-//   given        as fast as the faster of ScaLAPACK and COSMA's pdgemm
-//   --bytes      The maximum over the ranks of the bytes received in one product equals the bytes
-//                of the best grid (grid.hpp). Only messages are used.
+//   free      with placements that it chooses: as fast as the faster of COSMA and ScaLAPACK, each
+//             with its best layout
+//   given     with matrices in blocks of a 2-D grid: as fast as the faster of ScaLAPACK and COSMA's
+//             pdgemm
+//
+// With --bytes the target is for "free": the maximum over the ranks of the bytes received in one
+// product equals the bytes of the best grid (grid.hpp). All ranks then communicate by messages.
 
 #include <cmath>
 #include <cstdlib>
@@ -72,8 +75,8 @@ std::vector<cyclic_layout> process_grids(int ranks) {
   return list;
 }
 
-/// Returns the process grid and block size with which ScaLAPACK is fastest. Each is run twice, and
-/// the second run is timed.
+/// Returns the process grid and block size with which ScaLAPACK is fastest. Each candidate runs
+/// twice, and the second run is timed.
 template <class T>
 cyclic_layout best_for_scalapack(MPI_Comm comm, product_shape const& s,
                                  std::shared_ptr<reference const> const& expected) {
@@ -240,7 +243,8 @@ class program {
   int count(product_shape const& s) {
     grid const best = best_grid(s, ranks());
     auto const all = contestants_of<T>(comm_, s, process_grids(ranks())[0]);
-    // The check also creates communicators, plans and buffers, so that they are not counted.
+    // The check runs each contestant once, which creates communicators, plans and buffers. Their
+    // messages are therefore not counted below.
     check(comm_, all, to_string(s));
     std::vector<double> bytes;
     for (auto const& c : all) {
@@ -273,7 +277,8 @@ class program {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // Set before any mesh exists: only messages can be counted, not reads of shared memory.
+  // This must be set before any mesh exists. Only messages can be counted, not reads of shared
+  // memory.
   for (int i = 1; i < argc; ++i)
     if (std::string(argv[i]) == "--bytes") setenv("ASHLAR_SHARED_MEMORY", "off", 1);
   ashlar::mpi::environment env(argc, argv);

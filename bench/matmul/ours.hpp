@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The library's products as contestants.
+// The matrix products of this library, as contestants:
 //
-//   free    with the layouts that plan_matmul_layouts chooses, on a mesh with one axis for each
-//           prime factor of the number of ranks, so that it can choose any grid
-//   given   with inputs and output in blocks of a 2-D grid, as a ScaLAPACK program has them
+//   free    with the placements that plan_matmul_layouts chooses. The mesh has one axis for each
+//           prime factor of the number of ranks, so that any grid of ranks can be chosen.
+//   given   with operands and result in blocks of a 2-D grid, as ScaLAPACK programs have them
 
 #include <memory>
 #include <optional>

@@ -19,7 +19,8 @@
 
 namespace ashlar_bench {
 
-/// The process grid, and the order of the square blocks.
+/// A block-cyclic layout: a grid of rows x columns processes, and square blocks of block x block
+/// elements.
 struct cyclic_layout {
   int rows = 1, columns = 1, block = 128;
 };

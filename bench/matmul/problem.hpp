@@ -3,15 +3,14 @@
 #pragma once
 
 // One product C = A B and the check of its result. The elements of A and B are integers from -4 to
-// 4, computed from the global index, so the correct C has the same bits in double and in float
-// whatever the order of the sums.
+// 4, computed from their global indices. All sums are therefore exact, in double and in float and
+// in every order. The check is whether, for one vector x of positive integers,
 //
-//   C x  =  A (B x)      for one vector x of positive integers, exactly, in double. Changing one
-//                        element of C changes the left side. The right side is computed from the
-//                        formulas of A and B.
+//   C x  =  A (B x)
 //
-// A contestant passes its local elements of C with their global indices, so any layout can be
-// checked.
+// A wrong element of C changes the left side. The right side is computed from the formulas of A and
+// B, without the library. A contestant passes its local elements of C with their global indices, so
+// that every layout can be checked.
 
 #include <cstdint>
 #include <cstdio>

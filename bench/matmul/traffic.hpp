@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Counts the bytes that ranks receive during a call. The count is taken below the library, from the
-// arguments of the MPI calls alone (tests/support/mpi_traffic.hpp).
+// Counts the bytes that ranks receive during a call. It intercepts the MPI calls and counts from
+// their arguments (tests/support/mpi_traffic.hpp), so that it works for every library.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@ struct received {
   bool is_complete = true;  ///< whether the bytes of all MPI calls could be counted
 };
 
-/// Runs `run` and counts. Collective over `comm`.
+/// Calls `run` and returns the bytes received during the call. Collective over `comm`.
 received count_received(MPI_Comm comm, std::function<void()> const& run);
 
 }  // namespace ashlar_bench

@@ -2,16 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Bytes and bus bandwidth of a step in the convention of nccl-tests: the algorithm bandwidth is a size
-// over the time, and the bus bandwidth is that times a factor which makes kinds and numbers of ranks
-// comparable with the bandwidth of a link. For n ranks and a tensor of T bytes:
+// Returns the bytes and the bus factor of a redistribution step, in the convention of nccl-tests:
 //
-//   step                        size                           factor
-//   all_gather, reduce_scatter  T                              (n - 1) / n
-//   all_reduce                  T                              2 (n - 1) / n
-//   all_to_all                  T / n, what each rank has      (n - 1) / n
-//   permute                     the largest shard, as sendrecv 1
-//   slice, zero_pad             the largest shard of the end   0: nothing moves between ranks
+//   algorithm bandwidth = size / time
+//   bus bandwidth       = factor * algorithm bandwidth
+//
+// The factor makes the bus bandwidth comparable with the bandwidth of a link, whatever the
+// collective and the number of ranks. For a group of n ranks and a whole tensor of T bytes:
+//
+//   step                         size in bytes                        factor
+//   all_gather, reduce_scatter   T                                    (n - 1) / n
+//   all_reduce                   T                                    2 (n - 1) / n
+//   all_to_all                   T / n, the shard of a rank           (n - 1) / n
+//   permute                      the largest shard, as for sendrecv   1, or 0 if n = 1
+//   slice, zero_pad              the largest shard after the step     0: nothing is communicated
 
 #include <ashlar/plan/redistribution.hpp>
 

@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How several ranks run benchmarks whose number of iterations Google Benchmark chooses. Only rank 0 runs
-// that library. It broadcasts orders, and the other ranks follow them, so all ranks make the same calls
-// whatever the library decides from its own clocks and random numbers:
+// Runs benchmarks on several ranks, although Google Benchmark is made for one process and chooses
+// the number of iterations from its own clock. Only rank 0 runs Google Benchmark. It broadcasts
+// orders and the other ranks carry them out, so that all ranks make the same calls:
 //
-//   prepare k   every rank prepares benchmark k, runs it once and checks its result
-//   run n       every rank runs the prepared benchmark n times, in trials
-//   end s       every rank leaves with exit status s
+//   prepare k   Every rank prepares benchmark k, runs it once and checks its result.
+//   run n       Every rank runs the prepared benchmark n times, divided into trials.
+//   end s       Every rank leaves the program with exit status s.
 //
-// Times are taken as all benchmarks here take them (support/trials.hpp): a trial is a barrier and about a
-// millisecond of calls, its time is that of the slowest rank, and the time of n runs is n times the median
-// of the trials. A benchmark may ask for turns: then a second instance of it, with operands of its own,
-// runs once before each trial. It leaves the caches and the scheduler as the contestants of
-// bench/redistribute leave them to each other. An exception ends the job (comm/mpi/environment.hpp).
+// A trial is a barrier followed by about a millisecond of runs (support/trials.hpp). Its time is
+// the time of the slowest rank per run. The reported time of n runs is n times the median of the
+// trials. A benchmark may run in turns: then a second instance of it, with operands of its own, runs
+// once before each trial. It leaves the caches and the scheduler in the state in which the
+// contestants of bench/redistribute leave them to each other. An exception on any rank ends all
+// ranks (comm/mpi/environment.hpp).
 
 #include <array>
 #include <cstdint>
@@ -26,31 +27,35 @@ namespace ashlar_bench::micro {
 
 class conductor {
  public:
-  /// Collective. Expects the same suite on every rank; the suite outlives this.
+  /// Collective. Every rank passes the same suite, which must outlive the conductor.
   conductor(MPI_Comm world, suite const& all) : suite_(all), team_{world, all.ranks()} {
     MPI_Comm_rank(world, &rank_);
   }
 
   bool leads() const { return rank_ == 0; }
 
-  /// For rank 0: prepares benchmark `k`, unless it is already. Returns whether its results are right.
+  /// Prepares benchmark `k` on all ranks, unless it is already prepared. Returns whether its result
+  /// is right on every rank. Only rank 0 calls this.
   bool prepare(std::size_t k) {
     if (k != prepared_) do_order({prepare_order, static_cast<std::int64_t>(k)});
     return is_right_;
   }
-  /// For rank 0: seconds of a run of the prepared benchmark, by `runs` runs.
+  /// Runs the prepared benchmark `runs` times on all ranks. Returns the seconds of one run. Only
+  /// rank 0 calls this.
   timing run(std::int64_t runs) {
     do_order({run_order, runs});
     return last_;
   }
   work const& prepared() const { return work_; }
-  /// For rank 0: lets all ranks leave. Returns `status`.
+  /// Tells all other ranks to leave follow() with this exit status, and returns it. Only rank 0
+  /// calls this.
   int end(int status) {
     do_order({end_order, status});
     return status;
   }
 
-  /// For the other ranks: follows orders until the end. Returns the exit status.
+  /// Carries out the orders of rank 0 until the order `end`. Returns the exit status. All ranks but
+  /// rank 0 call this.
   int follow() {
     for (;;) {
       order received{};
@@ -81,7 +86,7 @@ class conductor {
 
   void prepare_here(std::size_t k) {
     prepared_ = k;
-    work_ = {};  // before the next one's operands are made
+    work_ = {};  // Frees the old operands before the new ones are allocated.
     work_ = suite_.cases()[k].prepare(team_);
     other_ = {};
     if (work_.in_turns) other_ = suite_.cases()[k].prepare(team_);
@@ -93,7 +98,7 @@ class conductor {
                           once)[0];
   }
 
-  /// Seconds of a call on this rank.
+  /// Makes `calls` runs and returns the seconds of one run on this rank.
   double trial(int calls) {
     if (other_.run) other_.run();
     return trial_seconds(team_.world, work_.run, calls);
@@ -101,7 +106,8 @@ class conductor {
   timing measured(std::int64_t runs) {
     std::int64_t const trials = (runs + repeats_ - 1) / repeats_;
     std::vector<double> seconds;
-    for (std::int64_t t = 0; t < trials; ++t) {  // of lengths that differ by one at most
+    // The numbers of runs in the trials differ by at most one.
+    for (std::int64_t t = 0; t < trials; ++t) {
       auto const calls = static_cast<int>(runs / trials + (t < runs % trials ? 1 : 0));
       seconds.push_back(trial(calls));
     }

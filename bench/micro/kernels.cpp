@@ -1,14 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The kernels that pack, unpack and reduce shards, on every rank at once, for an N x N matrix of double;
-// bytes are those that one rank reads and writes:
+// Measures the kernels that pack, unpack and reduce shards. All ranks run them at once, each on its
+// own N x N matrix of double. The bytes reported are those that one rank reads and writes.
 //
-//   kernel/copy         one run of memory
-//   kernel/pack         the left half of each row into a run, as an all-to-all along dim 1 packs it
-//   kernel/unpack       the run back to the left half of each row
-//   kernel/transpose    columns become rows
-//   kernel/reduce       the sum of several arrays, as a reduce-scatter computes it
+//   kernel/copy         copies the contiguous matrix
+//   kernel/pack         copies the left half of each row into a contiguous buffer, as an all-to-all
+//                       along dim 1 packs it
+//   kernel/unpack       copies the contiguous buffer back to the left half of each row
+//   kernel/transpose    copies the matrix transposed
+//   kernel/reduce       computes the sum of several matrices, as a reduce-scatter does
 
 #include <algorithm>
 
@@ -21,7 +22,7 @@ namespace {
 
 using namespace ashlar_bench::micro;
 
-/// Copies rows x columns elements between arrays with these strides.
+/// Describes a copy of rows x columns elements between two arrays with the given strides.
 struct copied_plane {
   std::int64_t rows, columns;
   std::int64_t source_strides[2], target_strides[2];

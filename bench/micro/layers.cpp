@@ -1,12 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Passes of layers on shards, as the executor of a training step calls them: layer/NAME/PASS/DIM:N... The
-// extents of the input are those of all ranks together. The batch is split over the ranks and parameters are
-// whole, so no pass communicates.
+// Measures the forward and the backward pass of layers, called as the executor of a training step
+// calls them: layer/NAME/PASS/DIM:N... The extents are the global extents of the layer's input. The
+// batch is split over the ranks and the parameters are replicated, so no pass communicates.
 //
-//   forward    keeps what the backward pass needs
-//   backward   the gradients of the parameters and of the input
+//   forward    computes the output and saves the values that the backward pass needs
+//   backward   computes the gradients of the parameters and of the input
 
 #include <ashlar/nn/activation.hpp>
 #include <ashlar/nn/attention.hpp>
@@ -25,8 +25,8 @@ using namespace ashlar_bench::micro;
 namespace nn = ashlar::nn;
 namespace step = ashlar::step;
 
-/// The choice that splits the batch and leaves parameters whole; on one rank, where splits are left out,
-/// the one that splits nothing.
+/// Returns the layer choice that splits the batch and replicates the parameters. On one rank it is
+/// the choice that splits nothing, because choices with splits are not generated there.
 step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology const& t) {
   auto const whole = ashlar::placement::all_broadcast(t.axes());
   ashlar::placement const rows = t.ranks() == 1 ? whole : whole.with_split(0, 0);
@@ -38,8 +38,9 @@ step::layer_choice batch_split(step::layer_spec const& spec, ashlar::topology co
   throw ashlar::error("bench/micro", std::string(spec.name.text) + ": no rows split the batch.");
 }
 
-/// A layer without statistics, placed on a line of all ranks, with its values in slots: x, parameters,
-/// y, what is kept, dy, dx.
+/// A layer placed on a mesh with one axis of all ranks. Its values are stored in slots, in this
+/// order: the input x, the parameters, the output y, the values saved for the backward pass, dy,
+/// dx. The layer may not have statistics (nn/call.hpp).
 template <class Layer, int XRank>
 class placed_layer {
   using choice = nn::run_time_choice<>;
@@ -106,7 +107,8 @@ class placed_layer {
   nn::execution<ashlar::device::host::processor> on_;
 };
 
-/// The two passes of a layer on an input of rank XRank. Values are counted where no products are made.
+/// Adds the benchmarks of the two passes of a layer, for an input of rank XRank. If a pass contains
+/// GEMMs, its floating-point operations are reported, otherwise the bytes that it reads and writes.
 template <int XRank, class Layer>
 void add_layer(suite& all, std::string const& name, std::string const& sizes, Layer const& layer,
                ashlar::shape const& x) {

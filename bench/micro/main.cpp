@@ -1,18 +1,20 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Microbenchmarks with Google Benchmark, on any number of ranks. Rank 0 runs that library with all of its
-// options and reports; conductor.hpp says what the other ranks do and how times are taken.
+// Runs microbenchmarks with Google Benchmark, on any number of ranks. Rank 0 runs Google Benchmark
+// and accepts all of its options. conductor.hpp describes the work of the other ranks and how times
+// are measured.
 //
 //   mpirun -n 4 bench/micro --benchmark_filter=all_gather --benchmark_format=json
 //   bench/micro --benchmark_filter='^kernel/' --benchmark_out=kernels.json
 //
-// "Time" is the manual time of the slowest rank. "CPU" is what rank 0 used for whole trials, and says
-// nothing of the others. Counters, where they are not zero:
+// In the output, "Time" is the time of the slowest rank. "CPU" is the CPU time of rank 0 alone, and
+// includes the work between trials. Counters that are zero are not printed:
 //
-//   bytes, algbw, busbw   of counts (suite.hpp), in bytes and bytes per second
-//   flops                 floating-point operations per second, of all ranks together
-//   least                 seconds of a run in the fastest trial
+//   bytes          the bytes of one run (counts::bytes in suite.hpp)
+//   algbw, busbw   algorithm and bus bandwidth in bytes per second (bandwidth.hpp)
+//   flops          floating-point operations per second of all ranks together
+//   least          the seconds of one run in the fastest trial
 
 #include <cstdio>
 #include <cstring>
@@ -27,7 +29,8 @@ namespace {
 using namespace ashlar_bench;
 using namespace ashlar_bench::micro;
 
-/// The library asks for its usage and would then leave the program, with the other ranks waiting.
+/// Thrown by show_usage(). Google Benchmark would exit the process after printing its usage, and
+/// the other ranks would wait forever.
 struct usage_shown {};
 
 void show_usage() {
@@ -57,7 +60,7 @@ void add_counters(benchmark::State& state, counts const& of, timing const& t) {
   state.counters["least"] = t.least;
 }
 
-/// What rank 0 does. Returns the exit status.
+/// Runs Google Benchmark on rank 0. Returns the exit status.
 int lead(conductor& ranks, suite const& all, int argc, char** argv) {
   bool const helps = asks_for_help(argc, argv);
   try {

@@ -1,12 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// What planning costs a rank. Nothing is communicated:
+// Measures how long a rank takes to plan. Nothing is communicated. N is the number of mesh axes,
+// which have extent 2 each.
 //
-//   plan/lookup                  a plan that the mesh has in its cache: what every redistribution pays
-//   plan/redistribution/axes:N   a plan made anew, for a topology of N axes of two
-//   plan/matmul/axes:N           the plan of a product with given ends
-//   plan/layouts/axes:N          the placements of a product's three matrices
+//   plan/lookup                  finds the plan of a redistribution in the cache of the mesh, as
+//                                every repeated redistribution does
+//   plan/redistribution/axes:N   plans a redistribution, without the cache
+//   plan/matmul/axes:N           plans a matrix product whose operands and result have given
+//                                placements
+//   plan/layouts/axes:N          chooses the placements of the three matrices of a product
 
 #include "suite.hpp"
 
@@ -22,7 +25,7 @@ ashlar::topology axes_of_two(int axes) {
   return t;
 }
 
-/// All axes split one dim, in their order.
+/// Returns the placement in which all axes split the dimension `dim`, in the order of the axes.
 ashlar::placement split_on_all(ashlar::topology const& t, int dim) {
   auto p = ashlar::placement::all_broadcast(t.axes());
   for (int a = 0; a < t.axes(); ++a) p = p.with_split(a, dim);

@@ -1,11 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Products of matrices of float, m x k by k x n:
+// Measures products of float matrices, m x k times k x n:
 //
-//   product/gemm/order:N     one on every rank at once: what the ranks reach without moving anything
-//   product/free/m:/n:/k:    the layouts of plan_matmul_layouts, as bench/matmul's "free"
-//   product/blocks/m:/n:/k:  blocks of a 2-D grid, in and out, as bench/matmul's "given"
+//   product/gemm/order:N     a local product on every rank at once: the speed of the ranks without
+//                            communication
+//   product/free/m:/n:/k:    with the placements that plan_matmul_layouts chooses, like the
+//                            contestant "free" of bench/matmul
+//   product/blocks/m:/n:/k:  with all three matrices in blocks of a 2-D grid, like the contestant
+//                            "given" of bench/matmul
 
 #include "../matmul/ours.hpp"
 #include "bandwidth.hpp"
@@ -39,7 +42,7 @@ work product(product_shape const& s, product_layout const& lies, team const& ran
   return {c.run, {.flops = s.flops()}, c.is_right};
 }
 
-/// The number of rows of the grid of so many ranks that is nearest to a square.
+/// Returns the number of rows of the grid of `ranks` ranks that is closest to a square.
 int grid_rows(int ranks) {
   int rows = 1;
   for (int r = 2; r * r <= ranks; ++r)

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The exact search, from the description of a net to its plan, on every rank as in a program that searches
-// at its start: search/NET/MESH, for 64 nodes without a memory limit. bench/search compares algorithms.
+// Measures the exact search of a training plan: search/NET/MESH, on 64 nodes of Piz Daint without a
+// memory limit. Every rank runs the same search, as in a program that searches when it starts.
+// bench/search compares different search algorithms.
 //
 //   gpt     8 blocks, d-model 8192, 16 micro-batches of 64 sequences of 1,024 tokens
 //   vgg13   512 images of 3 x 224 x 224

@@ -1,13 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Each step of the algebra, as the plan of one redistribution: step/KIND/CASE/bytes:N, N bytes of double
-// being the whole tensor. bench/redistribute measures the same steps on the same tensors, beside MPI.
+// Measures each kind of redistribution step, by a redistribution whose plan is that step alone:
+// step/KIND/CASE/bytes:N. The whole tensor has N bytes of double. bench/redistribute compares the
+// same steps on the same tensors with MPI.
 //
-//   mesh   a line of all ranks; for permutations a grid, with both axes of one extent where it can be
-//
-// A move that these ranks plan otherwise than in one step is left out, such as a permutation on a number
-// of ranks that is prime.
+// The mesh is a line of all ranks. For permutations it is the grid of all ranks that is closest to
+// a square. A redistribution is left out if its plan on this mesh is not the one step of that kind.
+// For example, the grid of a prime number of ranks has no permutation.
 
 #include <algorithm>
 #include <memory>
@@ -29,7 +29,7 @@ struct move {
   ashlar::placement from, to;
 };
 
-/// The grid of so many ranks that is nearest to a square.
+/// Returns the grid of `ranks` ranks that is closest to a square.
 ashlar::topology grid_of(int ranks) {
   int rows = 1;
   for (int r = 2; r * r <= ranks; ++r)
@@ -68,7 +68,7 @@ std::vector<move> moves(int ranks) {
   return all;
 }
 
-/// The tensor that a benchmark moves, and where it arrives.
+/// The tensor x that a benchmark redistributes, and the result y.
 struct moved_tensor {
   ashlar::tensor<double, 2> x;
   std::optional<ashlar::tensor<double, 2>> y;

@@ -2,13 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The list of microbenchmarks. Each file of this folder adds its own by a `family` at namespace scope,
-// so adding a file is enough. All ranks build the same list, since they are one program.
+// The list of microbenchmarks. Each .cpp file of this folder registers its benchmarks by a global
+// object of type `family`, so that a new file needs no other change. All ranks build the same list
+// in the same order, because they run the same program.
 //
-//   name       kind/argument:value/..., such as step/all_gather/dim:0/bytes:4096. The suite appends the
-//              number of ranks, so that comparisons of two files never pair different numbers.
-//   prepare    makes the operands, on every rank, when the benchmark is about to run
-//   work       what is timed, how its result is checked, and what one run moves and computes
+//   name       kind/argument:value/..., such as step/all_gather/dim:0/bytes:4096. The suite appends
+//              the number of ranks, so that a comparison of two result files never pairs runs on
+//              different numbers of ranks.
+//   prepare    allocates the operands on every rank, just before the benchmark runs
+//   work       the function that is timed, the check of its result, and the counts of one run
 
 #include <functional>
 #include <string>
@@ -21,16 +23,20 @@ namespace ashlar_bench::micro {
 
 /// What one run of a benchmark moves and computes. Zeros are not reported.
 struct counts {
-  double bytes = 0;       ///< steps: the size of nccl-tests; elsewhere what is read and written
+  /// For redistribution steps the size that nccl-tests uses (bandwidth.hpp), for other benchmarks
+  /// the bytes that a rank reads and writes.
+  double bytes = 0;
   double bus_factor = 0;  ///< bus bandwidth per algorithm bandwidth (bandwidth.hpp)
-  double flops = 0;       ///< of all ranks together
+  double flops = 0;       ///< floating-point operations of all ranks together
 };
 
 struct work {
-  std::function<void()> run;         ///< called by all ranks, as often by each
-  counts per_run{};                  ///< those of rank 0 are reported
-  std::function<bool()> is_right{};  ///< of this rank's result after one run, called by all ranks
-  bool in_turns = false;             ///< between trials a second instance runs once (conductor.hpp)
+  std::function<void()> run;  ///< the timed function; all ranks call it equally often
+  counts per_run{};           ///< Only the counts of rank 0 are reported.
+  /// Returns whether this rank's result is right. All ranks call it after one run. Empty if the
+  /// result is not checked.
+  std::function<bool()> is_right{};
+  bool in_turns = false;  ///< A second instance runs once before each trial (conductor.hpp).
 };
 
 /// The ranks of the program.
@@ -62,12 +68,13 @@ class suite {
   std::vector<benchmark_case> cases_;
 };
 
-/// The functions that add the benchmarks of each file.
+/// Returns the registered functions, each of which adds benchmarks to a suite.
 inline std::vector<void (*)(suite&)>& families() {
   static std::vector<void (*)(suite&)> all;
   return all;
 }
 
+/// Registers a function that adds benchmarks.
 struct family {
   explicit family(void (*add)(suite&)) { families().push_back(add); }
 };

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures how much of a step's communication is hidden behind its computation, and compares that
-// with what the timeline of the step's program predicts (step/timeline.hpp).
+// Measures how much of the communication of a training step is hidden behind its computation, and
+// compares it with the prediction of the timeline of the step's program (step/timeline.hpp).
 //
 //   mpirun -n 2 bench/overlap
 //
@@ -10,22 +10,22 @@
 //
 //   held back   Every transfer is delayed by α and β without using a core (support/held_back.hpp).
 //               α and β are chosen so that communication takes 0.5, 1 and 2 times as long as
-//               computation. The program in serial order and the program with overlap take turns.
-//               The serial one times the computations. These times go into both programs, whose
-//               timelines are then computed for that network.
-//   asleep      The same with computations that only sleep for the measured times. Other processes
-//               on the same cores then disturb little, so lost time is lost by the library.
-//   plain       The tokens per second of a trainer with overlap over the tokens per second of one
-//               without, with nothing delayed. Measured twice: with the passes that pay on a
-//               workstation, and with the passes that pay on a slow network.
+//               computation. The serial program and the program with overlap take turns. The times
+//               of computations are measured in the serial program. From these times and α and β,
+//               the timelines of both programs are computed and compared with the measured steps.
+//   asleep      The same, but computations only sleep for the measured times. Other processes on
+//               the same cores then disturb little, so any loss of time is caused by the library.
+//   plain       The speed of a trainer with overlap divided by the speed of a trainer without
+//               overlap, with no delays. There are two figures: with the optimization passes that
+//               pay on a workstation, and with the passes that pay on a slow network ("forced").
 //
 // The columns of the table:
 //
 //   step      the time of the slowest rank from the first action of the program to its last move.
 //             The norm of the gradients and the updates are not included.
-//   exposed   the time spent waiting at the ends of moves, on the rank that computed longest
+//   exposed   the time spent waiting for the ends of moves, on the rank that computed longest
 //
-// Figures are medians. Gradients are not collected in buckets here, so that every delayed transfer
+// Figures are medians. Gradients are not combined into buckets here, so that every delayed transfer
 // belongs to exactly one move of the program.
 
 #include <cstdio>
@@ -69,19 +69,19 @@ char const* const heading = "ranks,net,plan,ratio,serial_s,serial_timeline_s,ste
 
 char const* const plain_heading = "ranks,net,plan,as_planned,is_same,forced,others";
 
-/// The times of one run of a program.
+/// The times of one run of a step program.
 struct walk_times {
   double seconds = 0;  ///< of the slowest rank
   double work = 0;     ///< the time in computations, on the rank that computed longest
-  double exposed = 0;  ///< the time in waits at the ends of moves, on the same rank
+  double exposed = 0;  ///< the time spent waiting for the ends of moves, on the same rank
   std::vector<double> actions;
 };
 
 template <class Model, class Data>
 class walked_program {
  public:
-  /// If `asleep`, computations only sleep for the seconds in the program, in blocks of a
-  /// millisecond.
+  /// If `asleep` is true, computations only sleep for the seconds that the program states. They
+  /// sleep at most a millisecond at a time, and transfers make progress in between.
   walked_program(Model& model, step::program p, Data const& data, MPI_Comm world, bool asleep)
       : model_(&model), program_(std::make_unique<step::program>(std::move(p))),
         sleepers_(asleep ? make_sleepers() : elements()),
@@ -158,10 +158,10 @@ double median_of_walks(std::vector<walk_times> const& walks, double walk_times::
   return median_of(all);
 }
 
-/// Returns the seconds of each action: the median over several runs, and the maximum of that over
-/// the ranks. They are scaled so that their sum equals the median of the runs' total work. Without
-/// scaling they would be too small, because a disturbance lengthens few actions of a run, which the
-/// median ignores.
+/// Returns the seconds of each action: its median over several runs, and then the maximum over the
+/// ranks. All values are scaled so that their sum equals the median, over the runs, of the total
+/// computing time. Without scaling the sum would be too small, because a disturbance lengthens only
+/// a few actions of each run, and the medians of the single actions ignore it.
 std::vector<double> work_of(std::vector<walk_times> const& walks, MPI_Comm world) {
   std::vector<double> work;
   for (std::size_t i = 0; i < walks.front().actions.size(); ++i) {
@@ -193,8 +193,9 @@ step::program with_work_of(step::program const& serial, step::program p) {
   return p;
 }
 
-/// Returns a machine with the given α and with the β for which the communication of the program
-/// takes `seconds`. α is reduced if it alone would take more than a tenth of that.
+/// Returns the machine `m` with the given α, and with the β for which the communication of the
+/// program takes `seconds`. α is reduced if messages alone would take more than a tenth of
+/// `seconds`.
 ashlar::machine network_for(step::program const& p, ashlar::machine m, double alpha,
                             double seconds) {
   auto const communication = [&](double a, double b) {
@@ -222,9 +223,9 @@ void print_details(step::program const& p, step::timeline const& when,
   std::printf("  step %.2f (%.2f) ms\n", 1e3 * last.seconds, 1e3 * when.seconds);
 }
 
-/// Measures one net, plan and ratio, and writes a row of the table. `first_work` holds the seconds
-/// of the model's computations. The network and the passes are chosen from it. On return it holds
-/// the seconds that were measured here.
+/// Measures one net, training plan and ratio, and writes a row of the table. On entry, `first_work`
+/// holds the seconds of the model's actions, from which the network and the optimization passes are
+/// chosen. On return it holds the seconds that were measured in this function.
 template <class Model, class Data>
 void measure_held_back(std::string const& net, std::string const& plan, double ratio, Model& model,
                        Data const& data, std::vector<double>& first_work, MPI_Comm world,
@@ -275,13 +276,14 @@ void measure_held_back(std::string const& net, std::string const& plan, double r
            number(when.exposed, "%.6f"), number(when.communication, "%.6f"), number(busy, "%.0f")});
 }
 
-/// Measures the tokens per second with overlap over those without, with nothing delayed.
+/// Measures the speed of training with overlap divided by the speed without overlap, with no
+/// delays.
 template <class Net, class Data>
 void measure_plain(std::string const& net, Net const& layers, search::plan const& plan,
                    std::string const& plan_name, Data const& data, ashlar::mesh const& m,
                    MPI_Comm world, options const& o, csv_file& csv) {
   auto const usual = m.machine();
-  // On a network where communication takes as long as computation, all passes pay.
+  // On a network where communication takes as long as computation, all optimization passes pay.
   auto first = nn::place<float>(layers, m, plan, 7);
   auto const p = first.program();
   auto const slow = network_for(p, usual, 1e-9, step::timeline_of(p, usual).work);

@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures how well predictions rank strategies on real ranks (AutoDDL, figure 4). The strategies
-// of a Transformer and of a perceptron are drawn so that they spread over the space of strategies.
-// Each is trained for some steps.
+// Measures whether the predicted communication times rank parallelization strategies in the same
+// order as times measured on real ranks (AutoDDL, figure 4). A strategy is a training plan. The
+// strategies of a Transformer and of a perceptron are drawn so that they cover the space of plans.
+// Each one trains for some steps.
 //
 //   mpirun -n 4 bench/calibrate --out machine.json
 //   mpirun -n 4 bench/ranking --machine machine.json
@@ -11,15 +12,15 @@
 // The columns:
 //
 //   predicted   the seconds that the plan predicts for the collectives of a step
-//   measured    the time of the same collectives in the same order without computation
-//               (step_communication.hpp), from a barrier to the end of the slowest rank; median
-//   in step     the time in collectives of a training step, on its slowest rank; median. It
-//               includes waiting for other ranks. With more ranks than cores most of it is the
+//   measured    the median time of the same collectives in the same order without computation
+//               (step_communication.hpp), from a barrier until the slowest rank has finished
+//   in step     the median time that the slowest rank spends in collectives during a training step.
+//               It includes waiting for other ranks. With more ranks than cores most of it is the
 //               computation of other ranks.
 //
-// Strategies take turns. Calibrate with the same number of ranks on the same cores: with more ranks
-// than cores, α includes the time that a rank waits for a core, which is missing if fewer ranks
-// were measured.
+// Strategies take turns. Run bench/calibrate with the same number of ranks on the same cores. With
+// more ranks than cores, α must include the time that a rank waits for a core, and a calibration
+// with fewer ranks would not measure that.
 //
 // tests/smpi/ranking.cpp compares the same strategies with simulated clusters.
 

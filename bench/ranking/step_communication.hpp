@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The communication of a training step without its computation: every redistribution of a plan's
-// schedule, in the order of the step, each from its own tensor. With more ranks than cores, ranks
-// then wait only for communication and not for the computation of other ranks.
+// Runs the communication of a training step without its computation: every redistribution in the
+// schedule of a training plan, in the order of the step, each on a tensor of its own. With more
+// ranks than cores, ranks then wait only for communication and not for the computation of other
+// ranks.
 
 #include <functional>
 #include <vector>

@@ -2,15 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The program that a good MPI programmer would write for one redistribution: a sequence of MPI
-// calls, each within groups of ranks along some mesh axes. Buffers and communicators are made in
-// advance.
+// The program that a good MPI programmer would write for one redistribution: a sequence of stages,
+// each of which is one MPI call within groups of ranks along some mesh axes. Buffers and
+// communicators are made in advance. The program can run in two ways:
 //
-//   bare     only the calls, on buffers of the right size: the fastest that messages can be. The
-//            result is correct only if no stage needs packing.
-//   packed   the same, with blocks packed before and unpacked after each call that needs it
+//   bare     only the MPI calls, on buffers of the right size. This is a lower bound for programs
+//            with these calls. The result is correct only if no stage needs packing.
+//   packed   the MPI calls, with blocks packed before and unpacked after each call that needs it
 //
-// If the counts of the ranks differ, MPI_Allgatherv and MPI_Alltoallv are used.
+// If the ranks have different numbers of elements, MPI_Allgatherv and MPI_Alltoallv replace
+// MPI_Allgather and MPI_Alltoall.
 
 #include <list>
 #include <stdexcept>
@@ -42,8 +43,8 @@ struct bare_stage {
 
 class bare_program {
  public:
-  /// Makes the communicators. The stages must lead from `from` to the placement at the end of the
-  /// case. Collective.
+  /// Creates the communicators and buffers. The first stage starts from the placement `from`, and
+  /// the last one must end with the placement that the case requires. Collective.
   bare_program(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement from,
                std::vector<bare_stage> const& stages) {
     for (auto const& s : stages) {
@@ -72,7 +73,7 @@ class bare_program {
     mpi_call call;
     MPI_Comm comm = MPI_COMM_NULL;
     ashlar::box from, to;
-    // One block per member of the group; empty if the whole shard is sent or received.
+    // One block for each member of the group. No blocks if the whole shard is sent or received.
     std::vector<ashlar::box> sent, received;
     std::vector<int> send_counts, send_offsets, recv_counts, recv_offsets;
     bool packs = false, unpacks = false, equal = true;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Packs blocks of a shard for the bare MPI programs, as a good programmer would: memcpy for each
-// row, or for several rows at once if they are contiguous in both shards. It shares no code with
-// the library, whose results are compared with it.
+// Packs and unpacks blocks of a shard for the MPI programs of bare.hpp, as a good programmer would:
+// with one memcpy for each row, or for several rows that are contiguous in both shards. It does not
+// use the library's copy functions, because the library is compared with it.
 
 #include <cstring>
 #include <vector>
@@ -50,8 +50,8 @@ inline void copy_block(ashlar::box const& from, double const* source, ashlar::bo
   }
 }
 
-/// Returns whether the nonempty blocks are contiguous in a shard of `whole`, in their order and
-/// from its start.
+/// Returns whether the nonempty blocks follow each other without gaps, in their order, from the
+/// start of a row-major shard of box `whole`. Such blocks need no packing.
 inline bool lie_in_order(ashlar::box const& whole, std::vector<ashlar::box> const& blocks) {
   std::int64_t expected = 0;
   for (auto const& b : blocks) {

@@ -115,8 +115,8 @@ void add_steps(std::vector<redistribution_case>& list, int ranks) {
   }
 }
 
-/// Adds the plans on the grid x by y. Along both axes together, ranks are in the order of the
-/// world.
+/// Adds the cases on the grid x by y whose group is "plan". The group along both axes contains all
+/// ranks, in the order of MPI_COMM_WORLD.
 void add_plans(std::vector<redistribution_case>& list, int ranks) {
   ashlar::topology const grid{{"x", 2}, {"y", ranks / 2}};
   auto const plan = "plan";

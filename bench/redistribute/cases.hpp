@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Lists the redistributions that are measured, their meshes, and the MPI programs to compare with.
+// Lists the redistributions that are measured, their meshes, and the MPI programs that they are
+// compared with. The extents of the meshes:
 //
 //   mesh of a case     2 ranks   4 ranks   8 ranks
 //   line               2         4         8

@@ -1,16 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Measures redistributions in turns with bare MPI calls on the same bytes, with ScaLAPACK and COSTA
-// where they apply, and with copy passes over memory, in one run. Results are checked before
-// anything is timed.
+// Measures redistributions of the library in turns with bare MPI calls on the same bytes, with
+// ScaLAPACK and COSTA where they can do the same, and with memcpy, in one run. Results are checked
+// before anything is timed.
 //
 //   mpirun -n 4 bench/redistribute --sizes 256KiB,16MiB --cases all-to-all --csv table.csv
 //   ASHLAR_SHARED_MEMORY=off mpirun -n 4 bench/redistribute         messages only
 //
-// A line of output is one case at one size, the bytes of the whole tensor of double. It contains
-// times of the others divided by ours, times in microseconds, and the missed targets of
-// verdict.hpp.
+// A line of output is one case at one size, which is the bytes of the whole tensor of double. It
+// contains the times of the other contestants divided by the time of the library ("ours"), times in
+// microseconds, and the missed targets (verdict.hpp).
 
 #include <cstring>
 #include <iostream>
@@ -139,7 +139,8 @@ int report(redistribution_case const& c, ashlar::mesh const& m, std::int64_t byt
   }
   double const ours = t.ours.median;
   auto const us = [](timing const& x) { return number(x.median * 1e6, "%.2f"); };
-  // For small sizes the ratio means nothing, because a pass takes no longer than a message.
+  // For small sizes the ratio to a copy pass means nothing, because the pass takes no longer than a
+  // message.
   bool const tells = bytes >= 1024 * 1024 && t.pass.trials > 0;
   std::string const passes = tells ? number(ours / t.pass.median, "%.2f") : "-";
   auto const ratio = [&](timing const& x) { return number(x.median / ours, "%.2f"); };

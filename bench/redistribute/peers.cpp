@@ -19,7 +19,7 @@ namespace ashlar_bench {
 namespace {
 
 #if defined(ASHLAR_BENCH_SCALAPACK) || defined(ASHLAR_BENCH_COSTA)
-/// The buffers of a contestant. The contestant's functions own them.
+/// The input and output shards of a contestant.
 struct peer_state {
   std::vector<double> input, output;
   peer_state(ashlar::mesh const& m, ashlar::shape const& extents, ashlar::placement const& from,
@@ -77,8 +77,8 @@ std::vector<contestant> scalapack_copy(ashlar::mesh const& m, ashlar::shape cons
   block_grid const before = grid_of(m.topology(), extents, from);
   block_grid const after = grid_of(m.topology(), extents, to);
   if (!applies(before, after)) return {};
-  // Our row-major matrix is the transpose of ScaLAPACK's column-major one: its rows are our
-  // columns.
+  // ScaLAPACK reads our row-major matrix as a column-major matrix, which is its transpose. So its
+  // rows are our columns.
   auto const grid = [](block_grid const& g) {
     std::vector<int> ranks;
     for (int i = 0; i < g.rows(); ++i)

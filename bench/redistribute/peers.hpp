@@ -2,12 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Other libraries that can do the same redistribution, if every rank holds exactly one block of a
-// matrix before and after it. Each function returns no contestant for other cases, or if CMake did
-// not find the library.
+// The same redistributions by other libraries. They can redistribute a matrix of which every rank
+// has exactly one block before and after. In all other cases, or if CMake did not find the library,
+// the functions return no contestant.
 //
-//   ScaLAPACK   pdgemr2d between two BLACS grids. It is column-major: our rows are its columns.
-//   COSTA       costa::transform between two grid layouts of row-major blocks, as ours are
+//   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are
+//               its columns.
+//   COSTA       costa::transform between two grid layouts of row-major blocks
 
 #include <vector>
 
@@ -19,20 +20,20 @@ namespace ashlar_bench {
 
 /// A matrix divided into rows x columns blocks of equal size, one for each rank.
 struct block_grid {
-  std::vector<int> row_begins, column_begins;  ///< with the extents as last entries
-  std::vector<int> owners;                     ///< the rank that owns block (i, j), in row-major
-                                               ///< order
+  /// The first row of each row of blocks, followed by the number of rows, and the same for columns.
+  std::vector<int> row_begins, column_begins;
+  std::vector<int> owners;  ///< the ranks that own the blocks, in row-major order
   int rows() const { return static_cast<int>(row_begins.size()) - 1; }
   int columns() const { return static_cast<int>(column_begins.size()) - 1; }
 };
 
-/// Returns the grid of a placement. The grid has no rows if blocks are replicated, partial or
-/// unequal.
+/// Returns the grid of blocks of a placement. The grid has no rows if the tensor is not a matrix or
+/// if its shards are replicated, partial or of different sizes.
 block_grid grid_of(ashlar::topology const& t, ashlar::shape const& extents,
                    ashlar::placement const& p);
 
-/// `input` is this rank's shard of `from`. The results must be the totals of one addend
-/// (values.hpp).
+/// Returns a contestant that redistributes `input`, this rank's shard with the placement `from`.
+/// Its elements must be the totals of one addend (values.hpp), with which the result is compared.
 std::vector<contestant> scalapack_copy(ashlar::mesh const& m, ashlar::shape const& extents,
                                        ashlar::placement const& from, ashlar::placement const& to,
                                        double const* input);

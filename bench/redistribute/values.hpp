@@ -8,7 +8,8 @@
 //   addend(i, q)  =  base(i) + q * (i mod 8 + 1)          the value on member q of the partial axes
 //   total(i, Q)   =  the sum of the Q addends             the value in every other placement
 //
-// The addends of the ranks differ, so that a missing or doubled addend is noticed.
+// The addends of one element differ from rank to rank, so that a missing or doubled addend is
+// noticed.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,8 +30,9 @@ inline double total(std::int64_t i, int addends) {
   return base_value(i) * addends + static_cast<double>(addends * (addends - 1) / 2 * ((i & 7) + 1));
 }
 
-/// Calls visit(global index of the first element, count, offset in the shard) for each row of the
-/// box in row-major order. A row runs along the last dimension.
+/// Calls visit(i, count, offset) for each row of the box, in row-major order. A row runs along the
+/// last dimension and has `count` elements. `i` is the index of its first element in the whole
+/// array, and `offset` that in the shard.
 template <class Visit>
 void for_each_row(ashlar::shape const& extents, ashlar::box const& b, Visit visit) {
   int const last = b.rank() - 1;

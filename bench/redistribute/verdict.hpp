@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The times of one case at one size, and the targets that they should reach. `bare` is the fastest
-// of the MPI programs, `block` the program that consists of MPI_Reduce_scatter_block alone, `pass`
-// a memcpy of the matrix whose bytes are divided among all ranks. Targets depend on
-// ASHLAR_SHARED_MEMORY:
+// The times of one case at one size, and the targets that they should reach. The times are `ours`
+// (the library), `bare` (the fastest MPI program without packing), `block` (the MPI program that is
+// one MPI_Reduce_scatter_block) and `pass` (a memcpy of the whole tensor, divided evenly among the
+// ranks). The targets depend on the value of ASHLAR_SHARED_MEMORY in the first column:
 //
 //   off, default  below 256 KiB           ours - bare <= 2 us
 //   off           from 256 KiB            bare / ours >= 0.95
@@ -15,7 +15,9 @@
 //                 block, from 16 MiB      block / ours >= 10
 //                 copies, from 128 MiB    ours / pass <= 1.5
 //
-// The copies are the steps S to S, S to B and P to S of a matrix that report() in main.cpp lists.
+// "steps" and "plans" are the two groups of cases (cases.hpp). "block" applies to the cases that
+// have such a program. "copies" are the four steps from S to S, S to B and P to S of a matrix that
+// report() in main.cpp names in `is_copy`.
 
 #include <cstdint>
 #include <string>

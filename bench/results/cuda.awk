@@ -1,16 +1,16 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the tables of cuda.md from the figures of bench/run_cuda.sh. Read after table.awk, whose
-# functions it uses.
+# Prints the tables of cuda.md from the figures of bench/run_cuda.sh. It uses functions of
+# table.awk, so awk must be given table.awk first (-f table.awk -f cuda.awk).
 #
-#   gemm          the best time of cuBLASLt over ours, by type and product
-#   passes        the time of a copy over the time of the kernel on the same bytes, by case and
-#                 type; GB/s
-#   attention     our microseconds, and the time of PyTorch over ours
+#   gemm          the best time of cuBLASLt divided by our time, by type and product
+#   passes        the time of a copy of the same bytes divided by the time of our kernel, by case
+#                 and type, and the kernel's GB/s
+#   attention     our microseconds, and the time of PyTorch divided by our time
 #   steps         milliseconds of a training step
 #   launches      microseconds for launching almost no work
-#   collectives   the time of bare NCCL over ours
+#   collectives   the time of the bare NCCL call divided by our time
 #   parts         the parts of the script that ran
 
 function least_of(key, value) { if (!(key in least_us) || value + 0 < least_us[key]) least_us[key] = value + 0 }
@@ -29,7 +29,7 @@ table == "passes" {
   cell[key, where] = emphasized(field("copy/ours"), field("missed") != "") " | " field("ours_gbs")
 }
 
-# Of several rounds the fastest counts, for each library.
+# If there are several rounds, the fastest round of each library counts.
 table == "attention" {
   key = row("rows", field("type") SUBSEP field("sequence"), field("type") " | " field("batch") " x " field("sequence"))
   row("columns", field("pass"), field("pass"))
@@ -64,7 +64,8 @@ table == "collectives" {
 table == "parts" && NR == 2 { print_heading("| part | what became of it | seconds |") }
 table == "parts" { print "| " field("part") " | " field("result") " | " field("seconds") " |" }
 
-# Columns have two cells, so a missing entry prints two dashes.
+# Like print_grid of table.awk, but each column of the grid has two cells. For a missing entry it
+# prints two dashes.
 function print_double_grid(corner, rows, columns, line, r, c) {
   line = "| " corner " |"
   for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# gnuplot -e "folder='bench/results/movement'" plots.gp: draws the plots of movement.md into the
-# folder of its figures.
+# gnuplot -e "folder='bench/results/movement'" plots.gp: draws the plots of movement.md from the
+# figures in `folder`, and writes them into that folder.
 
 redistribute = folder.'/redistribute.csv'
 matmul = folder.'/matmul.csv'
@@ -16,7 +16,8 @@ set style line 4 lc rgb '#cc79a7' lw 2 pt 11 ps 0.7
 set style line 5 lc rgb '#56b4e9' lw 2 pt 13 ps 0.7
 set style line 9 lc rgb '#666666' lw 1 dt 2
 
-# Returns "bytes,y" of one case under one setting, where y is the name of a column.
+# Returns a command that prints a line "BYTES,VALUE" for each size of one case under one setting.
+# `y` is the name of the column with the values.
 rows(memory, ranks, case, y) = sprintf("< awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"memory\"] == \"%s\" && $c[\"transport\"] == \"default\" && $c[\"ranks\"] == %d && $c[\"case\"] == \"%s\" && $c[\"%s\"] != \"-\" {print $c[\"bytes\"] \",\" $c[\"%s\"]}' '%s'", memory, ranks, case, y, y, redistribute)
 has_rows(memory, ranks) = system(sprintf("grep -c '^%d,%s,default,' '%s' || true", ranks, memory, redistribute)) + 0
 
@@ -55,7 +56,7 @@ plot for [i = 1:3] rows('off', word("2 4 8", i) + 0, 'reduce-scatter dim 0', 'bl
      for [i = 1:3] rows('default', word("2 4 8", i) + 0, 'reduce-scatter dim 0', 'block/ours') using 1:2 with linespoints ls i title word("2 4 8", i).' ranks, one node', \
      3 with lines ls 9 title 'targets: 3 and 10', 10 with lines ls 9 notitle
 
-# Returns the shares of the dgemm rate, which become groups of bars by shape.
+# Returns the shares of the dgemm rate that the contestants reach: a group of bars for each shape.
 bars(ranks) = sprintf("< awk -F, 'NR == 1 {for (i = 1; i <= NF; ++i) c[$i] = i; next} $c[\"memory\"] == \"default\" && $c[\"transport\"] == \"default\" && $c[\"type\"] == \"double\" && $c[\"ranks\"] == %d {r = $c[\"roof_gflops\"]; print $c[\"shape\"] \",\" $c[\"free_gflops\"] / r \",\" $c[\"scalapack_gflops\"] / r \",\" $c[\"cosma_gflops\"] / r \",\" $c[\"given_gflops\"] / r \",\" $c[\"cosma_pdgemm_gflops\"] / r}' '%s'", ranks, matmul)
 has_bars(ranks) = system(sprintf("grep -c '^%d,default,default,double' '%s' || true", ranks, matmul)) + 0
 unset logscale

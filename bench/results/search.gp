@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# gnuplot -e "folder='bench/results/search'" search.gp: draws the plots of search.md into the folder
-# of its figures.
+# gnuplot -e "folder='bench/results/search'" search.gp: draws the plots of search.md from the
+# figures in `folder`, and writes them into that folder.
 
 curves = folder.'/curves.csv'
 set datafile separator ','
@@ -42,7 +42,7 @@ do for [k = 1:2] {
            for [i = 2:5] rows(net, mesh, word(names, i)) using 4:(above($5)) with lines ls i title word(titles, i), \
            rows(net, mesh, 'exact') using 4:(above($5)) with linespoints ls 1 pt 7 ps 0.7 title 'exact'
     }
-    # The key takes the place of a sixth net.
+    # There are five plots, one for each net. The legend fills the place of a sixth plot.
     unset title; unset border; unset tics; unset xlabel; unset ylabel; unset grid
     set key center center Left reverse spacing 1.6 font ',12'
     set xrange [1:10]

@@ -1,17 +1,18 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints the tables of movement.md from the lines that the benchmarks write. Variables: table,
-# memory, transport. Only lines with the chosen settings count, except in tables that compare
-# settings.
+# Prints the tables of movement.md from the CSV files that the benchmarks write. The variable
+# `table` selects the table. Only lines whose settings equal the variables `memory` and `transport`
+# count, except in tables that compare settings.
 #
 #   targets     how many results meet each target, by setting and ranks
-#   ratios      the time of bare MPI over ours by case and size, with packing in parentheses; below
-#               256 KiB the microseconds that ours adds
-#   reductions  the time of MPI_Reduce_scatter_block over ours
-#   copies      our time over a copy pass, at the largest size
-#   peers       the times of ScaLAPACK and COSTA over ours
-#   typed       the microseconds that ours adds at the smallest size, with dynamic and static types
+#   ratios      the time of bare MPI divided by our time, by case and size. In parentheses the same
+#               for MPI with packing. Below 256 KiB, the microseconds by which we are slower.
+#   reductions  the time of MPI_Reduce_scatter_block divided by our time
+#   copies      our time divided by the time of a copy pass, at the largest size
+#   peers       the times of ScaLAPACK and COSTA divided by our time
+#   typed       the microseconds by which we are slower than bare MPI at the smallest size, with
+#               dynamic and with static types
 #   products    GF/s of matrix products as shares of the dgemm rate
 #   bytes       received bytes of matrix products
 
@@ -23,7 +24,7 @@ function size_text(bytes) {
   if (bytes >= 1048576) return bytes / 1048576 " MiB"
   return bytes / 1024 " KiB"
 }
-# Prints a heading and the rule below it.
+# Prints the heading of a Markdown table and the line of dashes below it.
 function print_heading(line, bars) {
   print line
   bars = gsub(/\|/, "", line)
@@ -31,8 +32,9 @@ function print_heading(line, bars) {
   while (--bars > 0) line = line " --- |"
   print line
 }
-# Prints a table: the rows of one list against the columns of another, both by their texts. `corner`
-# and the texts of rows may contain several columns.
+# Prints a grid as a Markdown table. `rows` and `columns` name two lists, whose texts become the
+# first cells of the rows and the headings of the columns. `corner` is the heading of the first
+# cells. It and the texts of rows may contain several cells.
 function print_grid(corner, rows, columns, line, r, c) {
   line = "| " corner " |"
   for (c = 1; c <= count[columns]; ++c) line = line " " text_of[items[columns, c]] " |"

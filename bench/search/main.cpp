@@ -6,14 +6,15 @@
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
-//   bench/search --noise 200                  # another table: plans for wrongly measured machines
+//   bench/search --noise 200                  # another table, with wrongly measured machines
+//                                             # (noise.hpp)
 //
-// Times are CPU times of this process, so that other processes disturb them little. They begin with
-// the description of the net and include the tables of costs. They are divided by the time of the
-// exact search, which is the median of several runs spread over the measurement. The four other
-// algorithms search the whole space, as in the paper. With --reduced they search only choices that
-// are not dominated, as the exact search does. The random algorithms are given the optimum and
-// stop when they reach it.
+// Times are CPU times of this process, so that other processes disturb them little. A search starts
+// from the description of the net, so its time includes computing the tables of costs. All times
+// are divided by the time of the exact search, which is the median of several runs spread over the
+// measurement. The four other algorithms search the whole space, as in the paper. With --reduced
+// they search only choices that are not dominated, as the exact search does. The random algorithms
+// are told the optimal cost and stop when they reach it.
 
 #include <algorithm>
 #include <cmath>
@@ -36,7 +37,9 @@ namespace {
 using namespace ashlar_bench;
 namespace search = ashlar::search;
 
-constexpr double near = 1.03;  // relative to the optimum: the gap that the paper reports
+/// A plan counts as near the optimum if it costs at most this factor more. The paper reports the
+/// same gap.
+constexpr double near = 1.03;
 
 struct arguments {
   std::vector<std::string> nets{"alexnet", "vgg13", "gpt", "dlrm", "dense"};
@@ -67,14 +70,14 @@ struct trial {
   double seconds = 0, tables = 0;
   search::search_result result;
 
-  /// Returns when the best plan cost at most `cost`; infinite if it never did.
+  /// Returns the seconds until a plan that costs at most `cost` was found, or infinity if none was.
   double time_to(double cost) const {
     for (auto const& p : points)
       if (p.best > 0 && p.best <= cost * (1 + 1e-9)) return p.seconds;
     return HUGE_VAL;
   }
 
-  /// Returns the cost of the best plan at that time.
+  /// Returns the cost of the best plan that was found in the first `time` seconds, or infinity.
   double cost_at(double time) const {
     double cost = HUGE_VAL;
     for (auto const& p : points)
@@ -97,9 +100,9 @@ trial run(search::algorithm const& a, search::problem const& net, ashlar::topolo
   return it;
 }
 
-/// Writes the cost of the best plan over time, for a plot: the median of the runs, and the 5th and
-/// 95th percentile. It begins when every run has a plan. There are 24 points for each factor of ten
-/// in time.
+/// Writes the cost of the best plan as a function of time, for a plot: the median of the runs, and
+/// the 5th and 95th percentile. The curve begins at the time when every run has found a plan, and
+/// ends at `last`. There are 24 points for each factor of ten in time.
 void write_curve(csv_file& curves, std::vector<std::string> const& key,
                  std::vector<trial> const& trials, double unit, double optimum, double last) {
   double from = 0;

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Measures how much more than the optimum plans cost if the machine was measured wrongly (HiDup,
-// table 5). The search gets a disturbed machine (tests/support/disturbed.hpp), and its plan is
-// priced on the true one. Memory is not limited. The seeds 1, 2, ... are the same for every net,
-// mesh and machine.
+// Measures how much more a plan costs than the optimum if the machine was measured wrongly (HiDup,
+// table 5). The search gets a machine with disturbed parameters (tests/support/disturbed.hpp), and
+// the cost of its plan is computed for the true machine. Memory is not limited. The disturbances
+// use the seeds 1, 2, ..., which are the same for every net, mesh and machine.
 
 #include <string>
 #include <vector>
@@ -24,9 +24,9 @@ std::vector<double> noise_trials(ashlar::search::problem const& net, ashlar::top
                                  ashlar::machine const& truth, double most, bool of_collectives,
                                  int trials);
 
-/// Prints the results and appends them to the table, for 20 % of noise in collectives, 20 % in
-/// tiers and 50 % in collectives: mean, median, 95th percentile, worst, and the number of trials
-/// more than 2 % above the optimum.
+/// Runs the trials with errors up to 20 % for each collective, up to 20 % for each tier, and up to
+/// 50 % for each collective. Prints the excess costs and appends them to the table: mean, median,
+/// 95th percentile, maximum, and the number of trials more than 2 % above the optimum.
 void report_noise(named_net const& net, std::string const& mesh,
                   ashlar::named_machine const& machine, int trials, csv_file& table);
 

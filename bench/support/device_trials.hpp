@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the benchmarks of a device measure: contestants take turns as in trials.hpp, but the device's
-// clock times them.
+// Measures contestants on a GPU. They take turns as in trials.hpp, but their times are taken with
+// the GPU's clock.
 //
 //   trial   Records an event, makes `repeats` calls, and records a second event, all on one stream.
 //           The time of a call is the time between the events divided by `repeats`. Launch overhead
@@ -11,8 +11,8 @@
 //   check   Before the call the results are overwritten with 0xff bytes, which are NaN in every
 //           floating-point type, so that a call that writes nothing is noticed.
 //
-// The argument `most` takes the maximum over all ranks, element by element. A program of one rank
-// passes `alone`, which returns its argument.
+// The functions take an argument `most`, a function that returns the maximum over all ranks of each
+// element of its argument. A program of one rank passes `alone`, which returns its argument.
 
 #include <functional>
 

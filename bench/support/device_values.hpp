@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The data that the benchmarks of a device compute with.
+// The data that the GPU benchmarks compute with.
 //
-//   repeated_normals   pseudo-random normals whose element i is table[i mod a prime], so that the
-//                      host knows any element of an array of any size without holding the array
-//   rotated            an array in several copies. Successive calls use successive copies, so that
+//   repeated_normals   normally distributed pseudo-random numbers with a prime period: element i is
+//                      table[i mod period]. The host can therefore compute any element of an array
+//                      of any size without storing the array.
+//   rotated            several copies of one array. Successive calls use successive copies, so that
 //                      a call reads its operands from memory and not from the cache. One copy is
-//                      enough for an array that is larger than the cache.
+//                      enough if the operands are much larger than the cache.
 
 #include <algorithm>
 #include <cstdint>
@@ -68,8 +69,8 @@ repeated_normals<T> const& normals_of(unsigned seed, double deviation = 1) {
   return made.try_emplace({seed, deviation}, seed, deviation).first->second;
 }
 
-/// Returns how many copies of operands of `bytes` bytes fill four times the device's L2 cache,
-/// between 1 and 64.
+/// Returns the number of copies, from 1 to 64, that operands of `bytes` bytes need so that all
+/// copies together are more than four times as large as the GPU's L2 cache.
 inline int copies_beyond_cache(std::int64_t bytes) {
   int device = 0, cache = 0;
   ashlar::cuda::check(cudaGetDevice(&device), "cudaGetDevice");

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The extents of the tensors of double that the benchmarks of redistribution move, so that programs
-// that measure the same step measure it on the same tensor.
+// Computes the extents of the tensors that bench/redistribute and bench/micro redistribute, so that
+// both programs measure the same step on the same tensor.
 
 #include <bit>
 #include <cstdint>
@@ -14,8 +14,9 @@
 
 namespace ashlar_bench {
 
-/// Extents of a tensor of `rank` dims and `bytes` bytes of double: powers of two, near a cube.
-/// Throws if `bytes` is not a power of two of at least 8^rank elements of 8 ranks.
+/// Returns the extents of a tensor of double with `rank` dimensions and `bytes` bytes. The extents
+/// are powers of two, and neighbouring ones differ by a factor of 2 at most. Throws if `bytes` is
+/// not a power of two or is below 4096.
 inline ashlar::shape extents_of(int rank, std::int64_t bytes) {
   auto const elements = static_cast<std::uint64_t>(bytes) / sizeof(double);
   if (bytes % 8 != 0 || !std::has_single_bit(elements) || elements < 512)

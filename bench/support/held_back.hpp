@@ -5,11 +5,15 @@
 // A transport that behaves like a slower network. It delays each transfer by the seconds that the α
 // and β of a machine give it (machine/link.hpp), and then lets the real transport carry it out.
 //
-//   start of the delay   The transfer has been handed to this transport, and all transfers handed
-//                        to it earlier have left the link of its tier. Transfers of one group enter
-//                        the link in the order of their tickets.
+// There is one link for each tier (within a node, between nodes), and it carries one transfer of a
+// rank at a time.
+//
+//   start of the delay   as soon as this transport has the transfer and the link of its tier is
+//                        free. Transfers of one group enter the link in the order of their tickets.
+//   end of the delay     The transfer leaves the link, and the real transport starts it.
 //   advance()            compares the clock with the end of the delay, so that a delay uses no core
-//   join(), run()        wait for the end, and sleep meanwhile
+//   run()                sleeps until the delay has ended
+//   join()               sleeps for a short time, but not beyond the end of the delay
 //
 // The time that the real transport needs for the same bytes is added to the delay.
 
@@ -118,12 +122,13 @@ class held_back_communicator final : public ashlar::communicator {
   ashlar::topology topology_;
   ashlar::machine machine_;
   ashlar::operation_queue& order_;
-  double free_[2]{};  // [0]: within nodes, [1]: between nodes; when each link becomes free
+  // The times at which the two links become free: [0] within nodes, [1] between nodes.
+  double free_[2]{};
   std::uint64_t last_of_group_[1 << ashlar::max_axes]{};
 };
 
-/// Delays the transfers of a mesh by the α and β of its machine as long as the returned object
-/// lives.
+/// Delays the transfers of a mesh by the α and β of its machine until the returned object is
+/// destroyed.
 inline ashlar::decorated_transport held_back(ashlar::mesh const& m) {
   return {m, [&m](std::shared_ptr<ashlar::communicator> inner) {
             return std::make_shared<held_back_communicator>(std::move(inner), m.topology(),

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Finds out how ranks are distributed over nodes, for programs that form groups within nodes and
-// across them. Such programs need the same number of ranks on every node, and consecutive ranks on
-// one node.
+// Finds out how ranks are distributed over nodes, for programs that form groups of ranks within a
+// node and across nodes. They need the same number of ranks on every node, and the ranks of a node
+// must be consecutive.
 
 #include <stdexcept>
 #include <string>

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The command-line options that the benchmarks of data movement share: how long to measure, how
-// much CPU time other processes may use meanwhile, and which file the table is appended to.
+// The command-line options that several benchmarks share: how long to measure, how much CPU time
+// other processes may use during a measurement, and the file to which the table is appended.
 
 #include <algorithm>
 #include <optional>
@@ -21,7 +21,8 @@ struct measuring_options {
   std::string csv{};
 };
 
-/// Adds these options to `app`. `unit` names, in the help text, what --seconds is spent on.
+/// Adds these options to `app`. `unit` completes the help text of --seconds, "approximate time for
+/// each UNIT".
 inline void add_to(CLI::App& app, measuring_options& o, std::string const& unit) {
   app.add_option("--trials", o.how.most_rounds, "maximum number of trials of each case")
       ->check(CLI::PositiveNumber);

@@ -66,12 +66,12 @@ class others_share {
 
 struct timings {
   std::vector<timing> of;  ///< one for each contestant
-  double others = -1;      ///< the share of all cores that other processes used, in per cent;
-                           ///< negative if unknown
+  /// The share of all cores that other processes used, in per cent. Negative if it is unknown.
+  double others = -1;
 };
 
-/// Calls measure(), and repeats it while other processes used more than `allowed` per cent of the
-/// cores, at most three times in all. Returns the attempt during which they used least. Collective.
+/// Calls measure() up to three times, until other processes used at most `allowed` per cent of the
+/// cores during a call. Returns the timings of the call during which they used least. Collective.
 inline timings measure_alone(MPI_Comm comm, std::vector<contestant> const& all, effort const& how,
                              double allowed) {
   timings best;

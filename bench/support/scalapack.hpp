@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Declares the part of BLACS and ScaLAPACK that the benchmarks call, because neither library has a
-// C header. Two small classes wrap a process grid and the descriptor of a block-cyclic matrix,
-// whose local elements are stored in column-major order.
+// Declares the functions of BLACS and ScaLAPACK that the benchmarks call, because neither library
+// has a C header. Two small classes wrap a process grid and the descriptor of a block-cyclic
+// matrix. The local elements of such a matrix are stored in column-major order.
 
 #include <array>
 #include <utility>
@@ -31,7 +31,7 @@ void psgemm_(char const*, char const*, int const* m, int const* n, int const* k,
 
 namespace ashlar_bench {
 
-/// A BLACS process grid. Collective: every process of the world constructs and destroys it.
+/// A BLACS process grid. Construction and destruction are collective over MPI_COMM_WORLD.
 class blacs_grid {
  public:
   /// Makes process (i, j) of the grid the rank ranks[i + j * rows].
@@ -66,7 +66,8 @@ class blacs_grid {
   int context_ = -1, rows_ = 0, columns_ = 0, row_ = 0, column_ = 0;
 };
 
-/// A block-cyclic matrix over a grid: its descriptor and the size of this process's part.
+/// The descriptor of a block-cyclic matrix on a process grid, and the extents of the part that this
+/// process stores.
 struct blacs_matrix {
   std::array<int, 9> descriptor{};
   int local_rows = 0, local_columns = 0;

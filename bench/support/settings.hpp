@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The settings under which a run was made. They fill the first columns of every row of its table.
+// Reads the settings of a run from environment variables. They become columns of the run's table.
 //
-//   memory      ASHLAR_SHARED_MEMORY: `off` means messages only, `default` means that it is not set
+//   memory      the value of ASHLAR_SHARED_MEMORY: `off` means that ranks communicate by messages
+//               only, `default` means that the variable is not set
 //   transport   how Open MPI copies data between processes: the value of
 //               OMPI_MCA_btl_vader_single_copy_mechanism, or `default` if it is not set
 

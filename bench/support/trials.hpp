@@ -2,16 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// How the benchmarks measure. Contestants take turns, so that disturbances of the machine affect
-// all of them equally. Only ratios within one run are reported.
+// Measures contestants, which are different programs for the same task. They take turns, so that
+// disturbances of the machine affect all of them equally. The tables compare only times of one run.
 //
-//   check        each contestant runs once and checks its result before anything is timed
-//   trial        a barrier, then `repeats` calls. The time of a call is the time of the slowest
-//                rank divided by `repeats`.
-//   repeats      as many calls as make a trial last about effort::trial seconds (default 1 ms), by
-//                the shortest of three single calls, at most 1000
-//   round        one trial of each contestant. Each round begins with another contestant.
-//   rounds       as many as fit in `budget` seconds, between least_rounds and most_rounds
+//   check        Each contestant runs once, and its result is checked before anything is timed.
+//   trial        A barrier followed by `repeats` calls. The time of a call is the time of the
+//                slowest rank divided by `repeats`.
+//   repeats      The number of calls with which a trial lasts about effort::trial seconds (default
+//                1 ms), estimated from the shortest of three single calls. At most 1000.
+//   round        One trial of each contestant. Each round begins with another contestant.
+//   rounds       As many as fit into effort::budget seconds, between least_rounds and most_rounds.
 //
 // All ranks use the same numbers of repeats and rounds, which are computed from maxima over the
 // ranks.
@@ -45,14 +45,14 @@ struct contestant {
   std::string name;
   role plays = role::bare;
   std::function<void()> run;
-  std::function<bool()> is_right;  ///< checks this rank's result after run(); empty if there is
-                                   ///< nothing to check
+  /// Returns whether this rank's result is right after run(). Empty if there is nothing to check.
+  std::function<bool()> is_right;
 };
 
 struct timing {
-  double median = 0;  ///< seconds
-  double least = 0;
-  int trials = 0;
+  double median = 0;  ///< the median of the trials, in seconds per call
+  double least = 0;   ///< the shortest trial, in seconds per call
+  int trials = 0;     ///< the number of trials; 0 if nothing was measured
 };
 
 struct effort {
@@ -72,9 +72,10 @@ inline double median_of(std::vector<double> values) {
   return *middle;
 }
 
-/// Returns how many calls make a trial of each contestant. `once()` returns the agreed time of a
-/// single call of each. It is called three times, because one measurement may be disturbed, or less
-/// often if calls are much longer than a trial. `least` receives the shortest times.
+/// Returns the number of calls in a trial, for each contestant. `once()` makes a single call of
+/// each contestant and returns the seconds, which are the same on all ranks. It is called three
+/// times, because one measurement may be disturbed, or less often if the calls take much longer
+/// than a trial should. `least` receives the shortest time of each contestant.
 template <class Once>
 std::vector<int> repeats_of(Once const& once, effort const& how, std::vector<double>& least) {
   for (int i = 0; i < 3; ++i) {
@@ -121,8 +122,8 @@ inline void check(MPI_Comm comm, std::vector<contestant> const& all, std::string
 }
 
 /// Measures all contestants in turns. `seconds_of(run, repeats)` runs one trial on this rank and
-/// returns its seconds per call. `most(values)` returns the maximum over all ranks of each element.
-/// Expects: each contestant has run once.
+/// returns its seconds per call. `most(values)` returns the maximum over all ranks of each element
+/// of `values`. Expects: each contestant has run once.
 template <class SecondsOf, class Most>
 std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
                                std::vector<contestant> const& all, effort const& how) {
@@ -153,8 +154,8 @@ std::vector<timing> measure_by(SecondsOf const& seconds_of, Most const& most,
   return result;
 }
 
-/// Measures MPI ranks by the host's clock. Expects: check() has run each contestant once.
-/// Collective.
+/// Measures all contestants in turns, on all ranks of `comm`, with the host's clock. Expects:
+/// check() has run each contestant once. Collective.
 inline std::vector<timing> measure(MPI_Comm comm, std::vector<contestant> const& all,
                                    effort const& how) {
   return measure_by(

@@ -6,12 +6,13 @@
 //   compare_bits OLD NEW [--tolerance T]    lines of the program bits (suite.hpp)
 //   compare_bits OLD NEW --plans            lines of the program plan_bits (plans.cpp)
 //
-// A case of bits is equal if its losses and the hash of its parameters are equal. With --tolerance
-// it is accepted if its losses differ by at most T, relative to the old ones, whatever the hash.
-// Differences of norms are counted separately. A case whose plan has another fingerprint is marked,
-// since its bits need not be equal. The first cases that differ are listed, with --all every one.
-// Exit status: 0 if all cases are equal or accepted, 1 if some differ, 2 if there is nothing to
-// compare.
+// A case of the program bits is equal if its losses and the hash of its parameters are equal. With
+// --tolerance it is also accepted if its losses differ by at most T relative to the old losses. The
+// hash is then ignored. Differences of gradient norms are counted separately and do not matter. A
+// case whose training plan has another fingerprint is marked in the list, since its results may
+// differ. The first 12 cases that differ are listed, or all of them with --all. Exit status: 0 if
+// all cases are equal or accepted, 1 if some differ or exist in one version only, 2 if there is
+// nothing to compare.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +36,8 @@ columns split(std::string const& text, char at) {
   return parts;
 }
 
-/// Returns the lines that have tabs, in their order. Other lines are output of MPI.
+/// Returns the lines of a file that contain tabs, split into columns. Other lines are output of
+/// MPI.
 std::vector<columns> read(char const* path) {
   std::ifstream in(path);
   std::vector<columns> lines;
@@ -44,8 +46,9 @@ std::vector<columns> read(char const* path) {
   return lines;
 }
 
-/// Returns the largest difference of numbers in two lists, relative to the first list. Returns
-/// infinity if the lists differ in length or contain something other than numbers.
+/// Returns the largest relative difference between corresponding numbers of two lists, which are
+/// separated by spaces. Returns infinity if the lists have different lengths, or if the texts
+/// differ although no number does.
 double apart(std::string const& a, std::string const& b) {
   if (a == b) return 0;
   auto const x = split(a, ' '), y = split(b, ' ');
@@ -56,7 +59,8 @@ double apart(std::string const& a, std::string const& b) {
     double const d = x[i] == y[i] ? 0 : std::abs(u - v) / std::max(std::abs(u), 1e-300);
     worst = d <= worst ? worst : (d < HUGE_VAL ? d : HUGE_VAL);
   }
-  return worst == 0 ? HUGE_VAL : worst;  // only texts that are not numbers differ
+  // The texts differ. If no number does, the difference is in something that is not a number.
+  return worst == 0 ? HUGE_VAL : worst;
 }
 
 struct comparison {
@@ -98,8 +102,8 @@ struct comparison {
     }
   }
 
-  /// Compares the columns name, fingerprint, seconds (hexadecimal), seconds (decimal), memory, and
-  /// a text with the other properties of a plan.
+  /// Compares the columns that plans.cpp prints: name, fingerprint, seconds (hexadecimal), seconds
+  /// (decimal), memory, and a text with the other properties of a plan.
   void compare_plans(columns const& a, columns const& b) {
     auto const of = [](columns const& c) {
       return c[3] + " s, " + c[4] + " B, " + c[5] + ", " + c[1];
@@ -115,8 +119,8 @@ struct comparison {
       other_plans += a[1] != b[1];
       bool const limited = a[0].find("no limit") == std::string::npos;
       auto const seconds = [](columns const& c) { return std::strtod(c[2].c_str(), nullptr); };
-      // Below a limit, the new version may find only a faster plan, or a plan where the old one
-      // found none.
+      // With a memory limit, the new version passes as "no slower" if its plan is not slower than
+      // the old one, or if only the old version found no plan.
       bool const none_before = seconds(a) == 0, none_now = seconds(b) == 0;
       bool const faster = !none_now && (none_before || seconds(b) <= seconds(a) * (1 + 1e-9));
       if (!limited) ++unlimited;

@@ -1,22 +1,25 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints the plans that the search finds, for tests/same_bits.sh --plans. It uses the nets, meshes
-// and machines of tests/unit/search_*_test.cpp and of bench/search, with and without memory limits.
-// Each plan is a line of columns separated by tabs:
+// Prints the training plans that the search finds, so that tests/same_bits.sh --plans can compare
+// two versions of the library. It uses the nets, meshes and machines of
+// tests/unit/search_*_test.cpp and of bench/search, with and without memory limits. Each plan is a
+// line of columns separated by tabs:
 //
-//   name      net | mesh | machine | limit
-//   plan      the fingerprint of its placements, or the error of the search if it finds none
-//   seconds   predicted, hexadecimal
-//   seconds   the same, decimal
-//   memory    bytes per rank
-//   others    micro-batches, recomputed segments, gap, and the mesh of a factored search
+//   name      net | mesh | machine | memory limit
+//   plan      the fingerprint of the plan's placements, or the error of the search if it finds none
+//   seconds   the predicted seconds of a step, as a hexadecimal number
+//   seconds   the same as a decimal number
+//   memory    the predicted bytes per rank
+//   others    the number of micro-batches, the number of recomputed segments, the gap to the lower
+//             bound, and the mesh, which a factored search chooses
 //
 //   plan_bits [--only PART_OF_A_NAME] [--limits FILE]
 //
-// Memory limits are percentages of the memory of the plan without a limit. This memory is that of
-// the plan just found, or it is read from FILE, the output of another version, so that both
-// versions get the same limits.
+// A memory limit is a percentage of the memory that the plan without a limit needs. Without
+// --limits, that is the plan that this program has just found. With --limits it is the plan in
+// FILE, which is the output of another version of this program, so that both versions get the same
+// limits.
 
 #include <cinttypes>
 #include <cstdio>
@@ -41,8 +44,8 @@
 #include <ashlar/search/optimal.hpp>
 #include <ashlar/support/bfloat16.hpp>
 
-// These headers belong to the version that this program is built against. They come last because
-// they use the declarations above.
+// These two headers come from the version of the library that this program is built against. They
+// come last because they use the declarations above.
 #include <search/nets.hpp>
 #include <unit/search_nets.hpp>
 
@@ -54,7 +57,8 @@ using namespace ashlar_test;
 using ashlar::parse_topology;
 
 std::string only;
-std::map<std::string, std::int64_t> limits;  // memory of the plan without a limit, by name
+/// The contents of FILE: the memory of each plan in bytes, by the plan's name.
+std::map<std::string, std::int64_t> limits;
 
 constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
 constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
@@ -73,8 +77,8 @@ named_machine preset(char const* name) {
 
 using finder = std::function<search::plan()>;
 
-/// Prints the plan that a search finds and returns it. Returns a plan without choices if --only
-/// excludes the name or if no plan is found.
+/// Calls `find`, prints the plan that it returns, and returns that plan. Returns a plan without
+/// choices if --only excludes the name, or if `find` throws because there is no plan.
 search::plan print(std::string const& name, finder const& find) {
   if (name.find(only) == std::string::npos) return {};
   search::plan plan;
@@ -96,8 +100,8 @@ search::plan print(std::string const& name, finder const& find) {
   return plan;
 }
 
-/// Prints what find(machine) finds without a limit, then with limits that are these percentages of
-/// that plan's memory.
+/// Prints the plan of find(machine) without a memory limit, and then once for each element of
+/// `percents` with a limit of that percentage of the first plan's memory.
 template <class Find>
 void find_below(std::string const& name, named_machine const& on, std::vector<int> const& percents,
                 Find const& find) {
@@ -119,7 +123,7 @@ void find_plans(std::string const& name, search::problem const& net, std::string
              [&](ashlar::machine const& m) { return optimal(net, t, m); });
 }
 
-/// Searches over all ways to factor the axes.
+/// Searches over all ways to factor the axes of `mesh` into at most `most_axes` axes.
 void find_factored(std::string const& name, search::problem const& net, std::string const& mesh,
                    named_machine const& on, std::vector<int> const& percents, int most_axes = 3) {
   auto const t = parse_topology(mesh);
@@ -128,7 +132,7 @@ void find_factored(std::string const& name, search::problem const& net, std::str
   });
 }
 
-/// Searches small random nets, with the seeds of the unit tests.
+/// Searches plans of small random nets, which have the same seeds as in the unit tests.
 void random_nets() {
   for (unsigned const seed : {1u, 2u, 3u, 11u}) {
     random_cases draw(seed);
@@ -170,7 +174,8 @@ void random_nets() {
   }
 }
 
-/// Searches nets of blocks that do not use layers of nn, on meshes of up to five axes.
+/// Searches plans of hand-written nets (unit/search_nets.hpp), whose layers are described without
+/// ashlar::nn, on meshes of up to five axes.
 void blocks() {
   for (auto const& m : {preset("workstation"), preset("gpu_cluster")}) {
     find_plans("4 blocks", block_net(4, {4, 6}, 8), "node=2,gpu=2", m, {90, 70});
@@ -195,7 +200,7 @@ void blocks() {
   }
 }
 
-/// Searches a net of nn layers on meshes of 2 to 8 ranks.
+/// Searches plans of a net that consists of layers of ashlar::nn, on seven meshes of 2 to 8 ranks.
 void find_small(std::string const& name, search::problem const& net) {
   for (auto const& m :
        {preset("workstation"), preset("gpu_cluster"),
@@ -244,7 +249,8 @@ void small_nets() {
                  nn::image_batch{2, 3, 16, 16})));
 }
 
-/// Searches the nets of bench/search on the meshes of its results page, and those of bench/autoddl.
+/// Searches plans of the nets of bench/search on the meshes of its results page, and of the GPTs
+/// for A100 of bench/autoddl.
 void large_nets() {
   for (auto const& net : ashlar_bench::all_nets())
     for (auto const& m : {preset("piz_daint"), preset("a100_server"), preset("h200_server")}) {
@@ -261,7 +267,7 @@ void large_nets() {
   auto const small = gpt(nn::gpt_sizes::a100_small, {8, 1024, 8});
   auto const large = gpt(nn::gpt_sizes::a100_large, {4, 1024, 16});
   for (auto const* name : {"a100_server", "h200_server", "p3_8xlarge"}) {
-    // Uses the memory limit of the machine.
+    // Unlike preset(), this keeps the memory limit of the machine.
     named_machine const m{name, *ashlar::find_machine(name)};
     for (auto const* mesh : {"node=2,gpu=8", "node=4,gpu=4"}) {
       find_plans("gpt of 24 blocks, bfloat16", small, mesh, m);

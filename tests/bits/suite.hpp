@@ -6,14 +6,16 @@
 // Rank 0 prints one line per case, with columns separated by tabs:
 //
 //   name   net | mesh | plan | transport | optimizer
-//   plan   the fingerprint of the plan; if it differs, the versions trained under different plans
-//   loss   of each step, as hexadecimal numbers
-//   norm   of the gradient in each step, as hexadecimal numbers
-//   hash   FNV-1a of the bits of all parameters after the last step, in the order of the net
+//   plan   the fingerprint of the training plan. If it differs between two versions, they trained
+//          under different plans.
+//   loss   the loss of each step, as hexadecimal numbers
+//   norm   the norm of the gradient in each step, as hexadecimal numbers
+//   hash   the FNV-1a hash of the bits of all parameters after the last step, in the order of the
+//          net
 //
-// It calls only functions that stay the same from version to version: describe, the search,
-// layer_choices, place, the trainer, for_each_parameter and to_full. It includes nothing else from
-// tests/.
+// The same source must compile against both versions. It therefore calls only functions that stay
+// the same from version to version: describe, the search, layer_choices, place, the trainer,
+// for_each_parameter and to_full. It includes no other header of tests/.
 
 #include <cinttypes>
 #include <cstdint>
@@ -34,15 +36,15 @@ namespace nn = ashlar::nn;
 namespace search = ashlar::search;
 namespace train = ashlar::train;
 
-/// A machine on which messages are nearly free and bytes are expensive, so that plans have the most
-/// steps.
+/// A machine on which messages are nearly free and bytes are expensive, so that plans of
+/// redistributions consist of as many steps as possible.
 inline constexpr ashlar::machine bandwidth_bound{{1e-12, 1e-9}, {1e-12, 4e-9}, 1e11, 1e10, 0};
 /// A machine on which computing is expensive and communication is cheap, so that the best plans
 /// split tensors.
 inline constexpr ashlar::machine slow_ranks{{1e-9, 1e-12}, {1e-9, 1e-12}, 1e6, 1e6, 0};
 
-/// Returns meshes of n ranks: one axis, each pair of factors, and for some n a mesh with an axis of
-/// extent 1 or with three axes.
+/// Returns meshes of n ranks: the mesh of one axis, each mesh of two axes that are longer than 1,
+/// and for some n a mesh with an axis of extent 1 or with three axes.
 inline std::vector<ashlar::topology> meshes(int n) {
   std::vector<ashlar::topology> all{{{"gpu", n}}};
   for (int a = 2; a < n; ++a)
@@ -54,9 +56,9 @@ inline std::vector<ashlar::topology> meshes(int n) {
   return all;
 }
 
-/// Returns a plan with a pseudo-random choice for each element. Neighbours have very different
-/// placements, so that many tensors move. It recomputes a random number of segments, the first
-/// ones.
+/// Returns a training plan with a pseudo-random choice for each element of the net. Consecutive
+/// elements get very different placements, so that many tensors are redistributed. The plan
+/// recomputes the first segments, and their number is also pseudo-random.
 template <class Plan, class Problem>
 constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::size_t seed) {
   auto const draw = [&](std::size_t n) {
@@ -81,7 +83,8 @@ constexpr Plan scattered(Problem const& net, ashlar::topology const& t, std::siz
   return plan;
 }
 
-/// Returns the data of a step, the same on every rank. About every fifth target is negative.
+/// Returns the data of a step, the same on every rank. About every fifth target is negative, which
+/// means that it is ignored.
 template <class Input, class Batch>
 train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int classes,
                                       unsigned seed) {
@@ -105,14 +108,14 @@ train::batch_data<Input> random_batch(Batch const& batch, int vocabulary, int cl
   return data;
 }
 
-/// The options of main.cpp.
+/// The command-line options of main.cpp.
 struct settings {
   std::uint64_t seed = 3;  ///< the seed of parameters, dropout and data
   int plans = 2;           ///< random plans per net and mesh
   std::string only;        ///< a part of the name of a net; empty: all nets
 };
 
-/// Returns FNV-1a of the bits of all parameters. Communicates.
+/// Returns the FNV-1a hash of the bits of all parameters. Collective.
 template <class Model>
 std::uint64_t hash_of_parameters(Model& model) {
   std::uint64_t h = 1469598103934665603ull;
@@ -125,7 +128,7 @@ std::uint64_t hash_of_parameters(Model& model) {
   return h;
 }
 
-/// Runs cases and prints their lines.
+/// Trains the nets that are passed to run() and run_typed(), and prints a line for each case.
 class suite {
  public:
   suite(settings const& asked, int rank, int ranks) : asked_(asked), rank_(rank), ranks_(ranks) {}
@@ -168,15 +171,16 @@ class suite {
   }
 
  private:
-  /// Returns a hash of a text that does not depend on the standard library.
+  /// Returns a hash of a text. Unlike std::hash, it is the same with every standard library.
   static std::size_t hash_of(std::string const& text) {
     std::uint64_t h = 1469598103934665603ull;
     for (char const c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
     return static_cast<std::size_t>(h % 2147483648);
   }
 
-  /// Trains under one plan on both transports, with adam_w. Also trains with sgd, on one of them.
-  /// `form` is the argument of place().
+  /// Trains a net under one plan: with adam_w on both transports (messages and shared memory), and
+  /// with sgd on one of them. `form` is the plan in the form that place() expects: `plan` itself,
+  /// or nn::constant<Plan> for a plan that is known at compile time.
   template <class T, class Net, class Batch, class Plan, class Form>
   void train_under(std::string const& name, Net const& net, Batch const& batch,
                    ashlar::topology const& t, ashlar::machine const& machine, Plan const& plan,
@@ -217,7 +221,8 @@ class suite {
         append(norms, report.gradient_norm);
       }
       hash = hash_of_parameters(model);
-    } catch (ashlar::error const& e) {  // thrown on every rank, or MPI would end the job
+    } catch (ashlar::error const& e) {
+      // Every rank throws. If only some did, MPI would end the job.
       losses += std::string(losses.empty() ? "" : " ") + "error: " + e.what();
     }
     if (rank_ != 0) return;

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Gives any bytes to the readers of plan files, pipeline files and machine files. A reader must
-// return a value or throw ashlar::error. Any other exception is an error, and so is an accepted
-// plan that no rule permits.
+// Passes arbitrary bytes to the readers of plan files, pipeline files and machine files. A reader
+// must return a value or throw ashlar::error. It is a fault if it throws another exception, or if
+// it accepts a plan that the rules of the layers do not permit.
 
 #include <cstdint>
 #include <cstdlib>

@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # The benchmarks of data movement run at tiny sizes on 2, 4 and 8 ranks, find every result right and
-# write their tables. The microbenchmarks, if Google Benchmark is installed, print one report for any
-# number of ranks. Times are not checked.
+# write their tables. The microbenchmarks, if Google Benchmark is installed, print one report for
+# any number of ranks. Times are not checked.
 set -euo pipefail
 
 mpiexec="${ASHLAR_MPIEXEC:-mpirun}"
@@ -57,7 +57,8 @@ refuses "2, 4 and 8 ranks" 3 redistribute
 refuses "no case has this name" 2 redistribute --cases nonsense
 refuses "not a shape" 2 matmul --shapes 12x
 
-# Microbenchmarks: one report, of rank 0, in JSON; each kind of step; one rank without mpirun.
+# The microbenchmarks must print a single JSON report, from rank 0, measure each kind of step, and
+# also run on one rank without mpirun.
 if [ -x "$ASHLAR_BINARY_DIR/bench/micro" ]; then
   micro() { # <ranks> <argument>...
     local ranks="$1"

@@ -6,8 +6,8 @@
 # Checks that the compilers' work for the search in constant expressions does not grow: each
 # tests/constexpr/*.cpp must compile within the limits that it names, which are a sixth above the
 # current need. The limits are the evaluators' operations and loops, the depth of templates and,
-# with Clang, the number of instantiated class templates, but not time. The current need:
-# bench/results/search.md.
+# with Clang, the number of instantiated class templates, but not time. bench/results/search.md
+# states the current need.
 #
 #   --least FILE   does not check, but finds the least evaluator limits with which FILE compiles,
 #                  which takes minutes
@@ -25,8 +25,8 @@ compile() {
 # limits <gcc|clang> <file>: prints the options that the file names.
 limits() { sed -n "s|^// $1: *||p" "$2"; }
 
-# least <compiler> <option> <file> <other option>...: finds the least limit by bisection, to one per
-# cent.
+# least <compiler> <option> <file> <other option>...: finds by bisection, to one per cent, the least
+# value of the option with which the file compiles.
 least() {
   local compiler="$1" option="$2" file="$3" low=1000 high=1000000000 middle
   shift 3

@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Builds fresh projects that use the library: installed and found by find_package (core only, and
-# all of it), and added as a subdirectory. CUDA is included if nvcc was found, and compiled only to
-# PTX, because the kernels take longer to compile than any other file. Paths contain a space on
-# purpose.
+# Builds fresh projects that use the library. The first finds the installed ashlar::core by
+# find_package, the second the whole installed library, and the third adds the library as a
+# subdirectory. If nvcc was found, the second one also uses CUDA. The kernels are then compiled only
+# to PTX, because they take longer to compile than any other file. Paths contain a space on purpose.
 set -euo pipefail
 
 source_dir="${ASHLAR_SOURCE_DIR:-$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/../.." && pwd)}"

@@ -3,9 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # processors: 1
 #
-# Tests tests/cuda/sanitize.sh on a machine without a GPU, with shell scripts in place of
-# nvidia-smi, compute-sanitizer and the tests. Both tools must see every test. Errors that they find and missing
-# programs must be printed and determine the exit status.
+# Tests the script tests/cuda/sanitize.sh on a machine without a GPU, with fake programs (shell
+# scripts) in place of nvidia-smi, compute-sanitizer and the tests. Both tools of compute-sanitizer
+# must run every test. Errors that they find, and missing programs, must be printed and determine
+# the exit status.
 set -euo pipefail
 
 script="${ASHLAR_SOURCE_DIR:?run by CTest}/tests/cuda/sanitize.sh"
@@ -34,8 +35,8 @@ play bin/nvidia-smi 'echo "No devices were found"; exit 6'
 gives 77 'there is no GPU here'
 play bin/nvidia-smi 'echo "GPU 0: fake (UUID: GPU-0)"'
 if ! PATH=/usr/bin:/bin command -v compute-sanitizer >/dev/null; then gives 77 'not on the PATH'; fi
-# Like the real one, it exits with the program's own status, or with the given status if it finds an
-# error.
+# Like the real compute-sanitizer, the fake one exits with the status of the program that it runs,
+# or with 86 if it finds an error.
 # shellcheck disable=SC2016
 play bin/compute-sanitizer 'tool=$2; shift 4; echo "========= COMPUTE-SANITIZER"
   case "$tool $1" in $finds) echo "========= ERROR SUMMARY: 1 error"; exit 86 ;; esac; "$@"'

@@ -289,8 +289,8 @@ while IFS=$'\t' read -r n page line language comment; do
           [ "$found" = yes ] || { complain "$page:$line: the compiler says something else:"; cat "$work/whole"; }
           ;;
         program)
-          if [ ! -f "$work/outputs/$name" ]; then continue; fi # It was not run because it needs too
-                                                               # many ranks.
+          # The program has no output if it was not run because it needs too many ranks.
+          if [ ! -f "$work/outputs/$name" ]; then continue; fi
           if diff "$(block "$n" text)" "$work/outputs/$name" >"$work/difference"; then found=yes; fi
           [ "$found" = yes ] || { complain "$page:$line: < is the page, > what is printed:"; cat "$work/difference"; }
           ;;

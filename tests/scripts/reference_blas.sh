@@ -40,8 +40,8 @@ cat >"$work/speed.cpp" <<'TEXT'
 int main() { std::cout << ashlar::device::host::slow_blas_warning(); }
 TEXT
 
-# told <folder> <cmake argument>...: prints the warnings of CMake and of the program about a slow
-# BLAS.
+# told <folder> <cmake argument>...: configures and builds a project in the folder, and prints the
+# warnings of CMake and of the program about a slow BLAS.
 told() {
   local build="$work/$1"
   shift

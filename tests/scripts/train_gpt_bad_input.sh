@@ -60,7 +60,8 @@ refused "tf32 is for --device cuda" --device cpu --precision tf32
 refused "graphs are for --device cuda" --graph
 refused "--device" --device gpu
 refused "--vocabulary" --vocabulary 255
-# Not `ldd | grep -q`: grep ends first, and pipefail then takes the signal of ldd for a failure.
+# This does not use `ldd | grep -q`, because grep -q may exit before ldd. A signal then ends ldd,
+# which pipefail reports as a failure.
 if [[ "$(ldd "$program")" == *libnccl* ]]; then
   [ -e /dev/nvidiactl ] || refused "There is no NVIDIA driver here" --device cuda
 else

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Runs the measurements and fits of bench/calibrate on a simulated cluster. The results must be the
-// numbers from which the cluster was made: α and β of both tiers, for all collectives together and
-// for each of them. The ranks of a node share its link.
+// numbers from which the cluster was made: α and β of both tiers, fitted to all collectives
+// together and to each collective alone. The ranks of a node share its link to other nodes.
 //
 // run: node=4,gpu=4 workstation
 // run: node=4,gpu=4 gpu_cluster
@@ -65,8 +65,8 @@ int run(int argc, char** argv) {
     for (auto const& g : groups_on(given.topology.ranks() / per_node, per_node)) {
       if (g.where != where) continue;
       ashlar::mesh const m(env.world(), g.mesh, given.machine);
-      // Larger messages that are packed or summed are sent in several parts, but the model counts
-      // one message.
+      // There are no larger sizes. Larger messages that are packed or summed are sent in several
+      // parts, but the model counts one message.
       for (std::int64_t const bytes : {8'192, 32'768, 131'072})
         for (auto const& s : steps_on(g, bytes)) {
           auto const sample = sample_of(g, s, seconds_of(m, s));

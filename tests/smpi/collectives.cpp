@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Compares the pairwise and the ring algorithm in groups with several ranks on each of several
-// nodes, where all ranks of a node share its link. Pairwise messages cross that link once for every
-// member on another node, a ring crosses it once. The simulated seconds of both must agree with the
-// formulas in α and β within 3 %, and the results must be the same bit by bit. The default table
-// must choose an algorithm that takes at most a fifth longer than the faster one. The arguments are
-// the elements of the array, which are multiples of the number of ranks.
+// nodes, where all ranks of a node share its link. With the pairwise algorithm, the data of a rank
+// crosses that link once for every member on another node, with the ring only once. The simulated
+// seconds of both algorithms must agree with formulas in α and β within 3 %, and their results must
+// be the same bit by bit. The default table must choose an algorithm that takes at most a fifth
+// longer than the faster one. The arguments are the numbers of elements of the arrays, which are
+// multiples of the number of ranks.
 //
 // run: node=4,gpu=4 latency:gpu_cluster 16384 65536 262144 1048576
 // run: node=8,gpu=8 latency:gpu_cluster 65536 524288
@@ -22,8 +23,8 @@ using namespace ashlar_test;
 using ashlar::collective;
 using ashlar::placement;
 
-/// Returns a mesh whose table of algorithms always selects this algorithm, or the default table for
-/// "default".
+/// Returns a mesh whose table of algorithms always selects `algorithm`. If that is "default", the
+/// mesh has the default table.
 ashlar::mesh mesh_by(arguments const& given, ashlar::mpi::environment const& env,
                      std::string const& algorithm) {
   char const* const folder = std::getenv("TMPDIR");

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The machines of the simulated clusters, by name. A cluster and the plans that run on it are made
-// from the same numbers: bandwidths in tests/smpi/platform.cpp, times of messages in
-// tests/smpi/message_costs.hpp.
+// The machines of the simulated clusters, by name. The plans and the simulated cluster use the same
+// α and β. tests/smpi/platform.cpp makes the bandwidths of the cluster from β, and
+// tests/smpi/message_costs.hpp the time of each message from α.
 
 #include <string>
 #include <string_view>
@@ -14,8 +14,8 @@
 
 namespace ashlar_test {
 
-/// The prefix for machines whose α is the latency of their links. Concurrent messages wait for it
-/// only once.
+/// The prefix of the names of machines whose α is a latency of the links. Concurrent messages wait
+/// for this latency at the same time, and not one after the other.
 inline constexpr std::string_view latency_prefix = "latency:";
 inline bool has_latencies(std::string_view name) { return name.starts_with(latency_prefix); }
 
@@ -23,7 +23,8 @@ inline ashlar::machine machine_named(std::string_view name) {
   if (has_latencies(name)) name.remove_prefix(latency_prefix.size());
   if (name == "workstation") return ashlar::machines::workstation;
   if (name == "gpu_cluster") return ashlar::machines::gpu_cluster;
-  // Two tiers with nearly free messages, for which plans have the most steps.
+  // A machine with two tiers and nearly free messages, on which plans have as many steps as
+  // possible.
   if (name == "bandwidth") return {{1e-9, 1e-8}, {2e-9, 4e-8}, 1e11, 1e10, 0};
   throw ashlar::error("machine_named", std::string(name) + " is not known here.");
 }

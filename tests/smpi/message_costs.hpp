@@ -2,15 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Makes a simulated network follow the α-β model. A message of n bytes takes n β on the links that
-// it shares with others. Then the receiving rank is busy for α.
+// Makes a simulated network follow the α-β model. A message of n bytes takes n β on its links, and
+// longer if other messages share them. Then the receiving rank is busy for α:
 //
 //   from a rank of the same node   α intra
 //   from another node              α inter
 //
-// SMPI charges a receiver only for messages that are buffered at the sender, so all messages are
-// buffered here. This hides deadlocks of sends that wait for their receives; tests/smpi/pairs.cpp
-// finds them because it does not use this header.
+// SMPI charges a receiver only for messages that are buffered at the sender, so this header makes
+// SMPI buffer all messages. Deadlocks of sends that wait for their receives are then not detected.
+// tests/smpi/pairs.cpp detects them, because it does not use this header.
 
 #include <climits>
 

@@ -5,10 +5,10 @@
 // simulated time with the timelines of their programs. They must agree within 5 % on a flat network
 // and within 15 % on nodes that share one link each. Programs in serial order must take the sum of
 // all times.
-// Executor and transports are those of the library. The elements only consume simulated time
-// (support/simulated_element.hpp), and tests for messages take none (patient_transport.hpp).
-// Arguments: the net; its plans; the number of blocks into which the work is cut, between which
-// transfers make progress; and ratios of work to communication.
+// The executor and the transports are those of the library. The layers only consume simulated time
+// (support/simulated_element.hpp), and polling for messages takes no time (patient_transport.hpp).
+// The arguments are the net, its training plans, the number of pieces into which the computing time
+// is cut, between which transfers make progress, and ratios of work to communication.
 //
 // run: a=16 bandwidth mlp data,tensor,zero3 500 2 1 0.5
 // run: a=4,b=4 bandwidth gpt data,tensor,zero3 2000 1
@@ -61,8 +61,8 @@ ashlar::machine with_envelopes(ashlar::machine m, ashlar::topology const& t) {
   return communication_only(m);
 }
 
-/// Creates the groups of ranks for the moves of a program before any time is measured. A group is
-/// created once.
+/// Creates the groups of ranks for the moves of a program, so that no group is created while time
+/// is measured.
 void open_groups(step::program const& p, ashlar::mesh const& m) {
   float one = 1, sum = 0;
   for (auto const& path : p.paths)
@@ -74,7 +74,7 @@ void open_groups(step::program const& p, ashlar::mesh const& m) {
 }
 
 /// Scales the computations of a program so that together they take `ratio` times as long as its
-/// moves. Updates then take no time.
+/// communication. Updates of the parameters take no time in the result.
 step::program with_work(step::program p, ashlar::machine const& m, double ratio) {
   auto const when = step::timeline_of(p, m);
   for (auto& a : p.actions) {
@@ -108,7 +108,7 @@ double simulated_walk(step::program const& p, ashlar::mesh const& m, double bloc
   return slowest;
 }
 
-/// The net, and the plans to run with their names.
+/// A net, and the names and training plans with which it runs.
 struct subject {
   search::problem problem;
   std::vector<std::string> names;

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Redistributes a matrix between any two placements, with uneven or empty shards. No order of
-// collectives may deadlock, and the values must be right. Every fourth redistribution overlaps with
-// another one. The last argument bounds the number of pairs: there are 8464 on three axes, so 9000
-// selects all of them.
+// Redistributes a matrix between randomly chosen pairs of placements, with uneven or empty shards.
+// Nothing may deadlock, and the values must be right. Every fourth redistribution overlaps with
+// another one. The last argument is the approximate number of pairs. There are 8464 pairs on three
+// axes, so 9000 selects all of them.
 //
 // run: a=4,b=4 workstation 11 13 400
 // run: node=4,gpu=4 bandwidth 3 17 400

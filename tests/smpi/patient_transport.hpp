@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// A transport for simulated ranks whose tests for messages cost nothing. A test takes no simulated
-// time, and a waiting rank sleeps between two tests. SMPI would charge for every request in every
-// test, with growing costs, and would simulate a wait test by test.
+// A transport for simulated ranks that polls for messages without cost. A poll (MPI_Test,
+// MPI_Iprobe) takes no simulated time, and a waiting rank sleeps between two polls. Otherwise SMPI
+// would charge growing costs for every request in every poll, and would simulate a long wait poll
+// by poll.
 
 #include <utility>
 
@@ -17,7 +18,7 @@ namespace ashlar_test {
 
 class patient_communicator final : public ashlar::communicator {
  public:
-  /// `nap` is the number of simulated seconds between two tests of a waiting rank.
+  /// `nap` is the number of simulated seconds between two polls of a waiting rank.
   patient_communicator(std::shared_ptr<ashlar::communicator> inner, ashlar::operation_queue& order,
                        double nap)
       : inner_(std::move(inner)), order_(order), nap_(nap) {
@@ -57,7 +58,7 @@ class patient_communicator final : public ashlar::communicator {
   double nap_;
 };
 
-/// Makes the mesh use this transport while the result lives.
+/// Makes the mesh use this transport until the returned object is destroyed.
 inline ashlar::decorated_transport patient(ashlar::mesh const& m, double nap) {
   return {m, [&](std::shared_ptr<ashlar::communicator> inner) {
             return std::make_shared<patient_communicator>(std::move(inner), m.operations(), nap);

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs plans of many steps between any two placements of a matrix on nodes that share one link
-// each. The simulated time must be the planned one. The last argument bounds the number of pairs.
+// Runs redistribution plans, many of them with several steps, between randomly chosen pairs of
+// placements of a matrix. The ranks of a node share one link. The simulated time must agree with
+// the time of the plan (timed_moves.hpp). The last argument is the approximate number of pairs.
 //
 // run: node=4,gpu=4 gpu_cluster 256 256 400
 // run: node=4,gpu=4 bandwidth 256 256 400

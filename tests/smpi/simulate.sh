@@ -55,7 +55,7 @@ settings=(
   --cfg=smpi/reduce_scatter:ompi_ring --cfg=smpi/allreduce:lr
   --cfg=smpi/alltoall:ring --cfg=smpi/alltoallv:ring
 )
-# The user's settings may override these.
+# Settings in ASHLAR_SMPI_SETTINGS come later and override these.
 read -r -a more <<<"${ASHLAR_SMPI_SETTINGS:-}"
 
 status=0

@@ -4,14 +4,13 @@
 
 // Tools that the programs on simulated clusters share.
 //
-//   arguments      PROGRAM MESH MACHINE ...; tests/smpi/platform.cpp has built the cluster from the
-//                  same mesh and machine
-//   values         integers that depend on the global index only; addends of partial tensors are
-//                  uneven, with both signs
-//   time           the simulated seconds of one call, with all ranks starting at the same moment
-//   verdict        the faults of all ranks, which determine the exit code
-//
-// The faults of all ranks are reduced once at the end, so that checks add no simulated messages.
+//   arguments            Parses PROGRAM MESH MACHINE ... The simulated cluster was built from the
+//                        same mesh and machine (platform.cpp).
+//   value_at, numbered   Elements are integers that depend on the global index only. The addends of
+//                        partial tensors differ from rank to rank and have both signs.
+//   simulated_seconds    Measures one call, with all ranks starting at the same moment.
+//   verdict              Counts the faults of all ranks, which determine the exit code. The counts
+//                        are reduced once at the end, so that checks add no simulated messages.
 
 #include <cmath>
 #include <cstdint>
@@ -112,9 +111,9 @@ inline bool is_numbered(ashlar::tensor<float, 2> const& t) {
   return right;
 }
 
-/// Waits for the next of a series of moments that all ranks have in common. These are far enough
-/// apart for all earlier work to be finished on every rank. Waiting sends nothing and takes no real
-/// time.
+/// Synchronizes all ranks without messages: sleeps until a multiple of 0.25 simulated seconds. The
+/// work between two calls must take much less, so that all ranks wait for the same moment. Sleeping
+/// takes no real time.
 inline void meet() {
   constexpr double apart = 0.25;
   double const rest = (std::floor(MPI_Wtime() / apart + 0.5) + 1) * apart - MPI_Wtime();

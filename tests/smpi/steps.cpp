@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Runs every kind of step along every choice of axes on a flat network. The simulated time must be
-// that of the cost model, both where latencies dominate (workstation) and where bytes do
-// (bandwidth).
+// Runs every kind of redistribution step along every choice of axes on a flat network. The
+// simulated time must be that of the cost model, both if latencies dominate (machine workstation)
+// and if bytes dominate (machine bandwidth).
 //
 // run: a=4,b=4 workstation 512 512
 // run: a=4,b=4,c=4 workstation 256 256
@@ -27,9 +27,10 @@ placement on(placement p, axis_list const& axes, ashlar::axis_placement role) {
   return p;
 }
 
-/// Returns moves of every kind along each choice of axes. The other axes either are replicated or
-/// split dim 1. If they are replicated, the planner may use them to make a faster plan of several
-/// steps. If they split, it cannot, so that a move along one axis is a single step.
+/// Returns redistributions of every kind along each choice of axes. On the other axes the tensor is
+/// either replicated or split along dim 1. If it is replicated, the planner may use these axes for
+/// a faster plan of several steps. If it is split, the planner cannot, so that a redistribution
+/// along one axis is a single step.
 std::vector<move> single_moves(ashlar::topology const& t) {
   auto const whole = placement::all_broadcast(t.axes());
   std::vector<move> all;

@@ -2,19 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Times redistributions on a simulated cluster and compares them with the seconds of their plans.
-// The expected times include SMPI's envelopes, a few bytes for each message.
+// Measures redistributions on a simulated cluster and compares the simulated seconds with the
+// seconds of their plans. SMPI adds an envelope of 16 bytes to each message, so the time of these
+// bytes is added to the planned seconds.
 //
 //   cluster                    |simulated / planned - 1|
 //   one node (flat crossbar)   <= 3 %
 //   several nodes              <= 15 %
 //
-// Some plans are upper bounds. Their moves may be faster by any amount, and slower only within the
-// same tolerance:
+// For some redistributions the planned seconds are an upper bound. The simulated time may then be
+// shorter by any amount, and longer only within the same tolerance:
 //
-//   uneven shards              every rank is charged with the largest shard
-//   order of axes changed      a rank is charged with a message from every other rank; most ranks
-//                              have nothing for it
+//   uneven shards            The plan charges every rank with the largest shard.
+//   permutations that are    The plan charges a rank with a message from every other rank, although
+//   not pairwise             most of them send it nothing.
 //
 // Simulated time is the same in every run and on every computer, so bounds on it do not make tests
 // flaky.
@@ -56,8 +57,8 @@ inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
     if (plan.is_local()) continue;
     auto const x = numbered(m, plan.extents, plan.from);
     auto const prepared = ashlar::prepare(plan, m.topology(), m.coordinate());
-    auto y = ashlar::detail::run_plan(x, prepared);  // the first run creates groups of ranks and
-                                                     // allocates memory
+    // The first run creates groups of ranks and allocates memory, so it is not measured.
+    auto y = ashlar::detail::run_plan(x, prepared);
     mine.push_back(simulated_seconds([&] { y = ashlar::detail::run_plan(x, prepared); }));
     timed.push_back({plan, 0});
     if (!plan.to.has_partial())
@@ -70,7 +71,7 @@ inline std::vector<timed_move> time_plans(ashlar::mesh const& m,
   return timed;
 }
 
-/// Does the same for the plans that redistribute() would run.
+/// Calls time_plans() with the plans that redistribute() would run for these moves.
 inline std::vector<timed_move> time_moves(ashlar::mesh const& m, ashlar::shape const& extents,
                                           std::vector<move> const& moves, verdict& all) {
   std::vector<ashlar::redistribution_plan> plans;

@@ -26,11 +26,12 @@ constexpr auto blocks = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>
                                                                                    {512, 512});
 static_assert(blocks.a.to == value_of<sbp<S<0>, B>> && blocks.b.to == value_of<sbp<B, S<1>>>);
 static_assert(blocks.gemm == ashlar::gemm_extents{1, 256, 256, 512});
-// The peak is during the gather of a': it holds a, b, a', and the buffers of the gather, which are
-// two rounds of two chunks each way.
+// The peak of memory is reached while a' is gathered. A rank then holds a, b, a' and the buffers of
+// the gather, which are two rounds of two chunks in each direction.
 static_assert(blocks.peak_bytes == 8 * 256 * (256 + 256 + 512) + 2 * 2 * 2 * 256 * 1024);
 
-// Four panels along k: two sets of a quarter of a' and b' exist at a time, while c' is accumulated.
+// With four panels along k, a panel is a quarter of a' and of b'. Two panels exist at a time, while
+// c' is accumulated.
 constexpr auto panels = plan_on<sbp<S<0>, S<1>>, sbp<S<0>, S<1>>, sbp<S<0>, S<1>>>(
     mesh, {512, 512}, {512, 512}, {0, 'k', 4});
 static_assert(panels.panels.letter == 'k' && panels.panels.count == 4);

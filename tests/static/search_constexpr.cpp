@@ -42,7 +42,7 @@ constexpr auto whole_plan = search::optimal(small, pair, ashlar::machines::works
 static_assert(free_plan.seconds <= whole_plan.seconds);
 static_assert(whole_plan[0].parameters[0].use == ashlar::placement{ashlar::broadcast()});
 
-// The exhaustive search, the total cost and memory limits can be evaluated there as well.
+// The compiler can also evaluate the exhaustive search, the total cost and memory limits.
 constexpr auto all = search::exhaustive(small, pair, ashlar::machines::workstation);
 static_assert(all.seconds == free_plan.seconds);
 constexpr auto cost = search::total_cost(small, free_plan, ashlar::machines::workstation);

@@ -35,7 +35,8 @@ static_assert(matmul_fails_on<sbp<S<0>, S<1>>, sbp<B, S<1>>>() == 1);
 static_assert(matmul_fails_on<sbp<P, B>, sbp<P, B>>() == 0);
 static_assert(matmul_fails_on<sbp<B, S<1>>, sbp<B, B>>() == 1);
 
-// The shard orders of the contracted dimension must be equal. Others pass to the result.
+// Both operands must have the same shard order of the contracted dimension. The shard orders of the
+// other dimensions pass to the result.
 static_assert(matmul_gives<sbp<S<1>, S<1>>, sbp<S<0>, S<0>>, sbp<P, P>>());
 static_assert(matmul_gives<sbp<S<1, 1>, S<1, 0>>, sbp<S<0, 1>, S<0, 0>>, sbp<P, P>>());
 static_assert(matmul_fails_on<sbp<S<1>, S<1>>, sbp<S<0, 1>, S<0, 0>>>() >= 0);

@@ -87,7 +87,7 @@ class role_graph {
         }
       end_.data()[state] = static_cast<int>(edges_.size());
     }
-    leave_detours();
+    drop_detours();
   }
 
   constexpr shape const& extents() const { return extents_; }
@@ -185,7 +185,7 @@ class role_graph {
 
   /// Leaves out detours: removes every edge from u to v that weighs more than another edge or a
   /// path of two edges from u to v. All distances stay the same.
-  constexpr void leave_detours() {
+  constexpr void drop_detours() {
     // Per state: the least weight of one edge or two edges from state u of the loop below.
     scratch<double> direct(static_cast<std::size_t>(states()), unreachable);
     double* const d = direct.data();
