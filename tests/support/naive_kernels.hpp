@@ -24,8 +24,7 @@ inline index dims(extent_source& extents, int count) {
   return e;
 }
 
-/// Assigns the extents of x to the letters that name its dimensions. Returns false if a letter
-/// already has another extent.
+/// Assigns x's extents to the letters of its dimensions. Returns false if a letter has another one.
 inline bool bind(std::map<char, int>& extent, std::string_view letters, dense const& x) {
   if (static_cast<int>(letters.size()) != x.rank()) return false;
   for (std::size_t d = 0; d < letters.size(); ++d)
