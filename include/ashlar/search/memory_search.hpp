@@ -3,8 +3,8 @@
 
 #pragma once
 
-// Searches for the fastest plan within a memory limit if the number of recomputed segments is
-// given. within_memory.hpp runs this search for several such numbers. It solves the Lagrangian dual
+// Searches for the fastest plan within a memory limit that recomputes a given number of segments.
+// within_memory.hpp runs this search for several such numbers. It solves the Lagrangian dual
 // (lagrangian.hpp) and then closes the remaining gap by label setting (label_search.hpp). It
 // accepts only plans that are faster than the best plan known so far, and only after their memory
 // has been computed exactly for the whole chain.

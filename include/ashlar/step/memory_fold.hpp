@@ -79,9 +79,10 @@ class memory_fold {
       : net_(described), again_(again), ranks_(ranks) {}
 
   /// Adds element i. `before` is the element in front of it, if there is one. `moves` says what
-  /// moves across the boundary between them (for i = 0, whether the batch moves). `gradient` is
-  /// used for the begin of a residual: the bytes that its end holds (held_gradient). `outside` is
-  /// used for the end of a residual: the result of outside_of for its begin.
+  /// moves across the boundary between them (for i = 0, whether the batch moves). `gradient`
+  /// is the bytes of the gradient that the end of a residual holds (held_gradient), used only if
+  /// element i is the begin of that residual. `outside` is the result of outside_of for the begin of
+  /// a residual, used only if element i is its end.
   constexpr memory_so_far next(memory_so_far m, int i, element_bytes const* before,
                                element_bytes const& own, crossing moves, std::int64_t gradient,
                                held_by_residuals const& outside) const {
