@@ -39,20 +39,26 @@ double fastest_rate(double operations, F f) {
 }  // namespace detail
 
 /// Returns the number of floating-point operations per second that one core does in its vector
-/// registers. Takes a few milliseconds.
+/// registers. Takes a few milliseconds. Without optimization (-O0) the compiler keeps the vectors in
+/// memory, and the result is too small.
 inline double vector_rate() {
   using vector = typename detail::vector_of<float, ASHLAR_VECTOR_BYTES>::type;
-  constexpr int chains = 10, turns = 100000;
+  constexpr int chains = 8, turns = 100000;
   constexpr double lanes_of_a_vector = ASHLAR_VECTOR_BYTES / double(sizeof(float));
-  vector sums[chains] = {};
-  vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
-  double const rate = detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
-    for (int t = 0; t < turns; ++t)
-      for (vector& sum : sums) sum = sum * factor + addend;
-  });
   float volatile kept = 0;  // prevents the compiler from removing the computation
-  for (vector const& sum : sums) kept = kept + sum[0];
-  return rate;
+  return detail::fastest_rate(2 * lanes_of_a_vector * chains * turns, [&] {
+    vector const factor = vector{} + 0.5f, addend = vector{} + 1.0f;
+    // Each vector is a variable of its own and starts with another value: the compiler would keep an
+    // array in memory, and would compute equal vectors once.
+    vector a = addend, b = a + 1, c = b + 1, d = c + 1, e = d + 1, f = e + 1, g = f + 1, h = g + 1;
+    for (int t = 0; t < turns; ++t) {
+      a = a * factor + addend, b = b * factor + addend;
+      c = c * factor + addend, d = d * factor + addend;
+      e = e * factor + addend, f = f * factor + addend;
+      g = g * factor + addend, h = h * factor + addend;
+    }
+    kept = (a + b + c + d + e + f + g + h)[0];
+  });
 }
 
 /// Returns the number of floating-point operations per second of a product of two n x n float
