@@ -47,39 +47,19 @@ class arena {
 
   /// Makes an arena whose first `bytes` come from `region`, which must be aligned to a page and
   /// must outlive the arena. A null region means none.
-  explicit arena(std::byte* region = nullptr, std::size_t bytes = 0)
-      : region_(region), region_end_(bytes) {}
+  explicit arena(std::byte* region = nullptr, std::size_t bytes = 0);
   arena(arena const&) = delete;
   arena& operator=(arena const&) = delete;
-  ~arena() {
-    free_heap_blocks();
-    ASHLAR_UNPOISON(region_, used_);  // the addresses may be mapped again for another purpose
-  }
+  ~arena();
 
   /// Returns a block of at least `bytes`, aligned to `alignment`, with unspecified contents. A
   /// request for zero bytes returns a valid block too. Throws std::bad_alloc if both the region and
   /// the heap are exhausted.
-  void* allocate(std::size_t bytes) {
-    if (guarded_) return guarded_->allocate(bytes);
-    std::size_t const size = size_class(bytes);
-    void* const block = find(size);
-    in_use_ += size;
-    if (in_use_ > peak_) peak_ = in_use_;
-    ASHLAR_UNPOISON(block, bytes);
-    ASHLAR_POISON(static_cast<std::byte*>(block) + bytes, size - bytes);
-    return block;
-  }
+  void* allocate(std::size_t bytes);
 
   /// Returns a block to the arena. `bytes` must be the value given to allocate, because it
   /// determines the free list. Nothing may still read or write the block.
-  void release(void* block, std::size_t bytes) {
-    if (guarded_) return guarded_->release(block, bytes);
-    std::size_t const size = size_class(bytes);
-    in_use_ -= size;
-    auto& blocks = is_retired_ ? blocks_of_messages() : free_[size];
-    blocks.push_back(block);
-    if (!is_retired_) ASHLAR_POISON(block, size);
-  }
+  void release(void* block, std::size_t bytes);
 
   /// Stops the arena from reusing or freeing blocks that are released from now on. Called when
   /// messages may still arrive in them, or when neighbours may still read them.
@@ -88,127 +68,41 @@ class arena {
 
   /// Makes every later block a guarded block with margins of `margin` bytes. No block may be in
   /// use.
-  void guard(std::size_t margin) { guarded_ = std::make_unique<guarded_blocks>(margin); }
+  void guard(std::size_t margin);
   /// Returns the guarded blocks, or null if `guard` was not called.
   guarded_blocks const* guarded() const { return guarded_.get(); }
 
   /// Returns the offset of `p` in the shared region, or -1 if it lies outside.
-  std::int64_t offset_in_region(void const* p) const {
-    auto const* const byte = static_cast<std::byte const*>(p);
-    if (byte < region_ || byte >= region_ + region_end_) return -1;
-    return byte - region_;
-  }
+  std::int64_t offset_in_region(void const* p) const;
 
   std::size_t bytes_in_use() const { return in_use_; }
   std::size_t peak_bytes() const { return peak_; }
   void reset_peak() { peak_ = in_use_; }
 
  private:
-  void* find(std::size_t size) {
-    auto& blocks = free_[size];
-    if (!blocks.empty()) {
-      void* const block = blocks.back();
-      blocks.pop_back();
-      return block;
-    }
-    if (void* const block = from_region(size)) return block;
-    return from_heap(size);
-  }
+  void* find(std::size_t size);
 
   /// Blocks released to a retired arena. They are never freed. The list keeps them reachable until
   /// the program ends, so that the leak sanitizer does not report them.
-  static std::vector<void*>& blocks_of_messages() {
-    static auto* const blocks = new std::vector<void*>;
-    return *blocks;
-  }
+  static std::vector<void*>& blocks_of_messages();
 
   bool in_region(void const* p) const { return offset_in_region(p) >= 0; }
 
-  void* from_region(std::size_t size) {
-    // Before the used part of the region grows beyond twice the peak use, free blocks are merged
-    // and cut. Otherwise, shapes that keep changing would fill it with free blocks of sizes no
-    // longer needed.
-    if (region_ == nullptr) return nullptr;
-    most_ = std::max(most_, in_use_ + size);
-    bool const at_end = region_end_ - used_ < size;
-    if (at_end || used_ + size > 2 * most_)
-      if (void* const block = from_merged(size)) return block;
-    if (at_end || !commit(used_ + size)) return nullptr;
-    std::byte* const block = region_ + used_;
-    used_ += size;
-    return block;
-  }
+  void* from_region(std::size_t size);
 
   /// Obtains pages for the region's first `bytes`. If the system has no more pages, the region ends
   /// there.
-  bool commit(std::size_t bytes) {
-    if (bytes <= committed_) return true;
-    constexpr std::size_t page = 4096;
-    std::size_t const wanted = std::min((bytes + page - 1) / page * page, region_end_) - committed_;
-    std::size_t const got = shared::obtain_pages(region_ + committed_, wanted);
-    committed_ += got;
-    if (got < wanted) region_end_ = committed_;
-    return got == wanted;
-  }
+  bool commit(std::size_t bytes);
 
   /// Merges all free blocks of the region and returns a block from the first free range that is
   /// large enough.
-  void* from_merged(std::size_t size) {
-    for (auto& [block_size, blocks] : free_)
-      std::erase_if(blocks, [&, bytes = block_size](void* block) {
-        if (!in_region(block)) return false;
-        merge(static_cast<std::byte*>(block), bytes);
-        return true;
-      });
-    for (auto at = merged_.begin(); at != merged_.end(); ++at) {
-      if (at->second < size) continue;
-      auto* const block = at->first;
-      std::size_t const rest = at->second - size;
-      merged_.erase(at);
-      if (rest > 0) merged_.emplace(block + size, rest);
-      return block;
-    }
-    return nullptr;
-  }
+  void* from_merged(std::size_t size);
 
-  void merge(std::byte* block, std::size_t size) {
-    auto const after = merged_.lower_bound(block);
-    if (after != merged_.end() && block + size == after->first) {
-      size += after->second;
-      merged_.erase(after);
-    }
-    auto const next = merged_.lower_bound(block);
-    if (next != merged_.begin()) {
-      auto const before = std::prev(next);
-      if (before->first + before->second == block) {
-        before->second += size;
-        return;
-      }
-    }
-    merged_.emplace(block, size);
-  }
+  void merge(std::byte* block, std::size_t size);
 
-  void* from_heap(std::size_t size) {
-    std::size_t const wanted = heap_bytes_ + size;
-    if (wanted > heap_most_) free_heap_blocks();
-    void* const block = ::operator new(size, std::align_val_t{alignment});
-    // `wanted` still counts the blocks just freed. Otherwise two alternating sizes would evict each
-    // other forever.
-    heap_most_ = std::max(heap_most_, wanted);
-    heap_bytes_ += size;
-    return block;
-  }
+  void* from_heap(std::size_t size);
 
-  void free_heap_blocks() {
-    for (auto& [size, blocks] : free_)
-      std::erase_if(blocks, [&, bytes = size](void* block) {
-        if (in_region(block)) return false;
-        ASHLAR_UNPOISON(block, bytes);
-        ::operator delete(block, std::align_val_t{alignment});
-        heap_bytes_ -= bytes;
-        return true;
-      });
-  }
+  void free_heap_blocks();
 
   std::byte* region_;
   std::size_t region_end_;                    // size in bytes; less if pages ran out
@@ -224,5 +118,143 @@ class arena {
   bool is_retired_ = false;
   std::unique_ptr<guarded_blocks> guarded_;
 };
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE arena::arena(std::byte* region, std::size_t bytes)
+    : region_(region), region_end_(bytes) {}
+
+ASHLAR_INLINE arena::~arena() {
+  free_heap_blocks();
+  ASHLAR_UNPOISON(region_, used_);  // the addresses may be mapped again for another purpose
+}
+
+ASHLAR_INLINE void* arena::allocate(std::size_t bytes) {
+  if (guarded_) return guarded_->allocate(bytes);
+  std::size_t const size = size_class(bytes);
+  void* const block = find(size);
+  in_use_ += size;
+  if (in_use_ > peak_) peak_ = in_use_;
+  ASHLAR_UNPOISON(block, bytes);
+  ASHLAR_POISON(static_cast<std::byte*>(block) + bytes, size - bytes);
+  return block;
+}
+
+ASHLAR_INLINE void arena::release(void* block, std::size_t bytes) {
+  if (guarded_) return guarded_->release(block, bytes);
+  std::size_t const size = size_class(bytes);
+  in_use_ -= size;
+  auto& blocks = is_retired_ ? blocks_of_messages() : free_[size];
+  blocks.push_back(block);
+  if (!is_retired_) ASHLAR_POISON(block, size);
+}
+
+ASHLAR_INLINE void arena::guard(std::size_t margin) {
+  guarded_ = std::make_unique<guarded_blocks>(margin);
+}
+
+ASHLAR_INLINE std::int64_t arena::offset_in_region(void const* p) const {
+  auto const* const byte = static_cast<std::byte const*>(p);
+  if (byte < region_ || byte >= region_ + region_end_) return -1;
+  return byte - region_;
+}
+
+ASHLAR_INLINE void* arena::find(std::size_t size) {
+  auto& blocks = free_[size];
+  if (!blocks.empty()) {
+    void* const block = blocks.back();
+    blocks.pop_back();
+    return block;
+  }
+  if (void* const block = from_region(size)) return block;
+  return from_heap(size);
+}
+
+ASHLAR_INLINE std::vector<void*>& arena::blocks_of_messages() {
+  static auto* const blocks = new std::vector<void*>;
+  return *blocks;
+}
+
+ASHLAR_INLINE void* arena::from_region(std::size_t size) {
+  // Before the used part of the region grows beyond twice the peak use, free blocks are merged
+  // and cut. Otherwise, shapes that keep changing would fill it with free blocks of sizes no
+  // longer needed.
+  if (region_ == nullptr) return nullptr;
+  most_ = std::max(most_, in_use_ + size);
+  bool const at_end = region_end_ - used_ < size;
+  if (at_end || used_ + size > 2 * most_)
+    if (void* const block = from_merged(size)) return block;
+  if (at_end || !commit(used_ + size)) return nullptr;
+  std::byte* const block = region_ + used_;
+  used_ += size;
+  return block;
+}
+
+ASHLAR_INLINE bool arena::commit(std::size_t bytes) {
+  if (bytes <= committed_) return true;
+  constexpr std::size_t page = 4096;
+  std::size_t const wanted = std::min((bytes + page - 1) / page * page, region_end_) - committed_;
+  std::size_t const got = shared::obtain_pages(region_ + committed_, wanted);
+  committed_ += got;
+  if (got < wanted) region_end_ = committed_;
+  return got == wanted;
+}
+
+ASHLAR_INLINE void* arena::from_merged(std::size_t size) {
+  for (auto& [block_size, blocks] : free_)
+    std::erase_if(blocks, [&, bytes = block_size](void* block) {
+      if (!in_region(block)) return false;
+      merge(static_cast<std::byte*>(block), bytes);
+      return true;
+    });
+  for (auto at = merged_.begin(); at != merged_.end(); ++at) {
+    if (at->second < size) continue;
+    auto* const block = at->first;
+    std::size_t const rest = at->second - size;
+    merged_.erase(at);
+    if (rest > 0) merged_.emplace(block + size, rest);
+    return block;
+  }
+  return nullptr;
+}
+
+ASHLAR_INLINE void arena::merge(std::byte* block, std::size_t size) {
+  auto const after = merged_.lower_bound(block);
+  if (after != merged_.end() && block + size == after->first) {
+    size += after->second;
+    merged_.erase(after);
+  }
+  auto const next = merged_.lower_bound(block);
+  if (next != merged_.begin()) {
+    auto const before = std::prev(next);
+    if (before->first + before->second == block) {
+      before->second += size;
+      return;
+    }
+  }
+  merged_.emplace(block, size);
+}
+
+ASHLAR_INLINE void* arena::from_heap(std::size_t size) {
+  std::size_t const wanted = heap_bytes_ + size;
+  if (wanted > heap_most_) free_heap_blocks();
+  void* const block = ::operator new(size, std::align_val_t{alignment});
+  // `wanted` still counts the blocks just freed. Otherwise two alternating sizes would evict each
+  // other forever.
+  heap_most_ = std::max(heap_most_, wanted);
+  heap_bytes_ += size;
+  return block;
+}
+
+ASHLAR_INLINE void arena::free_heap_blocks() {
+  for (auto& [size, blocks] : free_)
+    std::erase_if(blocks, [&, bytes = size](void* block) {
+      if (in_region(block)) return false;
+      ASHLAR_UNPOISON(block, bytes);
+      ::operator delete(block, std::align_val_t{alignment});
+      heap_bytes_ -= bytes;
+      return true;
+    });
+}
+#endif
 
 }  // namespace ashlar

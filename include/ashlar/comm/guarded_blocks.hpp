@@ -16,6 +16,8 @@
 #include <map>
 #include <new>
 
+#include <ashlar/config.hpp>
+
 namespace ashlar {
 
 class guarded_blocks {
@@ -23,43 +25,21 @@ class guarded_blocks {
   static constexpr std::size_t alignment = 64;
 
   /// Makes an allocator with margins of at least `margin` bytes.
-  explicit guarded_blocks(std::size_t margin)
-      : margin_((margin + alignment - 1) / alignment * alignment) {}
+  explicit guarded_blocks(std::size_t margin);
   guarded_blocks(guarded_blocks const&) = delete;
   guarded_blocks& operator=(guarded_blocks const&) = delete;
-  ~guarded_blocks() {
-    for (auto const& [block, bytes] : blocks_) free(block);
-  }
+  ~guarded_blocks();
 
-  void* allocate(std::size_t bytes) {
-    auto* const begin = static_cast<std::byte*>(
-        ::operator new(bytes + 2 * margin_, std::align_val_t{alignment}));
-    std::memset(begin, 0xff, bytes + 2 * margin_);
-    blocks_.emplace(begin + margin_, bytes);
-    return begin + margin_;
-  }
+  void* allocate(std::size_t bytes);
   /// Frees a block. Does nothing if the block was not allocated here.
-  void release(void* block, std::size_t) {
-    auto const at = blocks_.find(static_cast<std::byte*>(block));
-    if (at == blocks_.end()) return;
-    intact_ = intact_ && is_intact(at->first, at->second);
-    free(at->first);
-    blocks_.erase(at);
-  }
+  void release(void* block, std::size_t);
 
   /// Returns whether no margin of any present or former block was overwritten.
-  bool are_intact() const {
-    return intact_ && std::all_of(blocks_.begin(), blocks_.end(),
-                                  [this](auto const& b) { return is_intact(b.first, b.second); });
-  }
+  bool are_intact() const;
 
  private:
-  bool is_intact(std::byte const* block, std::size_t bytes) const {
-    return is_full(block - margin_) && is_full(block + bytes);
-  }
-  bool is_full(std::byte const* margin) const {
-    return std::all_of(margin, margin + margin_, [](std::byte b) { return b == std::byte(0xff); });
-  }
+  bool is_intact(std::byte const* block, std::size_t bytes) const;
+  bool is_full(std::byte const* margin) const;
   void free(std::byte* block) const {
     ::operator delete(block - margin_, std::align_val_t{alignment});
   }
@@ -68,5 +48,43 @@ class guarded_blocks {
   std::map<std::byte*, std::size_t> blocks_;
   bool intact_ = true;
 };
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE guarded_blocks::guarded_blocks(std::size_t margin)
+    : margin_((margin + alignment - 1) / alignment * alignment) {}
+
+ASHLAR_INLINE guarded_blocks::~guarded_blocks() {
+  for (auto const& [block, bytes] : blocks_) free(block);
+}
+
+ASHLAR_INLINE void* guarded_blocks::allocate(std::size_t bytes) {
+  auto* const begin = static_cast<std::byte*>(
+      ::operator new(bytes + 2 * margin_, std::align_val_t{alignment}));
+  std::memset(begin, 0xff, bytes + 2 * margin_);
+  blocks_.emplace(begin + margin_, bytes);
+  return begin + margin_;
+}
+
+ASHLAR_INLINE void guarded_blocks::release(void* block, std::size_t) {
+  auto const at = blocks_.find(static_cast<std::byte*>(block));
+  if (at == blocks_.end()) return;
+  intact_ = intact_ && is_intact(at->first, at->second);
+  free(at->first);
+  blocks_.erase(at);
+}
+
+ASHLAR_INLINE bool guarded_blocks::are_intact() const {
+  return intact_ && std::all_of(blocks_.begin(), blocks_.end(),
+                                [this](auto const& b) { return is_intact(b.first, b.second); });
+}
+
+ASHLAR_INLINE bool guarded_blocks::is_intact(std::byte const* block, std::size_t bytes) const {
+  return is_full(block - margin_) && is_full(block + bytes);
+}
+
+ASHLAR_INLINE bool guarded_blocks::is_full(std::byte const* margin) const {
+  return std::all_of(margin, margin + margin_, [](std::byte b) { return b == std::byte(0xff); });
+}
+#endif
 
 }  // namespace ashlar

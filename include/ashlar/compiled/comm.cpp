@@ -6,5 +6,6 @@
 
 #define ASHLAR_COMPILES_COMM 1
 #include <ashlar/comm/mesh.hpp>
+#include <ashlar/comm/mpi/environment.hpp>
 
 template class ashlar::basic_mesh<ashlar::device::host::processor>;

@@ -12,12 +12,27 @@
 #include <string>
 #include <string_view>
 
+#include <ashlar/config.hpp>
 #include <ashlar/mesh/topology.hpp>
 #include <ashlar/placement/text.hpp>
 
 namespace ashlar {
 
-inline std::string to_string(topology const& t) {
+ASHLAR_INLINE std::string to_string(topology const& t);
+
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, topology const& t);
+
+ASHLAR_INLINE std::string to_string(placement const& p, topology const& t);
+
+/// Returns the names of the axes in `list`, for example "node+gpu".
+ASHLAR_INLINE std::string to_string(axis_list const& list, topology const& t);
+
+/// Parses "node=2,gpu=4". Throws ashlar::error, which quotes the text and says what is wrong with
+/// it.
+ASHLAR_INLINE topology parse_topology(std::string_view text);
+
+#if ASHLAR_DEFINES(TEXT)
+ASHLAR_INLINE std::string to_string(topology const& t) {
   std::string text;
   for (auto const& a : t.axis) {
     if (!text.empty()) text += ',';
@@ -30,16 +45,15 @@ inline std::string to_string(topology const& t) {
   return text;
 }
 
-inline std::ostream& operator<<(std::ostream& out, topology const& t) {
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, topology const& t) {
   return out << to_string(t);
 }
 
-inline std::string to_string(placement const& p, topology const& t) {
+ASHLAR_INLINE std::string to_string(placement const& p, topology const& t) {
   return to_string(p) + "@" + to_string(t);
 }
 
-/// Returns the names of the axes in `list`, for example "node+gpu".
-inline std::string to_string(axis_list const& list, topology const& t) {
+ASHLAR_INLINE std::string to_string(axis_list const& list, topology const& t) {
   std::string text;
   for (auto const a : list) {
     if (!text.empty()) text += '+';
@@ -48,9 +62,7 @@ inline std::string to_string(axis_list const& list, topology const& t) {
   return text;
 }
 
-/// Parses "node=2,gpu=4". Throws ashlar::error, which quotes the text and says what is wrong with
-/// it.
-inline topology parse_topology(std::string_view text) {
+ASHLAR_INLINE topology parse_topology(std::string_view text) {
   auto fail = [&](std::string const& what) {
     throw error("parse_topology", "\"" + std::string(text) + "\": " + what +
                                       ". Write a mesh as name=extent pairs, such as node=2,gpu=4.");
@@ -92,5 +104,6 @@ inline topology parse_topology(std::string_view text) {
   }
   return t;
 }
+#endif
 
 }  // namespace ashlar

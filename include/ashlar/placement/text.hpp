@@ -20,17 +20,32 @@
 #include <string>
 #include <string_view>
 
+#include <ashlar/config.hpp>
 #include <ashlar/placement/placement.hpp>
 #include <ashlar/support/error.hpp>
 
 namespace ashlar {
 
-inline char const* to_string(reduction op) {
+ASHLAR_INLINE char const* to_string(reduction op);
+
+/// Returns the entry of one axis. `with_depth` selects the form S(d,depth).
+ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth = false);
+
+/// Returns the text in brackets, such as "[S(0),B]".
+ASHLAR_INLINE std::string to_string(placement const& p);
+
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, placement const& p);
+
+/// Reads texts such as "S(0),B", "[P, S(1)]" and "S(0,1),S(0,0)". Throws ashlar::error with the
+/// text and the position of the mistake if the text is not valid.
+ASHLAR_INLINE placement parse_placement(std::string_view text);
+
+#if ASHLAR_DEFINES(TEXT)
+ASHLAR_INLINE char const* to_string(reduction op) {
   return op == reduction::sum ? "sum" : op == reduction::max ? "max" : "min";
 }
 
-/// Returns the entry of one axis. `with_depth` selects the form S(d,depth).
-inline std::string to_string(axis_placement const& a, bool with_depth = false) {
+ASHLAR_INLINE std::string to_string(axis_placement const& a, bool with_depth) {
   if (a.is_broadcast()) return "B";
   if (a.is_partial())
     return a.op == reduction::sum ? "P" : std::string("P(") + to_string(a.op) + ")";
@@ -39,8 +54,7 @@ inline std::string to_string(axis_placement const& a, bool with_depth = false) {
   return text + ")";
 }
 
-/// Returns the text in brackets, such as "[S(0),B]".
-inline std::string to_string(placement const& p) {
+ASHLAR_INLINE std::string to_string(placement const& p) {
   std::string text = "[";
   bool const with_depth = !p.is_canonical();
   for (int a = 0; a < p.axes(); ++a) {
@@ -50,13 +64,11 @@ inline std::string to_string(placement const& p) {
   return text + "]";
 }
 
-inline std::ostream& operator<<(std::ostream& out, placement const& p) {
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, placement const& p) {
   return out << to_string(p);
 }
 
-/// Reads texts such as "S(0),B", "[P, S(1)]" and "S(0,1),S(0,0)". Throws ashlar::error with the
-/// text and the position of the mistake if the text is not valid.
-inline placement parse_placement(std::string_view text) {
+ASHLAR_INLINE placement parse_placement(std::string_view text) {
   auto fail = [&](std::size_t at, std::string const& what) {
     throw error("parse_placement", "\"" + std::string(text) + "\" at character " +
                                        std::to_string(at + 1) + ": " + what +
@@ -118,5 +130,6 @@ inline placement parse_placement(std::string_view text) {
   if (char const* const wrong = check(p, 101, p.axes())) fail(0, wrong);
   return p;
 }
+#endif
 
 }  // namespace ashlar

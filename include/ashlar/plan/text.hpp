@@ -9,29 +9,17 @@
 #include <ostream>
 #include <string>
 
+#include <ashlar/config.hpp>
 #include <ashlar/mesh/text.hpp>
 #include <ashlar/plan/redistribution.hpp>
 
 namespace ashlar {
 
 /// Returns a text such as "3.00 MiB" or "512 B".
-inline std::string bytes_text(double bytes) {
-  char const* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 5) bytes /= 1024, ++unit;
-  char text[32];
-  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
-  return text;
-}
+ASHLAR_INLINE std::string bytes_text(double bytes);
 
 /// Returns a text such as "12.3 us" or "4.56 ms".
-inline std::string seconds_text(double s) {
-  char text[32];
-  if (s < 1e-3) std::snprintf(text, sizeof text, "%.1f us", s * 1e6);
-  else if (s < 1) std::snprintf(text, sizeof text, "%.2f ms", s * 1e3);
-  else std::snprintf(text, sizeof text, "%.2f s", s);
-  return text;
-}
+ASHLAR_INLINE std::string seconds_text(double s);
 
 /// A plan with the mesh and the machine for which it was made, ready to print.
 struct plan_report {
@@ -42,15 +30,38 @@ struct plan_report {
 
 /// Prints a step as "all-gather along gpu: [S(0),S(1)] -> [S(0),B], 512.00 KiB, 12.3 us", with the
 /// bytes that rank 0 receives.
-inline void print_step(std::ostream& out, redistribution_plan const& p,
-                       redistribution_step const& s, topology const& t, machine const& m) {
+ASHLAR_INLINE void print_step(std::ostream& out, redistribution_plan const& p,
+                              redistribution_step const& s, topology const& t, machine const& m);
+
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, plan_report const& r);
+
+#if ASHLAR_DEFINES(TEXT)
+ASHLAR_INLINE std::string bytes_text(double bytes) {
+  char const* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 5) bytes /= 1024, ++unit;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", bytes, units[unit]);
+  return text;
+}
+
+ASHLAR_INLINE std::string seconds_text(double s) {
+  char text[32];
+  if (s < 1e-3) std::snprintf(text, sizeof text, "%.1f us", s * 1e6);
+  else if (s < 1) std::snprintf(text, sizeof text, "%.2f ms", s * 1e3);
+  else std::snprintf(text, sizeof text, "%.2f s", s);
+  return text;
+}
+
+ASHLAR_INLINE void print_step(std::ostream& out, redistribution_plan const& p,
+                              redistribution_step const& s, topology const& t, machine const& m) {
   out << to_string(s.kind) << " along " << to_string(s.axes, t) << ": " << to_string(s.from)
       << " -> " << to_string(s.to) << ", "
       << bytes_text(double(step_traffic(s, p.extents, t, {}).elements) * p.element_size) << ", "
       << seconds_text(step_seconds(s, p.extents, p.element_size, t, m)) << '\n';
 }
 
-inline std::ostream& operator<<(std::ostream& out, plan_report const& r) {
+ASHLAR_INLINE std::ostream& operator<<(std::ostream& out, plan_report const& r) {
   auto const& p = r.plan;
   out << to_string(p.extents) << ' ' << to_string(p.from) << " -> " << to_string(p.to) << " @"
       << to_string(r.mesh) << ": " << seconds_text(p.seconds) << ", "
@@ -63,5 +74,6 @@ inline std::ostream& operator<<(std::ostream& out, plan_report const& r) {
   }
   return out;
 }
+#endif
 
 }  // namespace ashlar

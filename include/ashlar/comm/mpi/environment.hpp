@@ -21,10 +21,32 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <ashlar/config.hpp>
+
 namespace ashlar::mpi {
 
 /// Prints "[rank r] error: message" and ends the job on all ranks. Does not return.
-[[noreturn]] inline void abort(char const* message) {
+[[noreturn]] ASHLAR_INLINE void abort(char const* message);
+
+class environment {
+ public:
+  /// Initializes MPI unless the program has already done so, and installs a terminate handler that
+  /// ends the job on an uncaught exception.
+  environment(int& argc, char**& argv);
+  environment(environment const&) = delete;
+  environment& operator=(environment const&) = delete;
+  ~environment();
+
+  MPI_Comm world() const { return MPI_COMM_WORLD; }
+  int rank() const;
+  int size() const;
+
+ private:
+  bool owner_ = false;
+};
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE void abort(char const* message) {
   int initialized = 0, finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
@@ -59,44 +81,36 @@ inline void at_exit() { abort("an exception left the scope of mpi::environment")
 }
 }  // namespace detail
 
-class environment {
- public:
-  /// Initializes MPI unless the program has already done so, and installs a terminate handler that
-  /// ends the job on an uncaught exception.
-  environment(int& argc, char**& argv) {
-    int initialized = 0;
-    MPI_Initialized(&initialized);
-    if (!initialized) {
-      int provided = 0;
-      MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-      owner_ = true;
-    }
-    std::set_terminate(detail::on_terminate);
+ASHLAR_INLINE environment::environment(int& argc, char**& argv) {
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (!initialized) {
+    int provided = 0;
+    MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+    owner_ = true;
   }
-  environment(environment const&) = delete;
-  environment& operator=(environment const&) = delete;
-  ~environment() {
-    if (!owner_) return;
-    // During stack unwinding, the other ranks may wait for messages of this rank, so MPI_Finalize
-    // could hang.
-    if (std::uncaught_exceptions() > 0) std::atexit(detail::at_exit);
-    else MPI_Finalize();
-  }
+  std::set_terminate(detail::on_terminate);
+}
 
-  MPI_Comm world() const { return MPI_COMM_WORLD; }
-  int rank() const {
-    int r = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &r);
-    return r;
-  }
-  int size() const {
-    int n = 0;
-    MPI_Comm_size(MPI_COMM_WORLD, &n);
-    return n;
-  }
+ASHLAR_INLINE environment::~environment() {
+  if (!owner_) return;
+  // During stack unwinding, the other ranks may wait for messages of this rank, so MPI_Finalize
+  // could hang.
+  if (std::uncaught_exceptions() > 0) std::atexit(detail::at_exit);
+  else MPI_Finalize();
+}
 
- private:
-  bool owner_ = false;
-};
+ASHLAR_INLINE int environment::rank() const {
+  int r = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &r);
+  return r;
+}
+
+ASHLAR_INLINE int environment::size() const {
+  int n = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &n);
+  return n;
+}
+#endif
 
 }  // namespace ashlar::mpi

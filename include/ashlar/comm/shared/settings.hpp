@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 
+#include <ashlar/config.hpp>
 #include <ashlar/support/parse_bytes.hpp>
 
 #if defined(__linux__)
@@ -43,7 +44,18 @@ struct settings {
 
 /// Returns the settings from the environment variable. Does not throw, because an error must be
 /// reported on all ranks.
-inline settings from_environment() {
+ASHLAR_INLINE settings from_environment();
+
+/// Returns the default size of a rank's window: an even share of a quarter of the free shared
+/// memory. The rest remains for other jobs.
+ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node);
+
+/// Returns whether a node has more ranks than cores. Then a rank that polls may occupy the core
+/// that the rank for which it waits needs.
+ASHLAR_INLINE bool ranks_share_cores(int ranks_on_node);
+
+#if ASHLAR_DEFINES(COMM)
+ASHLAR_INLINE settings from_environment() {
   settings s;
   char const* const text = std::getenv("ASHLAR_SHARED_MEMORY");
   if (text == nullptr || *text == '\0') return s;
@@ -54,9 +66,7 @@ inline settings from_environment() {
   return s;
 }
 
-/// Returns the default size of a rank's window: an even share of a quarter of the free shared
-/// memory. The rest remains for other jobs.
-inline std::int64_t automatic_bytes(int ranks_on_node) {
+ASHLAR_INLINE std::int64_t automatic_bytes(int ranks_on_node) {
   double free = 8.0 * 1024 * 1024 * 1024;  // assumed if the system does not report it
 #if defined(__linux__)
   struct statvfs file_system {};
@@ -66,10 +76,9 @@ inline std::int64_t automatic_bytes(int ranks_on_node) {
   return static_cast<std::int64_t>(free / 4 / ranks_on_node);
 }
 
-/// Returns whether a node has more ranks than cores. Then a rank that polls may occupy the core
-/// that the rank for which it waits needs.
-inline bool ranks_share_cores(int ranks_on_node) {
+ASHLAR_INLINE bool ranks_share_cores(int ranks_on_node) {
   return ranks_on_node > sysconf(_SC_NPROCESSORS_ONLN);
 }
+#endif
 
 }  // namespace ashlar::shared

@@ -1,0 +1,7 @@
+// SPDX-FileCopyrightText: 2026 the ashlar authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Compiles the parsers and printers of placements, meshes and plans.
+
+#define ASHLAR_COMPILES_TEXT 1
+#include <ashlar/plan/text.hpp>
