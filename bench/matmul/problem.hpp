@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// One product C = A B and the check of its result. The elements of A and B are integers from -4 to
-// 4, computed from their global indices. All sums are therefore exact, in double and in float and
-// in every order. The check is whether, for one vector x of positive integers,
+// A product C = A B and the check of its result. The elements of A and B are integers from -4 to 4,
+// computed from their global indices. All sums are therefore exact, in double and in float, and in
+// every order. The check is, for one vector x of positive integers, whether
 //
 //   C x  =  A (B x)
 //
