@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the ashlar authors
 // SPDX-License-Identifier: Apache-2.0
 
-// The compiler finds plans of matrix products within its default limits. The plans are values.
+// Checks that the compiler finds plans of matrix products within its default limits, as values.
 
 #include <ashlar/placement/tags.hpp>
 #include <ashlar/plan/matmul_layouts.hpp>
