@@ -241,7 +241,7 @@ endfunction()
 # ranks in that line. Without a GPU, all these programs exit with 77 before they run a case
 # (tests/support/cuda_device.cpp).
 function(ashlar_add_cuda_tests)
-  # For the reason see ashlar_add_mpi_tests.
+  # Open MPI starts more ranks than cores only with this option.
   set(oversubscribe "")
   if(ASHLAR_MPI_FAMILY STREQUAL openmpi)
     set(oversubscribe --oversubscribe)

@@ -134,7 +134,8 @@ std::vector<contestant> contestants_of(MPI_Comm comm, product_shape const& s,
   return all;
 }
 
-/// Returns the value of the contestant of this name, or 0 if it did not take part.
+/// Returns the element of `values` that belongs to the contestant with this name, or 0 if there is
+/// none.
 double of(std::vector<contestant> const& all, std::vector<double> const& values,
           std::string const& name) {
   for (std::size_t i = 0; i < all.size(); ++i)

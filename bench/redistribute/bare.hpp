@@ -54,7 +54,6 @@ class bare_program {
     }
   }
 
-  /// Returns whether any stage packs or unpacks.
   bool needs_packing() const {
     for (auto const& s : stages_)
       if (s.packs || s.unpacks) return true;

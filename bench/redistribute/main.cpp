@@ -41,7 +41,7 @@ char const* const heading =
     "ours,"
     "block/ours,ours/pass,wanted,missed";
 
-/// Returns a memcpy of `elements` doubles as a contestant.
+/// Returns a contestant (a program to be measured) that is a memcpy of `elements` doubles.
 contestant copy_of(std::string name, std::int64_t elements) {
   auto const n = static_cast<std::size_t>(elements);
   auto from = std::make_shared<std::vector<double>>(n, 1.0);
@@ -52,7 +52,8 @@ contestant copy_of(std::string name, std::int64_t elements) {
           {}};
 }
 
-/// Returns all contestants for the case `c` with tensors of these extents. Collective.
+/// Returns all programs that are measured in turns for the case `c`, with tensors of these extents.
+/// Collective.
 std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mesh const& m,
                                        ashlar::shape const& extents) {
   int const addends = m.topology().group_size(partial_axes(c.from));
@@ -91,7 +92,7 @@ std::vector<contestant> contestants_of(redistribution_case const& c, ashlar::mes
   return all;
 }
 
-/// Assigns the timings of the contestants to the columns of the table.
+/// Assigns the times of the measured programs to the columns of the table.
 case_times columns_of(std::vector<contestant> const& all, std::vector<timing> const& times) {
   case_times c;
   auto const keep_fastest = [](timing& best, timing const& t) {

@@ -51,7 +51,6 @@ void for_each_row(ashlar::shape const& extents, ashlar::box const& b, Visit visi
   }
 }
 
-/// Returns the partial axes of a placement.
 inline ashlar::axis_list partial_axes(ashlar::placement const& p) {
   ashlar::axis_list list;
   for (int a = 0; a < p.axes(); ++a)

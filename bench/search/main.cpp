@@ -7,8 +7,7 @@
 //
 //   bench/search --nets vgg13,gpt --meshes rack=8,node=8 --runs 10 --seconds 0.5
 //   bench/search --curves curves.csv --csv table.csv
-//   bench/search --noise 200                  # another table, with wrongly measured machines #
-//                                             (noise.hpp)
+//   bench/search --noise 200                  with wrongly measured machines (noise.hpp)
 //
 // Times are CPU times of this process, so that other processes disturb them little. A search starts
 // from the description of the net, so its time includes computing the tables of costs. All times
@@ -99,8 +98,7 @@ trial run(search::algorithm const& a, search::problem const& net, ashlar::topolo
   o.seconds += tables;
   it.result = a.run(net, t, m, o);
   it.seconds = cpu_seconds() - start;
-  // The time until the first plan, after the tables of costs.
-  it.tables = it.points.front().seconds;
+  it.tables = it.points.front().seconds;  // the tables of costs are built before the first plan
   return it;
 }
 

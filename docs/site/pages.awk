@@ -58,7 +58,7 @@ function heading(line,    level, text) {
   }
 }
 
-# slug(heading): returns the heading as links name it.
+# slug(heading): returns the heading in the form in which links name it.
 function slug(text) {
   text = tolower(text)
   gsub(/[^a-z0-9 _-]/, "", text)
@@ -75,7 +75,7 @@ function id_of(path) {
   return tolower(path)
 }
 
-# parent_of(path): returns the page of the room of which this page's folder is a part, or "".
+# parent_of(path): returns the page of the room that contains this page's folder, or "".
 function parent_of(path) {
   if (!sub(/\/[a-z_]+\/README\.md$/, "/README.md", path) || path == "include/ashlar/README.md") return ""
   return path

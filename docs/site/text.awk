@@ -1,9 +1,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Functions of both filters of the site (pages.awk, headers.awk). They write prose such that Doxygen reads
-# it as it is meant: without them it misreads quotes and vertical bars in code, and takes @, # and <
-# for the beginning of commands.
+# Functions of both filters of the site (pages.awk, headers.awk). They escape prose for Doxygen,
+# which would otherwise misread quotes and vertical bars in code, and take @, # and < for the
+# beginning of commands.
 
 BEGIN { root = ENVIRON["PWD"] }
 

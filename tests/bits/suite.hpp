@@ -194,8 +194,8 @@ class suite {
       std::string const on = name + (messages ? " | messages | " : " | shared memory | ");
       train_case<T>(on + "adam_w", net, batch, m, fingerprint, form, vocabulary, classes,
                     train::adam_w{.lr = 0.01}, {});
-      // The transports add numbers in different orders. Optimizers do not depend on the transport,
-      // so sgd runs on one transport only, which the fingerprint chooses.
+      // The collectives of the two transports may round differently. Optimizers do not depend on
+      // the transport, so sgd runs on one only, which the fingerprint chooses.
       if (messages == (fingerprint % 2 == 0) || ranks_ == 1)
         train_case<T>(on + "sgd with clip", net, batch, m, fingerprint, form, vocabulary, classes,
                       train::sgd{.lr = 0.1, .momentum = 0.9, .weight_decay = 0.01}, {.clip = 0.5});

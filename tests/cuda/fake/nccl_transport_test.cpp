@@ -83,7 +83,7 @@ index as_index(ashlar::shape const& extents) {
 struct expected_plan {
   ashlar::shape extents;
   ashlar::redistribution_plan plan;
-  // Shards[s][r]: the shard of rank r after s steps.
+  // The shard of rank r after s steps is shards[s][r].
   std::vector<std::vector<std::vector<std::int32_t>>> shards;
 };
 
