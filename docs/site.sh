@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes a site of HTML from README.md, docs/*.md, the pages of the rooms and the comments of the headers
-# with Doxygen (docs/Doxyfile, docs/site), and checks the links within it. Nothing else needs the site.
+# Makes a site of HTML from README.md, docs/*.md, the pages of the rooms and the comments of the
+# headers with Doxygen (docs/Doxyfile, docs/site), and checks the links within it. Nothing else
+# needs the site.
 set -euo pipefail
 
 usage() {

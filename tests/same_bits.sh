@@ -2,8 +2,9 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the programs of tests/bits against this tree and against another version, runs both in turn,
-# and compares: trainings by the bits of losses and parameters, or plans by placements and cost.
+# Builds the programs of tests/bits against this tree and against another version, runs both in
+# turn, and compares their output: trainings by the bits of losses and parameters, or plans by
+# placements and cost.
 set -euo pipefail
 
 usage() {

@@ -113,7 +113,7 @@ class bench {
     using A = accumulation_t<T>;
     using matrix = ashlar::tensor<T, 2, ashlar::sbp<ashlar::placements::B>, cuda::processor>;
     bool const is_tf32 = type == "tf32";
-    // The environment variable must be set before the mesh is made.
+    // This setting has an effect only before the mesh is made.
     ::setenv("ASHLAR_CUDA_TF32", is_tf32 ? "on" : "off", 1);
     ashlar::nccl::mesh const mesh(world_, {{"gpu", 1}});
     cudaStream_t const stream = mesh.processor();

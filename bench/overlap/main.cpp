@@ -21,11 +21,11 @@
 //               for this machine, and for the program that is optimized for a slow network
 //               ("forced").
 //
-// The columns of the table:
+// The columns of the table (a move is a redistribution in a program):
 //
 //   step      the time of the slowest rank from the first action of the program to its last move.
 //             The norm of the gradients and the updates are not included.
-//   exposed   the time spent waiting for the ends of moves, on the rank that computed longest
+//   exposed   the time spent waiting for moves to end, on the rank that computed longest
 //
 // Figures are medians. Gradients are not combined into buckets here, so that every delayed transfer
 // belongs to exactly one move of the program.
@@ -74,8 +74,8 @@ char const* const plain_heading = "ranks,net,plan,as_planned,is_same,forced,othe
 /// The times of one run of a step program.
 struct walk_times {
   double seconds = 0;  ///< the time of the slowest rank
-  double work = 0;     ///< the time in computations, on the rank that computed longest
-  double exposed = 0;  ///< the time that the same rank spent waiting for the ends of moves
+  double work = 0;     ///< the time spent in computations, on the rank that computed longest
+  double exposed = 0;  ///< the time that the same rank spent waiting for redistributions
   std::vector<double> actions;
 };
 

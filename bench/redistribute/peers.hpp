@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The redistributions of bench/redistribute by other libraries, as contestants. The libraries can
-// redistribute a matrix if every rank has exactly one block of it before and after. In all other
-// cases, or if CMake did not find the library, the functions return no contestant.
+// The redistributions of bench/redistribute by other libraries. Each function returns a contestant,
+// a program to be measured. The libraries can redistribute a matrix if every rank has exactly one
+// block of it before and after. In all other cases, or if CMake did not find the library, the
+// functions return no contestant.
 //
 //   ScaLAPACK   pdgemr2d between two BLACS grids. Its matrices are column-major, so our rows are
 //               its columns.

@@ -1,8 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# awk -f docs/site/text.awk -f docs/site/pages.awk PAGE prints a page of Markdown for Doxygen, in the root
-# of the repository.
+# awk -f docs/site/text.awk -f docs/site/pages.awk PAGE prints a page of Markdown for Doxygen, in
+# the root of the repository.
 #
 #   README.md                       becomes the main page
 #   include/ashlar/ROOM/README.md   becomes the group room_ROOM, as a comment of C++
@@ -115,7 +115,8 @@ function file_named(text,    file, line) {
   return included(file)
 }
 
-# included(file): returns the path by which a header is included, so that Doxygen knows which one is meant.
+# included(file): returns the path by which a header is included, so that Doxygen finds the right
+# file.
 function included(file) {
   sub(/^include\//, "", file)
   return file

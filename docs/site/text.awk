@@ -7,8 +7,9 @@
 
 BEGIN { root = ENVIRON["PWD"] }
 
-# prose(text): returns a paragraph, a table or a list for Doxygen. Code becomes <code>, and link_to gives
-# the targets of links. If `literal` is set, the text has no links, no HTML and no emphasis.
+# prose(text): returns a paragraph, a table or a list for Doxygen. Code becomes <code>, and
+# link_to() gives the targets of links. If `literal` is set, the text has no links, no HTML and no
+# emphasis.
 function prose(text,    result, at, ticks, rest) {
   result = ""
   while (match(text, literal ? "`+" : "`+|!?[[]")) {

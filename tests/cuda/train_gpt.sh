@@ -2,9 +2,10 @@
 # SPDX-FileCopyrightText: 2026 the ashlar authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Trains with examples/train_gpt on 1, 2 and 4 GPU ranks and compares the losses of 50 steps with the host's:
-# within 1e-3 in float, and within larger tolerances in tf32 and bf16. If there are fewer GPUs than ranks, the
-# ranks share a GPU. Also starts more ranks than GPUs, which must be refused.
+# Trains with examples/train_gpt on 1, 2 and 4 GPU ranks and compares the losses of 50 steps with
+# the host's: within 1e-3 in float, and within larger tolerances in tf32 and bf16. If there are
+# fewer GPUs than ranks, the ranks share a GPU. Also starts more ranks than GPUs, which must be
+# refused.
 set -euo pipefail
 
 program="${ASHLAR_BINARY_DIR:?run by CTest}/examples/train_gpt"

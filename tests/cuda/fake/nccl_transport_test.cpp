@@ -3,8 +3,8 @@
 
 // Tests the complete NCCL transport without a GPU: ranks are threads, on the fake CUDA and NCCL of
 // fake_cuda.hpp. Every kind of transfer gives the same result as the simulation in
-// support/replay.hpp. Transfers wait for earlier work of the streams. Overlapping transfers never
-// deadlock. If one rank does not take part, the other ranks get an error.
+// support/replay.hpp, on streams that only events order. Overlapping transfers never deadlock. If
+// one rank does not take part, the other ranks get an error.
 
 #include <atomic>
 #include <cstring>
